@@ -1,0 +1,24 @@
+import { loadConfig } from '../shared/config.js';
+import { createDatabase } from '../shared/db/client.js';
+import { migrate } from '../shared/db/migrate.js';
+import { errorMessage } from '../shared/errors.js';
+import { createLogger } from '../shared/log.js';
+import { migrateQueues } from '../shared/queues/migrate.js';
+
+/** `npm run migrate`: brings our schema, and that of the queues where they run on PostgreSQL, to this version. */
+const log = createLogger('migrate', 'info');
+try {
+  const config = loadConfig();
+  const url = config.databaseUrl.reveal();
+  const db = createDatabase({ url, name: 'ranvier-migrate', poolSize: 2 });
+  try {
+    const applied = await migrate(db, url);
+    if (config.redisUrl === null) await migrateQueues(url);
+    log.info({ applied }, applied.length > 0 ? `applied ${applied.length} migrations` : 'the database is up to date');
+  } finally {
+    await db.destroy();
+  }
+} catch (error) {
+  log.fatal(errorMessage(error));
+  process.exit(1);
+}

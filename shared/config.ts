@@ -1,0 +1,174 @@
+import { resolve } from 'node:path';
+import { Sensitive } from './secrets/sensitive.js';
+
+/**
+ * Every setting of the platform, read once from the environment and validated at start.
+ * The README lists the variables; nothing else in the house reads `process.env`.
+ */
+export interface Config {
+  /** The API's port (`PORT`). */
+  port: number;
+  /** The edge's port and the domain under which services answer (`EDGE_PORT`, `EDGE_DOMAIN`). */
+  edgePort: number;
+  edgeDomain: string;
+  /** Absolute path of everything kept on disk: images, mirrors, logs of processes (`DATA_DIR`). */
+  dataDir: string;
+  databaseUrl: Sensitive;
+  /** Queues run on Redis where this is set, on PostgreSQL otherwise (`REDIS_URL`). */
+  redisUrl: Sensitive | null;
+  runtime: 'process' | 'swarm';
+  edge: 'node' | 'caddy';
+  /** base64 of 32 bytes; encrypts variables and snapshots (`SECRETS_KEY`). */
+  secretsKey: Sensitive;
+  /** `file:` repositories and private addresses are accepted (`ALLOW_LOCAL_REPOSITORIES`). */
+  allowLocalRepositories: boolean;
+  /** Credentials of `/admin/queues`; the dashboard is off without them. */
+  dashboard: { user: string; password: Sensitive } | null;
+  logLevel: string;
+  /** Real execution can be queued at all (`HOSTING_ENABLED`). */
+  hostingEnabled: boolean;
+  rateLimits: { readsPerMinute: number; writesPerMinute: number };
+  /** How many deployments one worker process runs at a time (`WORKER_CONCURRENCY`). */
+  workerConcurrency: number;
+  /** Names of platform variables that builds may see: proxies, registries, certificate bundles (`BUILD_ENV`). */
+  buildEnvironment: Record<string, string>;
+  /** Seconds a release may take to become healthy (`RELEASE_TIMEOUT_SECONDS`). */
+  releaseTimeoutSeconds: number;
+  /** Seconds an application has between TERM and KILL (`STOP_GRACE_SECONDS`). */
+  stopGraceSeconds: number;
+  /** First and last port given to hosted processes (`RUNTIME_PORTS`, "20000-29999"). */
+  runtimePorts: { first: number; last: number };
+}
+
+/** All problems of an environment at once, each naming its variable and what to do. */
+export class ConfigError extends Error {
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(`The configuration is not usable:\n${problems.map((p) => `  - ${p}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+const BUILD_ENVIRONMENT_DEFAULT = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'npm_config_registry',
+  'NPM_CONFIG_REGISTRY',
+  'npm_config_cafile',
+  'PIP_INDEX_URL',
+  'PIP_CERT',
+  'GOPROXY',
+];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads and validates the environment. Throws `ConfigError` with every problem found. */
+export function loadConfig(env: Environment = process.env): Config {
+  const problems: string[] = [];
+
+  function text(name: string, fallback: string): string {
+    const value = env[name];
+    return value === undefined || value === '' ? fallback : value;
+  }
+  function required(name: string, hint: string): string {
+    const value = text(name, '');
+    if (value === '') problems.push(`${name} is not set: ${hint}`);
+    return value;
+  }
+  function integer(name: string, fallback: number, min: number, max: number): number {
+    const value = Number(text(name, String(fallback)));
+    if (!Number.isInteger(value) || value < min || value > max) {
+      problems.push(`${name} must be an integer from ${min} to ${max}, not "${env[name]}"`);
+    }
+    return value;
+  }
+  function flag(name: string, fallback: boolean): boolean {
+    const value = text(name, String(fallback)).toLowerCase();
+    if (['1', 'true', 'on', 'yes'].includes(value)) return true;
+    if (!['0', 'false', 'off', 'no'].includes(value))
+      problems.push(`${name} must be true or false, not "${env[name]}"`);
+    return false;
+  }
+  function choice<T extends string>(name: string, values: readonly T[], fallback: T): T {
+    const value = text(name, fallback);
+    const found = values.find((v) => v === value);
+    if (found === undefined) problems.push(`${name} must be one of ${values.join(', ')}, not "${value}"`);
+    return found ?? fallback;
+  }
+  function portRange(name: string, fallback: string): { first: number; last: number } {
+    const match = /^(\d+)-(\d+)$/.exec(text(name, fallback));
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2]);
+    if (!match || first < 1024 || last > 65535 || last - first < 10) {
+      problems.push(`${name} must be a port range such as 20000-29999, not "${env[name]}"`);
+    }
+    return { first, last };
+  }
+
+  const databaseUrl = required('DATABASE_URL', 'a postgres:// address; "npm start" brings its own database');
+  const secretsKey = required('SECRETS_KEY', 'base64 of 32 random bytes, e.g. from "openssl rand -base64 32"');
+  if (secretsKey !== '' && Buffer.from(secretsKey, 'base64').length !== 32) {
+    problems.push('SECRETS_KEY must be base64 of exactly 32 bytes');
+  }
+  const redisUrl = text('REDIS_URL', '');
+  if (redisUrl !== '' && !/^rediss?:\/\//.test(redisUrl))
+    problems.push('REDIS_URL must start with redis:// or rediss://');
+  const dashboardUser = text('DASHBOARD_USER', '');
+  const dashboardPassword = text('DASHBOARD_PASSWORD', '');
+  if ((dashboardUser === '') !== (dashboardPassword === '')) {
+    problems.push('DASHBOARD_USER and DASHBOARD_PASSWORD must be set together');
+  }
+
+  const config: Config = {
+    port: integer('PORT', 3000, 1, 65535),
+    edgePort: integer('EDGE_PORT', 8080, 1, 65535),
+    edgeDomain: text('EDGE_DOMAIN', 'localhost').toLowerCase(),
+    dataDir: resolve(text('DATA_DIR', '.data')),
+    databaseUrl: new Sensitive(databaseUrl),
+    redisUrl: redisUrl === '' ? null : new Sensitive(redisUrl),
+    runtime: choice('RUNTIME', ['process', 'swarm'], 'process'),
+    edge: choice('EDGE', ['node', 'caddy'], 'node'),
+    secretsKey: new Sensitive(secretsKey),
+    allowLocalRepositories: flag('ALLOW_LOCAL_REPOSITORIES', false),
+    dashboard: dashboardUser === '' ? null : { user: dashboardUser, password: new Sensitive(dashboardPassword) },
+    logLevel: choice('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    hostingEnabled: flag('HOSTING_ENABLED', true),
+    rateLimits: {
+      readsPerMinute: integer('RATE_LIMIT_READS_PER_MINUTE', 600, 1, 1_000_000),
+      writesPerMinute: integer('RATE_LIMIT_WRITES_PER_MINUTE', 120, 1, 1_000_000),
+    },
+    workerConcurrency: integer('WORKER_CONCURRENCY', 4, 1, 256),
+    buildEnvironment: pick(env, text('BUILD_ENV', BUILD_ENVIRONMENT_DEFAULT.join(',')).split(',')),
+    releaseTimeoutSeconds: integer('RELEASE_TIMEOUT_SECONDS', 60, 1, 3600),
+    stopGraceSeconds: integer('STOP_GRACE_SECONDS', 10, 1, 600),
+    runtimePorts: portRange('RUNTIME_PORTS', '20000-29999'),
+  };
+  for (const name of ['RUNTIME', 'EDGE'] as const) {
+    const built = name === 'RUNTIME' ? config.runtime === 'process' : config.edge === 'node';
+    if (!built) problems.push(`${name}=${env[name]} is not available in this version; leave it unset`);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+function pick(env: Environment, names: string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of names.map((n) => n.trim())) {
+    const value = env[name];
+    if (value !== undefined && value !== '') found[name] = value;
+  }
+  return found;
+}
+
+/** The address a service answers at (design, Commands). */
+export function serviceUrl(config: Pick<Config, 'edgeDomain' | 'edgePort'>, slug: string): string {
+  return `http://${slug}.${config.edgeDomain}${config.edgePort === 80 ? '' : `:${config.edgePort}`}`;
+}

@@ -1,0 +1,49 @@
+import knexFactory, { type Knex } from 'knex';
+import pg from 'pg';
+
+/** The platform's database, or a transaction of it: every repository takes either. */
+export type Db = Knex;
+export type Transaction = Knex.Transaction;
+
+const INT8_OID = 20;
+
+/** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === INT8_OID && format !== 'binary') return (value: string) => Number(value);
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+};
+
+export interface DatabaseOptions {
+  url: string;
+  /** Shown in pg_stat_activity. */
+  name: string;
+  /** Most connections this process opens. */
+  poolSize?: number;
+}
+
+/** Opens the pool; nothing connects before the first query. The caller destroys it. */
+export function createDatabase({ url, name, poolSize = 10 }: DatabaseOptions): Db {
+  return knexFactory({
+    client: 'pg',
+    connection: { connectionString: url, application_name: name, keepAlive: true, types } as Knex.PgConnectionConfig,
+    pool: { min: 0, max: poolSize },
+    acquireConnectionTimeout: 10_000,
+  });
+}
+
+/** Rows of a raw statement, typed by the caller who wrote it. */
+export async function rowsOf<T>(
+  db: Db,
+  sql: string,
+  bindings: readonly Knex.RawBinding[] | Knex.ValueDict = [],
+): Promise<T[]> {
+  const result: { rows: T[] } = await db.raw(sql, bindings as Knex.RawBinding[]);
+  return result.rows;
+}
+
+/** Takes an advisory lock until the transaction ends; everybody who names it waits for us. */
+export async function lockUntilCommit(trx: Transaction, name: string): Promise<void> {
+  await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
+}

@@ -1,0 +1,72 @@
+import { errorMessage } from './errors.js';
+import type { Logger } from './log.js';
+
+export interface Closer {
+  name: string;
+  close: () => Promise<unknown> | unknown;
+}
+
+/**
+ * Ends a process in order on SIGTERM, SIGINT or the loss of its parent's pipe: the closers run one after the other,
+ * newest first, each within the deadline; a second signal ends it at once.
+ */
+export class Lifecycle {
+  readonly #log: Logger;
+  readonly #exit: (code: number) => void;
+  readonly #deadlineMs: number;
+  readonly #closers: Closer[] = [];
+  #ending = false;
+
+  constructor(log: Logger, exit: (code: number) => void, deadlineMs = 30_000) {
+    this.#log = log;
+    this.#exit = exit;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** True from the first signal on. */
+  get ending(): boolean {
+    return this.#ending;
+  }
+
+  /** Registers what must be closed; what is registered last is closed first. */
+  onEnd(name: string, close: Closer['close']): void {
+    this.#closers.unshift({ name, close });
+  }
+
+  /** Listens for the signals that end a process. */
+  watchSignals(): void {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (this.#ending) this.#exit(130);
+        else void this.end(signal, 0);
+      });
+    }
+    process.on('uncaughtException', (error) => void this.#crash('uncaught exception', error));
+    process.on('unhandledRejection', (error) => void this.#crash('unhandled rejection', error));
+  }
+
+  /** Runs every closer once and exits with the code. */
+  async end(reason: string, code: number): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    this.#log.info({ reason }, 'ending');
+    const timer = setTimeout(() => {
+      this.#log.error({ reason }, 'did not end within the deadline');
+      this.#exit(1);
+    }, this.#deadlineMs);
+    for (const { name, close } of this.#closers) {
+      try {
+        await close();
+      } catch (error) {
+        this.#log.error({ closer: name, err: error }, `closing failed: ${errorMessage(error)}`);
+      }
+    }
+    clearTimeout(timer);
+    this.#exit(code);
+  }
+
+  async #crash(what: string, error: unknown): Promise<void> {
+    this.#log.fatal({ err: error }, what);
+    await this.end(what, 1);
+  }
+}

@@ -1,0 +1,66 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import type { Sensitive } from './sensitive.js';
+
+const VERSION = 1;
+const KEY_ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
+
+/** A sealed value could not be opened: the key is unknown, the row is another one, or the bytes were changed. */
+export class SealError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SealError';
+  }
+}
+
+/**
+ * Seals secret values with AES-256-GCM. The key's id travels with the value; `context` names the row that owns it
+ * (`variable:<id>`), so that a value copied to another row does not open. Fails closed.
+ */
+export class Keyring {
+  readonly #keys = new Map<string, Buffer>();
+  readonly #current: { id: Buffer; key: Buffer };
+
+  /** The first key seals; all of them open. Each is base64 of 32 bytes. */
+  constructor(current: Sensitive, ...older: Sensitive[]) {
+    for (const secret of [current, ...older]) {
+      const key = Buffer.from(secret.reveal(), 'base64');
+      if (key.length !== 32) throw new SealError('a secrets key must be base64 of exactly 32 bytes');
+      this.#keys.set(keyId(key).toString('hex'), key);
+    }
+    const key = Buffer.from(current.reveal(), 'base64');
+    this.#current = { id: keyId(key), key };
+  }
+
+  seal(plaintext: string, context: string): Buffer {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce);
+    cipher.setAAD(Buffer.from(context));
+    const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+    return Buffer.concat([Buffer.of(VERSION), this.#current.id, nonce, cipher.getAuthTag(), ciphertext]);
+  }
+
+  /** Throws `SealError`. */
+  open(sealed: Buffer, context: string): string {
+    if (sealed.length < HEADER_BYTES || sealed[0] !== VERSION)
+      throw new SealError('the sealed value has no known format');
+    const id = sealed.subarray(1, 1 + KEY_ID_BYTES).toString('hex');
+    const key = this.#keys.get(id);
+    if (!key) throw new SealError(`the value was sealed with key ${id}, which SECRETS_KEY does not hold`);
+    const nonce = sealed.subarray(1 + KEY_ID_BYTES, 1 + KEY_ID_BYTES + NONCE_BYTES);
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(sealed.subarray(HEADER_BYTES - TAG_BYTES, HEADER_BYTES));
+    try {
+      return Buffer.concat([decipher.update(sealed.subarray(HEADER_BYTES)), decipher.final()]).toString('utf8');
+    } catch {
+      throw new SealError('the sealed value was changed or belongs to another row');
+    }
+  }
+}
+
+function keyId(key: Buffer): Buffer {
+  return createHash('sha256').update(key).digest().subarray(0, KEY_ID_BYTES);
+}

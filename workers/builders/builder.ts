@@ -1,0 +1,53 @@
+import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
+import type { ImageManifest } from '../../shared/domain/image.js';
+import type { ServiceKind } from '../../shared/domain/service.js';
+
+export interface BuildRequest {
+  /** Marks processes and folders of this attempt: `<deploymentId>-<fence>`. */
+  id: string;
+  workspaceId: string;
+  serviceId: string;
+  userNumber: number;
+  kind: ServiceKind;
+  configuration: ServiceConfiguration;
+  repository: string;
+  commitSha: string;
+  clearCache: boolean;
+  /** The service's variables in clear: builds see them. */
+  environment: Record<string, string>;
+}
+
+export interface BuildContext {
+  signal: AbortSignal;
+  /** A line for the build log; awaiting it holds the build's output back. */
+  log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
+}
+
+export interface BuiltImage {
+  /** sha256 of the content, hex. */
+  digest: string;
+  sizeBytes: number;
+  manifest: ImageManifest;
+}
+
+/** Why a build failed: the command and the cause, in words for the person who deployed. */
+export class BuildError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'BuildError';
+  }
+}
+
+/** Makes an immutable image from a commit. Throws `BuildError`; an abort rejects with the signal's reason. */
+export interface Builder {
+  build(request: BuildRequest, context: BuildContext): Promise<BuiltImage>;
+}
+
+/** Where images live on this host. */
+export interface ImageStore {
+  /** The folder of an image's content, whether or not it is there. */
+  pathOf(digest: string): string;
+  has(digest: string): Promise<boolean>;
+  /** Removes images that nobody wants and that are older than an hour, and whatever a crash left half-made. */
+  sweep(isWanted: (digest: string) => boolean): Promise<number>;
+}
