@@ -89,7 +89,8 @@ export async function up(knex: Knex): Promise<void> {
     create table outbox (
       id bigint generated always as identity primary key,
       queue text not null,
-      job_id text not null,
+      record_id uuid not null,
+      dispatch integer not null,
       payload jsonb not null,
       not_before timestamptz(3) not null default now(),
       created_at timestamptz(3) not null default now()

@@ -9,7 +9,9 @@ export async function up(knex: Knex): Promise<void> {
       pid integer not null,
       version text not null,
       queues text[] not null,
-      -- What it runs now: [{ queue, jobId, recordId, since }].
+      -- How many deployments it runs at a time: admission hands out no more than the fleet has slots.
+      deploy_slots integer not null,
+      -- What it runs now: [{ queue, jobId, since }].
       running jsonb not null default '[]',
       started_at timestamptz(3) not null default now(),
       seen_at timestamptz(3) not null default now()

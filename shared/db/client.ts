@@ -33,11 +33,14 @@ export function createDatabase({ url, name, poolSize = 10 }: DatabaseOptions): D
   });
 }
 
-/** Rows of a raw statement, typed by the caller who wrote it. */
+/**
+ * Rows of a raw statement, typed by the caller who wrote it. A cast beside a named binding is written
+ * `cast(:name as type)`: knex reads `:name:` as an identifier.
+ */
 export async function rowsOf<T>(
   db: Db,
   sql: string,
-  bindings: readonly Knex.RawBinding[] | Knex.ValueDict = [],
+  bindings: readonly unknown[] | Readonly<Record<string, unknown>> = [],
 ): Promise<T[]> {
   const result: { rows: T[] } = await db.raw(sql, bindings as Knex.RawBinding[]);
   return result.rows;

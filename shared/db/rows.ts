@@ -152,6 +152,7 @@ export interface WorkerRow {
   pid: number;
   version: string;
   queues: string[];
+  deploy_slots: number;
   running: { queue: string; jobId: string; since: string }[];
   started_at: Date;
   seen_at: Date;

@@ -1,0 +1,74 @@
+import { lockUntilCommit, rowsOf, type Transaction } from './client.js';
+
+/** A worker counts as online for 15 s after its last heartbeat (design, Queues). */
+export const ONLINE_SECONDS = 15;
+
+export interface Admitted {
+  id: string;
+}
+
+const OPEN = `('queued', 'building', 'releasing')`;
+
+/**
+ * Lets deployments run (design, principle 6): the oldest of each service that has none running, as many for each
+ * workspace as its buildConcurrency, as many in all as the workers online have slots, the workspaces taking turns.
+ * Atomic under any number of callers. Each one's first job is counted (`dispatches`).
+ */
+export async function admitDeployments(trx: Transaction): Promise<Admitted[]> {
+  await lockUntilCommit(trx, 'ranvier.admission');
+  return rowsOf<Admitted>(
+    trx,
+    `with active as (
+       select workspace_id, service_id from deployments where status in ${OPEN} and admitted_at is not null
+     ), slots as (
+       select coalesce(sum(deploy_slots), 0) - (select count(*) from active) as free
+         from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds'
+     ), heads as (
+       select distinct on (d.service_id) d.id, d.number, d.workspace_id
+         from deployments d
+        where d.status = 'queued' and d.admitted_at is null and d.cancel_requested_at is null
+          and not exists (select 1 from active a where a.service_id = d.service_id)
+        order by d.service_id, d.number
+     ), ranked as (
+       select h.*,
+              row_number() over (partition by h.workspace_id order by h.number)
+                + (select count(*) from active a where a.workspace_id = h.workspace_id) as position
+         from heads h
+     ), allowed as (
+       select r.id, row_number() over (order by r.position, r.number) as turn
+         from ranked r join workspaces w on w.id = r.workspace_id
+        where r.position <= coalesce((w.configuration ->> 'buildConcurrency')::int, 1)
+     )
+     update deployments d
+        set admitted_at = now(), dispatches = 1, blocked_reason = '', updated_at = now()
+       from allowed a
+      where d.id = a.id and a.turn <= (select free from slots)
+     returning d.id`,
+  );
+}
+
+/** Tells each waiting deployment what it waits for; the newest reasons replace the old ones. */
+export async function explainWaiting(trx: Transaction): Promise<void> {
+  await trx.raw(
+    `with open as (
+       select id, workspace_id, admitted_at, blocked_reason,
+              lag(id) over (partition by service_id order by number) as ahead,
+              count(admitted_at) over (partition by workspace_id) as busy
+         from deployments where status in ${OPEN}
+     ), reasons as (
+       select o.id,
+              case
+                when not exists (select 1 from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
+                  then 'No worker is online'
+                when o.ahead is not null then 'Waits for deployment ' || o.ahead || ' of this service'
+                when o.busy >= coalesce((w.configuration ->> 'buildConcurrency')::int, 1)
+                  then 'The workspace runs ' || o.busy || ' deployments, as many as its buildConcurrency allows'
+                else 'All deployment slots of the workers are taken'
+              end as reason
+         from open o join workspaces w on w.id = o.workspace_id
+        where o.admitted_at is null
+     )
+     update deployments d set blocked_reason = r.reason, updated_at = now()
+       from reasons r where d.id = r.id and d.blocked_reason <> r.reason`,
+  );
+}

@@ -1,0 +1,54 @@
+/**
+ * The five queues. Definitions live here, handlers in `workers/jobs`: who enqueues never loads worker code.
+ * A payload is ids only; the record in PostgreSQL is the truth, and a job is a wake-up for it.
+ */
+export interface Payloads {
+  deploy: { deploymentId: string };
+  'runtime-action': { operationId: string };
+  deletion: { operationId: string };
+  'routing-reconciliation': { operationId: string };
+  'log-ingest': { batchId: string };
+}
+export type QueueName = keyof Payloads;
+
+export interface QueueDefinition {
+  /** Tries of one job before it stays failed; the reconciler may still make a new job for its record. */
+  attempts: number;
+  /** First wait between tries; doubles each time. Milliseconds. */
+  backoffMs: number;
+  /** Finished jobs kept for the dashboard. */
+  keepCompleted: { count: number; age: number };
+  keepFailed: { count: number; age: number };
+}
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const RECORD = {
+  attempts: 5,
+  backoffMs: 500,
+  keepCompleted: { count: 1000, age: 7 * DAY },
+  keepFailed: { count: 2000, age: 14 * DAY },
+};
+
+export const QUEUES: Record<QueueName, QueueDefinition> = {
+  deploy: RECORD,
+  'runtime-action': RECORD,
+  deletion: RECORD,
+  'routing-reconciliation': RECORD,
+  'log-ingest': {
+    attempts: 10,
+    backoffMs: 200,
+    keepCompleted: { count: 200, age: HOUR },
+    keepFailed: { count: 500, age: DAY },
+  },
+};
+
+export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
+
+/**
+ * The id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished,
+ * would be ignored in silence by the queue.
+ */
+export function jobId(queue: QueueName, recordId: string, dispatch: number): string {
+  return `${queue}-${recordId}-${dispatch}`;
+}

@@ -1,0 +1,162 @@
+import { createPostgresBackend, Queue, type WorkerOptions } from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Config } from '../config.js';
+import { AppError } from '../errors.js';
+import type { Logger } from '../log.js';
+import { BullPool } from './bull-pool.js';
+import { jobId, type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
+
+/** A queue of either backend, as the dashboard and the metrics see it. */
+export type JobQueue = Queue;
+
+export interface NewJob<N extends QueueName = QueueName> {
+  queue: N;
+  recordId: string;
+  dispatch: number;
+  payload: Payloads[N];
+}
+
+export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
+
+/** What a BullMQ Worker of this engine is constructed with, besides its processor. */
+export interface WorkerConnection {
+  connection: WorkerOptions['connection'];
+  /** Undefined is Redis; typed as BullMQ's default so that one call constructs either. */
+  backendFactory: undefined;
+}
+
+const PING_MS = 1000;
+/** A job in one of these states will run (again) without our help. */
+const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
+
+/**
+ * The queue engine: BullMQ on Redis where REDIS_URL is set, else on PostgreSQL. Everything above it is the same for both.
+ */
+export interface Engine {
+  readonly backend: 'redis' | 'postgres';
+  readonly queues: Readonly<Record<QueueName, JobQueue>>;
+  /** Throws `engine_unavailable` where the engine does not answer within a second. */
+  ping(): Promise<void>;
+  /** Adds jobs; one whose id is known already is left as it is. */
+  add(jobs: readonly NewJob[]): Promise<void>;
+  /** True while a job will still run by itself. */
+  isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
+  workerConnection(): WorkerConnection;
+  close(): Promise<void>;
+}
+
+interface Backend {
+  readonly name: Engine['backend'];
+  createQueue(name: QueueName): JobQueue;
+  ping(): Promise<unknown>;
+  workerConnection(): WorkerConnection;
+  close(): Promise<void>;
+}
+
+/** Opens the engine. `name` shows in the backend's list of connections. */
+export function createEngine(config: EngineConfig, log: Logger, name: string): Engine {
+  const backend = config.redisUrl
+    ? redisBackend(config.redisUrl.reveal(), name, log)
+    : postgresBackend(config.databaseUrl.reveal(), name, log);
+  const queues = Object.fromEntries(QUEUE_NAMES.map((queue) => [queue, backend.createQueue(queue)])) as Record<
+    QueueName,
+    JobQueue
+  >;
+  for (const queue of Object.values(queues))
+    queue.on('error', (error) => log.warn({ queue: queue.name }, error.message));
+
+  return {
+    backend: backend.name,
+    queues,
+    ping: () => ping(backend),
+    async add(jobs) {
+      for (const queue of QUEUE_NAMES) {
+        const mine = jobs.filter((job) => job.queue === queue);
+        if (mine.length > 0) await queues[queue].addBulk(mine.map(toBullJob));
+      }
+    },
+    async isPending(queue, recordId, dispatch) {
+      const state = await queues[queue].getJobState(jobId(queue, recordId, dispatch));
+      return PENDING_STATES.includes(state);
+    },
+    workerConnection: () => backend.workerConnection(),
+    async close() {
+      await Promise.all(Object.values(queues).map((queue) => queue.close()));
+      await backend.close();
+    },
+  };
+}
+
+function toBullJob({ queue, recordId, dispatch, payload }: NewJob) {
+  const { attempts, backoffMs, keepCompleted, keepFailed } = QUEUES[queue];
+  return {
+    name: queue,
+    data: payload,
+    opts: {
+      jobId: jobId(queue, recordId, dispatch),
+      attempts,
+      backoff: { type: 'exponential', delay: backoffMs },
+      removeOnComplete: keepCompleted,
+      removeOnFail: keepFailed,
+    },
+  };
+}
+
+async function ping(backend: Backend): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), PING_MS);
+  });
+  try {
+    await Promise.race([backend.ping(), late]);
+  } catch {
+    throw new AppError('engine_unavailable');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function redisBackend(url: string, name: string, log: Logger): Backend {
+  const options: RedisOptions = {
+    connectionName: name,
+    // Without an offline queue an outage answers at once instead of holding requests.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(times * 100, 2000),
+  };
+  const redis = new Redis(url, options);
+  redis.on('error', (error) => log.warn(`redis: ${error.message}`));
+  return {
+    name: 'redis',
+    createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
+    ping: () => redis.ping(),
+    // A worker waits an outage out, so it may queue its commands.
+    workerConnection: () => ({
+      connection: redis.duplicate({ enableOfflineQueue: true }),
+      backendFactory: undefined,
+    }),
+    async close() {
+      redis.disconnect();
+    },
+  };
+}
+
+/** A worker, like a queue that listens, keeps one client for good; the rest are for commands. */
+const POOL_SIZE = QUEUE_NAMES.length + 10;
+
+function postgresBackend(url: string, name: string, log: Logger): Backend {
+  const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
+  pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
+  // BullMQ types its classes for Redis unless every call names the backend; one cast here keeps the rest neutral.
+  const connection: WorkerConnection = {
+    connection: pool as unknown as WorkerOptions['connection'],
+    backendFactory: createPostgresBackend as unknown as undefined,
+  };
+  return {
+    name: 'postgres',
+    createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
+    ping: () => pool.query('select 1'),
+    workerConnection: () => connection,
+    close: () => pool.end(),
+  };
+}
