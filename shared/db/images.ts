@@ -58,11 +58,6 @@ export async function retireImages(db: Db, serviceId: string, keep: number): Pro
   return rows.length;
 }
 
-/** Lets every image of a service go (deletion). */
-export async function removeImagesOf(db: Db, serviceId: string): Promise<void> {
-  await db.raw('update images set removed_at = now() where service_id = ? and removed_at is null', [serviceId]);
-}
-
 /** The digests that must stay on disk. */
 export async function wantedDigests(db: Db): Promise<Set<string>> {
   const rows = await rowsOf<{ digest: string }>(db, 'select distinct digest from images where removed_at is null');

@@ -1,0 +1,124 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../db/client.js';
+import { cancelOpenDeployments, insertDeployment } from '../db/deployments.js';
+import type { DeploymentRow, ServiceRow, WorkspaceRow } from '../db/rows.js';
+import { lockService } from '../db/service-lifecycle.js';
+import type { ServiceConfiguration } from '../domain/configuration.js';
+import type { DeploymentTrigger } from '../domain/deployment.js';
+import { isDeployable } from '../domain/service.js';
+import { repositoryProblem } from '../domain/source.js';
+import { DEFAULT_WORKSPACE_CONFIGURATION } from '../domain/workspace.js';
+import { AppError } from '../errors.js';
+import type { CommandDeps } from './deps.js';
+import { resolveVariables } from './resolve-variables.js';
+
+/** A keyed request keeps its key on the deployment for good (specification, idempotency_legacy_conflict). */
+export interface DeploymentKey {
+  scope: string;
+  key: string;
+}
+
+export interface QueueDeploymentInput {
+  service: Pick<ServiceRow, 'id'>;
+  actor: string;
+  trigger: DeploymentTrigger;
+  branch?: string;
+  commitSha?: string;
+  clearCache?: boolean;
+  idempotency?: DeploymentKey | null;
+}
+
+/**
+ * Stores a durable deployment with status `queued` (specification, Deployments): the configuration and the variables as
+ * they are now, sealed. Under `overlappingDeploys: cancel` it requests the cancellation of the service's older ones.
+ * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict.
+ */
+export async function queueDeployment(
+  trx: Transaction,
+  deps: CommandDeps,
+  input: QueueDeploymentInput,
+): Promise<DeploymentRow> {
+  const service = await lockDeployable(trx, deps, input.service.id);
+  const configuration: ServiceConfiguration = { ...service.configuration };
+  if (input.branch !== undefined) configuration.branch = input.branch;
+  assertSource(deps, service, configuration);
+  await assertKeyUnused(trx, input.idempotency);
+  await applyOverlap(trx, service);
+
+  const id = uuidv7();
+  const variables = await resolveVariables(trx, deps, service);
+  return insertDeployment(trx, {
+    id,
+    workspaceId: service.workspace_id,
+    serviceId: service.id,
+    trigger: input.trigger,
+    actor: input.actor,
+    branch: configuration.branch,
+    commitSha: input.commitSha ?? '',
+    commitMessage: '',
+    clearCache: input.clearCache ?? false,
+    sourceDeploymentId: null,
+    configuration,
+    sealedVariables: deps.keyring.seal(JSON.stringify(variables), snapshotContext(id)),
+    imageId: null,
+    idempotency: input.idempotency ?? null,
+  });
+}
+
+/** The context that binds a deployment's secret snapshot to its row. */
+export function snapshotContext(deploymentId: string): string {
+  return `deployment:${deploymentId}`;
+}
+
+/** The service, locked, where a deployment of it may be queued at all. */
+export async function lockDeployable(trx: Transaction, deps: CommandDeps, serviceId: string): Promise<ServiceRow> {
+  if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
+  const service = await lockService(trx, serviceId);
+  if (!service) throw new AppError('not_found');
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.archived) throw new AppError('service_archived');
+  return service;
+}
+
+/** Throws idempotency_legacy_conflict where a deployment holds this key but its receipt is gone. */
+export async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
+  if (!idempotency) return;
+  const holder = await trx<DeploymentRow>('deployments')
+    .where({ idempotency_scope: idempotency.scope, idempotency_key: idempotency.key })
+    .first('id');
+  if (holder) {
+    throw new AppError(
+      'idempotency_legacy_conflict',
+      `Deployment ${holder.id} was made with this key; look at it first`,
+    );
+  }
+}
+
+/** Under `overlappingDeploys: cancel` a newer deployment cancels the older ones of its service; under `wait` it queues. */
+export async function applyOverlap(trx: Transaction, service: ServiceRow): Promise<void> {
+  const workspace = await trx<WorkspaceRow>('workspaces').where({ id: service.workspace_id }).first('configuration');
+  const policy = workspace?.configuration.overlappingDeploys ?? DEFAULT_WORKSPACE_CONFIGURATION.overlappingDeploys;
+  if (policy === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
+}
+
+function assertSource(deps: CommandDeps, service: ServiceRow, configuration: ServiceConfiguration): void {
+  if (!isDeployable(service.kind)) {
+    throw new AppError('source_invalid', `Services of kind ${service.kind} cannot be deployed by this installation`);
+  }
+  if (deps.config.runtime === 'process') {
+    const container =
+      ['dockerfile', 'image'].includes(configuration.buildMethod) || configuration.sourceType === 'image';
+    if (container) {
+      throw invalidSource(
+        'buildMethod',
+        'Dockerfile and image sources need a container runtime; this installation runs RUNTIME=process',
+      );
+    }
+  }
+  const problem = repositoryProblem(configuration.repository, deps.config.allowLocalRepositories);
+  if (problem) throw invalidSource('repository', problem);
+}
+
+function invalidSource(field: keyof ServiceConfiguration, message: string): AppError {
+  return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
+}

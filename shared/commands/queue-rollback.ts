@@ -1,0 +1,59 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../db/client.js';
+import { insertDeployment } from '../db/deployments.js';
+import { getImage } from '../db/images.js';
+import type { DeploymentRow, ServiceRow } from '../db/rows.js';
+import { AppError } from '../errors.js';
+import type { CommandDeps } from './deps.js';
+import {
+  applyOverlap,
+  assertKeyUnused,
+  type DeploymentKey,
+  lockDeployable,
+  snapshotContext,
+} from './queue-deployment.js';
+
+export interface QueueRollbackInput {
+  service: Pick<ServiceRow, 'id'>;
+  source: DeploymentRow;
+  actor: string;
+  idempotency?: DeploymentKey | null;
+}
+
+/**
+ * Queues a new deployment of an earlier release (specification, Rollback rules): the source's image, configuration and
+ * secret snapshot, sealed again for the new record. Throws conflict where the source never went live or its image is gone.
+ */
+export async function queueRollback(
+  trx: Transaction,
+  deps: CommandDeps,
+  { service: { id: serviceId }, source, actor, idempotency }: QueueRollbackInput,
+): Promise<DeploymentRow> {
+  const service = await lockDeployable(trx, deps, serviceId);
+  const image = source.image_id ? await getImage(trx, source.image_id) : undefined;
+  if (source.service_id !== service.id || source.status !== 'live' || !image) {
+    throw new AppError('conflict', 'Only a deployment of this service that went live can be rolled back to');
+  }
+  if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
+  await assertKeyUnused(trx, idempotency);
+  await applyOverlap(trx, service);
+
+  const id = uuidv7();
+  const variables = deps.keyring.open(source.sealed_variables, snapshotContext(source.id));
+  return insertDeployment(trx, {
+    id,
+    workspaceId: service.workspace_id,
+    serviceId: service.id,
+    trigger: 'rollback',
+    actor,
+    branch: source.branch,
+    commitSha: source.commit_sha,
+    commitMessage: source.commit_message,
+    clearCache: false,
+    sourceDeploymentId: source.id,
+    configuration: source.configuration,
+    sealedVariables: deps.keyring.seal(variables, snapshotContext(id)),
+    imageId: image.id,
+    idempotency: idempotency ?? null,
+  });
+}

@@ -1,0 +1,41 @@
+import type { Knex } from 'knex';
+
+/** A place in a collection: the record that was last seen. */
+export interface Position {
+  createdAt: Date;
+  id: string;
+}
+
+/** One page: at most `limit` records that come after the position (specification, Pagination). */
+export interface PageRequest {
+  limit: number;
+  after: Position | null;
+}
+
+export interface Page<T> {
+  items: T[];
+  hasMore: boolean;
+}
+
+/** The whole collection in one page. */
+export const COMPLETE: PageRequest = { limit: Number.POSITIVE_INFINITY, after: null };
+
+/**
+ * Runs a query as one page: creation time descending, then id descending. `table` is the table or alias that owns
+ * `created_at` and `id`. Times are kept to the millisecond, so that a `Date` names them exactly.
+ */
+export async function fetchPage<T extends object>(
+  query: Knex.QueryBuilder<T>,
+  table: string,
+  { limit, after }: PageRequest,
+): Promise<Page<T>> {
+  query.orderBy([
+    { column: `${table}.created_at`, order: 'desc' },
+    { column: `${table}.id`, order: 'desc' },
+  ]);
+  if (after) query.whereRaw('(??, ??) < (?, ?)', [`${table}.created_at`, `${table}.id`, after.createdAt, after.id]);
+  // One more than asked for tells whether there is a next page.
+  if (Number.isFinite(limit)) query.limit(limit + 1);
+  const rows = (await query) as T[];
+  return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+}
