@@ -118,7 +118,7 @@ function childOptions(place: Place): TetherOptions {
 }
 
 /** Makes the data folder where there is none, complete or not at all. */
-async function ensureCluster({ ...place }: Place): Promise<void> {
+async function ensureCluster(place: Place): Promise<void> {
   const version = await readIfThere(join(place.data, 'PG_VERSION'));
   const { major } = place.binaries;
   if (version !== null) {

@@ -31,12 +31,12 @@ export interface Tethered {
  * given to another process, so it can never signal a stranger. The program itself takes the place of the shell.
  */
 const WATCH = `
-signal=$1 grace=$2; shift 2
+signal=$1 tenths=$(($2 * 10)); shift 2
 ( (
   trap '' TERM INT HUP
   read -r ended <&3 && exit
   kill -s "$signal" 0
-  while [ "$grace" -gt 0 ] && kill -0 $$; do sleep 1; grace=$((grace - 1)); done
+  while [ "$tenths" -gt 0 ] && kill -0 $$; do sleep 0.1; tenths=$((tenths - 1)); done
   kill -s KILL 0
 ) >/dev/null 2>&1 & )
 exec "$@" 3<&-

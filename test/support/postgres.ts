@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createDatabase, type Db } from '../../shared/db/client.js';
+import { migrate } from '../../shared/db/migrate.js';
+import { type EmbeddedPostgres, startPostgres } from '../../shared/embedded/postgres.js';
+import { createLogger } from '../../shared/log.js';
+import { migrateQueues } from '../../shared/queues/migrate.js';
+
+/** One PostgreSQL for the whole test run, with a migrated template that each test file clones. */
+const TEMPLATE = 'ranvier_template';
+
+interface Run {
+  postgres: EmbeddedPostgres;
+  dataDir: string;
+}
+let run: Run | null = null;
+
+/** Mocha calls this once, before the first test. */
+export async function mochaGlobalSetup(): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-test-'));
+  await chmod(dataDir, 0o711);
+  const postgres = await startPostgres({ dataDir, log: createLogger('test', 'error'), durable: false });
+  run = { postgres, dataDir };
+  await administer(`create database ${TEMPLATE}`);
+  const url = urlOf(TEMPLATE);
+  const db = createDatabase({ url, name: 'test-template', poolSize: 1 });
+  await migrate(db, url);
+  await db.destroy();
+  await migrateQueues(url);
+}
+
+/** Mocha calls this once, after the last test. */
+export async function mochaGlobalTeardown(): Promise<void> {
+  await run?.postgres.stop();
+  if (run) await rm(run.dataDir, { recursive: true, force: true });
+}
+
+export interface TestDatabase {
+  url: string;
+  db: Db;
+  /** Closes `db` and removes the database, whoever is still connected. */
+  drop(): Promise<void>;
+}
+
+/** A migrated database (ours and BullMQ's) of the caller's own; call it in `before`, and `drop` in `after`. */
+export function createTestDatabase(): Promise<TestDatabase> {
+  return create(`template ${TEMPLATE} strategy file_copy`);
+}
+
+/** A database without any table. */
+export function createEmptyDatabase(): Promise<TestDatabase> {
+  return create('');
+}
+
+async function create(clause: string): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(`create database ${name} ${clause}`);
+  const url = urlOf(name);
+  const db = createDatabase({ url, name: 'test' });
+  return {
+    url,
+    db,
+    async drop() {
+      await db.destroy();
+      await administer(`drop database ${name} with (force)`);
+    },
+  };
+}
+
+function urlOf(database: string): string {
+  if (!run) throw new Error('the test PostgreSQL is not running: run the tests through mocha');
+  const url = new URL(run.postgres.url);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+async function administer(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: urlOf('postgres') });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
