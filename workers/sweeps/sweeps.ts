@@ -1,7 +1,6 @@
 import cron, { type ScheduledTask } from 'node-cron';
 import { wantedDigests } from '../../shared/db/images.js';
 import type { Leadership } from '../../shared/db/leadership.js';
-import { deleteExpiredReceipts } from '../../shared/db/receipts.js';
 import { staleReleases } from '../../shared/db/releases.js';
 import { deleteExpiredLogs, deleteOldReplicas } from '../../shared/db/retention.js';
 import { forgetSilentWorkers } from '../../shared/db/workers.js';
@@ -55,7 +54,6 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
         await forgetSilentWorkers(deps.db);
         return [
           ...count(await deleteExpiredLogs(deps.db), 'log lines'),
-          ...count(await deleteExpiredReceipts(deps.db), 'receipts'),
           ...count(await deleteOldReplicas(deps.db), 'stopped replicas'),
         ];
       },
@@ -83,13 +81,7 @@ function count(number: number, what: string): string[] {
 export class Sweeps {
   readonly #tasks: ScheduledTask[];
 
-  /** `mended` is called for each repair, for the metrics. */
-  constructor(
-    deps: WorkshopDeps,
-    engine: Engine,
-    leadership: Leadership,
-    mended: (sweep: string, repairs: number) => void,
-  ) {
+  constructor(deps: WorkshopDeps, engine: Engine, leadership: Leadership) {
     this.#tasks = definitions(deps, engine).map(({ name, schedule, scope, sweep }) =>
       cron.schedule(
         schedule,
@@ -98,7 +90,6 @@ export class Sweeps {
           try {
             const repairs = await sweep();
             for (const repair of repairs) deps.log.info({ sweep: name }, repair);
-            mended(name, repairs.length);
           } catch (error) {
             deps.log.warn({ sweep: name }, `sweep failed: ${errorMessage(error)}`);
           }
