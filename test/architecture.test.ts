@@ -82,7 +82,9 @@ describe('The house', () => {
   });
 
   it('has no circle of imports', () => {
-    const graph = new Map(all.map((source) => [source.path, source.imports.filter((target) => target.endsWith('.ts'))]));
+    const graph = new Map(
+      all.map((source) => [source.path, source.imports.filter((target) => target.endsWith('.ts'))]),
+    );
     const done = new Set<string>();
     const circles: string[] = [];
     const visit = (path: string, trail: string[]): void => {
@@ -96,8 +98,11 @@ describe('The house', () => {
   });
 
   it('the domain has no I/O, no clock and no environment', () => {
-    const impure = /\bprocess\.|Date\.now\(|new Date\(\)|setTimeout|setInterval|node:(fs|child_process|http|https|dns)\b/;
-    expect(offenders(all, (source) => source.path.startsWith('shared/domain/') && impure.test(source.text))).to.deep.equal([]);
+    const impure =
+      /\bprocess\.|Date\.now\(|new Date\(\)|setTimeout|setInterval|node:(fs|child_process|http|https|dns)\b/;
+    expect(
+      offenders(all, (source) => source.path.startsWith('shared/domain/') && impure.test(source.text)),
+    ).to.deep.equal([]);
   });
 
   const homes: [name: string, allowed: RegExp][] = [
@@ -117,11 +122,15 @@ describe('The house', () => {
 
   it('only shared/config.ts and the launcher read the environment', () => {
     const allowed = /^shared\/(config\.ts|embedded\/)/;
-    expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal([]);
+    expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
+      [],
+    );
   });
 
   it('only main files end the process', () => {
     const main = /(^|\/)(main|admin|launch)\.ts$/;
-    expect(offenders(all, (source) => /process\.exit\(/.test(source.text) && !main.test(source.path))).to.deep.equal([]);
+    expect(offenders(all, (source) => /process\.exit\(/.test(source.text) && !main.test(source.path))).to.deep.equal(
+      [],
+    );
   });
 });

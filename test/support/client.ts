@@ -21,7 +21,12 @@ export class ApiClient {
   }
 
   /** `path` is below the workspace. The body of the answer is what the caller says it is: tests look at it. */
-  async call<T = Json>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer<T>> {
+  async call<T = Json>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<T>> {
     const response = await fetch(`${this.baseUrl}/workspaces/${this.workspaceId}${path}`, {
       method,
       headers: {
@@ -38,7 +43,8 @@ export class ApiClient {
   /** Calls and insists on success. */
   async expect<T = Json>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
     const answer = await this.call<T>(method, path, body, headers);
-    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    if (answer.status >= 300)
+      throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   }
 }

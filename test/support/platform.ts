@@ -34,7 +34,9 @@ export class Platform {
   readonly processes: PlatformProcess[] = [];
   client: ApiClient;
 
-  constructor(init: Pick<Platform, 'engine' | 'database' | 'redis' | 'dataDir' | 'apiPort' | 'edgePort' | 'env' | 'client'>) {
+  constructor(
+    init: Pick<Platform, 'engine' | 'database' | 'redis' | 'dataDir' | 'apiPort' | 'edgePort' | 'env' | 'client'>,
+  ) {
     this.engine = init.engine;
     this.database = init.database;
     this.redis = init.redis;
@@ -63,9 +65,7 @@ export class Platform {
 
   async startWorker(env: Record<string, string> = {}): Promise<PlatformProcess> {
     const worker = this.#spawn('worker', 'workers/main.js', env);
-    await worker.ready(async () =>
-      (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid),
-    );
+    await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
     return worker;
   }
 
@@ -140,14 +140,30 @@ export async function startPlatform({ engine, workers = 1, env = {} }: PlatformO
 
 /** The test run's own environment, without settings that would change a platform. */
 function inherited(): Record<string, string> {
-  const names = ['PATH', 'HOME', 'LANG', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'npm_config_registry'];
+  const names = [
+    'PATH',
+    'HOME',
+    'LANG',
+    'NODE_EXTRA_CA_CERTS',
+    'SSL_CERT_FILE',
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'NO_PROXY',
+    'npm_config_registry',
+  ];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 async function seed({ db }: TestDatabase): Promise<{ workspace: string; key: string }> {
   const email = 'owner@example.test';
   const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: 'Test', owner: email }));
-  const { key } = await createKey(db, { workspaceId: workspace.id, email, scope: 'write', name: 'test', expiresAt: null });
+  const { key } = await createKey(db, {
+    workspaceId: workspace.id,
+    email,
+    scope: 'write',
+    name: 'test',
+    expiresAt: null,
+  });
   return { workspace: workspace.id, key };
 }
 
