@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, type FileHandle, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -8,6 +8,7 @@ import pg from 'pg';
 import { errorMessage } from '../errors.js';
 import type { Logger } from '../log.js';
 import { readIfThere, writePrivately } from './files.js';
+import { addressFiles, DATABASE, SUPERUSER, serverUrl } from './postgres-address.js';
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.js';
 import { clusterName, endLeftovers } from './postgres-leftovers.js';
 import { postgresUser, runAs, type SystemUser } from './system-user.js';
@@ -32,8 +33,6 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-const SUPERUSER = 'ranvier';
-const DATABASE = 'ranvier';
 const STOP_MS = 10_000;
 /** Waits before the server is started again after it ended by itself. */
 const RESTART_WAITS_MS = [0, 500, 2000, 5000];
@@ -92,7 +91,7 @@ async function preparePlace(dataDir: string): Promise<Place> {
     user,
     binaries,
     cluster: await clusterName(folder),
-    password: await keptPassword(join(folder, 'password')),
+    password: await keptPassword(addressFiles(dataDir).password),
   };
 }
 
@@ -172,7 +171,7 @@ class Server {
   }
 
   url(database: string): string {
-    return `postgres://${SUPERUSER}:${this.#place.password}@127.0.0.1:${this.#port}/${database}`;
+    return serverUrl(this.#place.password, this.#port, database);
   }
 
   pid(): number {
@@ -181,12 +180,11 @@ class Server {
   }
 
   async start(): Promise<void> {
-    const { folder, cluster, data } = this.#place;
-    await endLeftovers(cluster, data, this.#options.log);
-    const kept = join(folder, 'port');
+    await endLeftovers(this.#place.cluster, this.#place.data, this.#options.log);
+    const kept = addressFiles(this.#options.dataDir).port;
     this.#port = await freePort(Number((await readIfThere(kept)) ?? 0));
     await this.#run();
-    await writeFile(kept, String(this.#port));
+    await writePrivately(kept, String(this.#port));
   }
 
   async stop(): Promise<void> {

@@ -16,13 +16,13 @@ export function deletionJob(
   { operationId }: Payloads['deletion'],
   helpers: JobHelpers,
 ): Promise<string> {
-  return runOperation(deps, operationId, helpers, async ({ operation, service }) => {
+  return runOperation(deps, operationId, helpers, async ({ operation, service, signal }) => {
     // Its deployments were cancelled with the request; a slot is not spent on waiting for their workers.
     if (await hasOpenDeployment(deps.db, service.id)) {
       await lookAgain(deps, operation);
       return 'later';
     }
-    await edgesApplied(deps.db, service.id, service.route_version);
+    await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
     await deps.db.transaction((trx) => eraseService(trx, service.id));
     return 'done';

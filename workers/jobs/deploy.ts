@@ -13,6 +13,6 @@ export async function deployJob(
 ): Promise<string> {
   const outcome = await runDeployment(deps, deploymentId, helpers);
   const deployment = await getDeployment(deps.db, deploymentId);
-  if (deployment?.status === 'live') await retireOldReleases(deps, deployment.service_id);
+  if (deployment?.status === 'live') await retireOldReleases(deps, deployment.service_id, helpers.signal);
   return outcome ?? `nothing to do: ${deployment?.status ?? 'no such deployment'}`;
 }

@@ -20,7 +20,7 @@ export function routingJob(
       }
     }
     const version = await touchRoute(deps.db, service.id);
-    await edgesApplied(deps.db, service.id, version);
+    await edgesApplied(deps.db, service.id, version, signal);
     return 'done';
   });
 }

@@ -35,13 +35,13 @@ async function restart(deps: WorkshopDeps, { service, signal }: OperationRun): P
 }
 
 /** The edge answers for a suspended service before its processes end. */
-async function suspend(deps: WorkshopDeps, { service }: OperationRun): Promise<OperationOutcome> {
+async function suspend(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
   const deploymentId = service.live_deployment_id;
   if (!deploymentId) throw new ReleaseError('the service has no release');
   const version = await deps.db.transaction((trx) =>
     moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended'),
   );
-  if (version !== undefined) await edgesApplied(deps.db, service.id, version);
+  if (version !== undefined) await edgesApplied(deps.db, service.id, version, signal);
   await deps.runtime.stop(deploymentId);
   return 'done';
 }
