@@ -34,6 +34,12 @@ export class ReleaseError extends Error {
   }
 }
 
+export interface CommandOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+  onLine: (line: string) => Promise<void>;
+}
+
 /**
  * A runtime: it keeps releases running and says how they are, by way of the `replicas` table, which the edge reads.
  * Every method may be called twice and goes on where a dead worker left off.
@@ -53,4 +59,6 @@ export interface RuntimeDriver {
   /** Replaces every replica by a new one, the old ones serving until the new are ready. Throws `ReleaseError`. */
   restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   inspect(deploymentId: string): Promise<ReplicaView[]>;
+  /** Runs one command in the release's image and environment, beside its replicas. Throws `ReleaseError` naming the command. */
+  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
 }

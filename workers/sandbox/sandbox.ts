@@ -18,7 +18,7 @@ export interface SandboxSpec {
   limits: SandboxLimits;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
-  /** Immutable folder below `directory`: writes of the command never reach it. */
+  /** Immutable content that the command sees as its folder; what it writes lands in `directory` and never here. */
   image?: string;
 }
 
@@ -58,13 +58,17 @@ export interface DetachedProcess {
 export interface DetachedOptions {
   /** Output is appended here, so that it goes on while no worker lives. */
   logFile: string;
-  /** The exit code is written here when the command ends: "<code>" or "signal <name>". */
+  /** How the command ended is written here, also while no worker lives: "<code>", "signal <name>" or "out-of-memory". */
   exitFile: string;
+  /** Called when the process ends while the worker that started it lives. */
+  onExit?: () => void;
 }
 
 export interface Sandbox {
   /** `namespaces`, `user` or `none`: the strongest level this host allows. */
   readonly level: SandboxLevel;
+  /** Where the command sees its folder: the same path for every build and every run at level `namespaces`. */
+  pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
   /** Runs to the end. Rejects only where the sandbox itself cannot be made. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
   /** Starts and leaves running. */

@@ -1,0 +1,29 @@
+import { type Db, rowsOf } from './client.js';
+
+/** Releases of a service that have replicas and should have none: neither the live one nor one that is on its way. */
+export async function staleReleases(
+  db: Db,
+  serviceId: string | null,
+): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(
+    db,
+    `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId"
+       from replicas r
+       join services s on s.id = r.service_id
+       join deployments d on d.id = r.deployment_id
+      where r.state <> 'stopped' and (cast(:serviceId as uuid) is null or r.service_id = cast(:serviceId as uuid))
+        and s.live_deployment_id is distinct from r.deployment_id
+        and d.status in ('live', 'failed', 'cancelled')`,
+    { serviceId },
+  );
+}
+
+/** Every release of a service that has replicas. */
+export async function runningReleases(db: Db, serviceId: string): Promise<string[]> {
+  const rows = await rowsOf<{ deployment_id: string }>(
+    db,
+    `select distinct deployment_id from replicas where service_id = ? and state <> 'stopped'`,
+    [serviceId],
+  );
+  return rows.map((row) => row.deployment_id);
+}

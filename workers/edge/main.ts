@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../shared/config.js';
+import { createDatabase } from '../../shared/db/client.js';
+import { removeEdge } from '../../shared/db/edge.js';
+import { CHANNELS, Listener } from '../../shared/db/listener.js';
+import { assertMigrated } from '../../shared/db/migrate.js';
+import { errorMessage } from '../../shared/errors.js';
+import { Lifecycle } from '../../shared/lifecycle.js';
+import { createLogger } from '../../shared/log.js';
+import { NodeEdge } from './proxy/node-edge.js';
+import { RouteSync } from './route-sync.js';
+
+/** The edge's process: loads the routes, serves them, and follows every change until it is told to end. */
+const bootLog = createLogger('edge', 'info');
+try {
+  const config = loadConfig();
+  const log = createLogger('edge', config.logLevel);
+  const lifecycle = new Lifecycle(log, (code) => process.exit(code));
+  lifecycle.watchSignals();
+
+  const url = config.databaseUrl.reveal();
+  const db = createDatabase({ url, name: 'ranvier-edge', poolSize: 4 });
+  lifecycle.onEnd('database', () => db.destroy());
+  await assertMigrated(db);
+
+  const identity = { id: randomUUID(), host: hostname(), pid: process.pid };
+  const edge = new NodeEdge({
+    port: config.edgePort,
+    imagesDir: join(config.dataDir, 'images'),
+    log,
+    refresh: (serviceId) => sync.reload(serviceId),
+  });
+  const sync = new RouteSync({ db, log, edge, identity, domain: config.edgeDomain });
+  const listener = new Listener(url, log);
+  listener.on(CHANNELS.route, (serviceId) => sync.wake(serviceId));
+
+  lifecycle.onEnd('registration', () => removeEdge(db, identity.id));
+  lifecycle.onEnd('listener', () => listener.close());
+  lifecycle.onEnd('routes', () => sync.close());
+  lifecycle.onEnd('edge', () => edge.close());
+
+  await listener.start();
+  await sync.start();
+  await edge.listen();
+  log.info({ port: config.edgePort, domain: config.edgeDomain }, 'the edge is listening');
+} catch (error) {
+  bootLog.fatal(errorMessage(error));
+  process.exit(1);
+}

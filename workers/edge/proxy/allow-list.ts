@@ -1,0 +1,29 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Who may come in. Null (everybody) for an empty list; an entry that is no range admits nobody. */
+export function compileAllowList(ranges: readonly string[]): BlockList | null {
+  if (ranges.length === 0) return null;
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/');
+    const family = isIP(address);
+    if (family === 0) continue;
+    const bits = family === 4 ? 32 : 128;
+    const length = prefix === undefined ? bits : Number(prefix);
+    if (Number.isInteger(length) && length >= 0 && length <= bits) list.addSubnet(address, length, familyName(family));
+  }
+  return list;
+}
+
+/** Whether the address is in the list; one that is no IP address never is. */
+export function isAllowed(list: BlockList | null, address: string): boolean {
+  if (list === null) return true;
+  // A link-local address carries its zone.
+  const [plain = ''] = address.split('%');
+  const family = isIP(plain);
+  return family !== 0 && list.check(plain, familyName(family));
+}
+
+function familyName(family: number): 'ipv4' | 'ipv6' {
+  return family === 4 ? 'ipv4' : 'ipv6';
+}

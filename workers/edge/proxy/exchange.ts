@@ -1,0 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from '../../../shared/log.js';
+
+/** One request and its answer on their way through the edge. */
+export interface Exchange {
+  req: IncomingMessage;
+  res: ServerResponse;
+  /** There where the client asked for another protocol on this connection; `head` is what it sent already. */
+  upgrade: { socket: Socket; head: Buffer } | null;
+  requestId: string;
+  /** The client's address: the socket's, never a header's. */
+  client: string;
+  host: string;
+  log: Logger;
+}

@@ -1,0 +1,94 @@
+import { errors } from 'undici';
+import { errorMessage } from '../../../shared/errors.js';
+import { attempt, type Outcome } from './attempt.js';
+import type { Exchange } from './exchange.js';
+import { hasBody } from './headers.js';
+import { badRequest, PAGES, type Page, sendPage } from './pages.js';
+import { BodyIdleError, RequestBody } from './request-body.js';
+import { tunnel } from './tunnel.js';
+import { choose, type Upstream } from './upstream.js';
+
+/** How often a request that a replica may have seen is sent again. */
+const MAX_REPLAYS = 2;
+/** Replicas that are tried where connections are refused. */
+const MAX_ATTEMPTS = 10;
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+type Failure = Extract<Outcome, { type: 'failed' }>;
+
+export interface ForwardSource {
+  /** The replicas of the host as they are now: a swap may happen between two attempts. */
+  upstreams: () => readonly Upstream[];
+  /** Looks the route up in PostgreSQL again; resolves in bounded time whatever happens. */
+  refresh: () => Promise<void>;
+}
+
+/**
+ * Passes a request to a ready replica and answers the client, whatever happens. Another replica is tried where the
+ * first cannot have seen the request; one that may have seen it only gets repeatable requests without a body again.
+ */
+export async function forward(exchange: Exchange, source: ForwardSource): Promise<void> {
+  const { req } = exchange;
+  const body = hasBody(req);
+  const repeatable = !body && exchange.upgrade === null && REPEATABLE.has(req.method ?? '');
+  const failed = new Set<Upstream>();
+  const refused = new Set<Upstream>();
+  let refreshed = false;
+  let replays = 0;
+  let last: Failure | null = null;
+
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
+    const upstream = choose(source.upstreams(), failed) ?? choose(source.upstreams(), refused);
+    if (upstream === null) {
+      // Everybody refused: the route may have been swapped a moment ago.
+      if (refreshed || last === null) break;
+      refreshed = true;
+      await source.refresh();
+      continue;
+    }
+    attempts += 1;
+    const stream = body ? new RequestBody(req) : null;
+    const outcome = await (wantsTunnel(exchange) ? tunnel(exchange, upstream) : attempt(exchange, upstream, stream));
+    if (outcome.type !== 'failed') return;
+    last = outcome;
+    failed.add(upstream);
+    if (!outcome.sent) {
+      refused.add(upstream);
+      upstream.avoid();
+    }
+    const again = outcome.sent
+      ? repeatable && !isTimeout(outcome.error) && ++replays <= MAX_REPLAYS
+      : !isInvalid(outcome);
+    if (outcome.begun || stream?.touched || !again) break;
+  }
+  if (last === null) sendPage(exchange, PAGES.no_ready_replica);
+  else giveUp(exchange, last);
+}
+
+function giveUp(exchange: Exchange, failure: Failure): void {
+  const { req, res, host, requestId, log } = exchange;
+  log.warn({ host, method: req.method, requestId }, `a request failed: ${errorMessage(failure.error)}`);
+  // Half an answer must not look like a whole one.
+  if (failure.begun || res.headersSent) res.destroy();
+  else sendPage(exchange, pageFor(failure));
+}
+
+function pageFor(failure: Failure): Page {
+  if (isInvalid(failure)) return badRequest('The request cannot be passed on.');
+  if (failure.error instanceof BodyIdleError) return PAGES.requestTimeout;
+  return isTimeout(failure.error) ? PAGES.gatewayTimeout : PAGES.badGateway;
+}
+
+function isTimeout(error: Error): boolean {
+  return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
+}
+
+/** Undici found the request itself unacceptable; no other replica will do better. */
+function isInvalid(failure: Failure): boolean {
+  return !failure.sent && failure.error instanceof errors.InvalidArgumentError;
+}
+
+/** Any protocol but HTTP/2, whose offer a server is free to ignore (RFC 9110, 7.8). */
+function wantsTunnel({ req, upgrade }: Exchange): boolean {
+  return upgrade !== null && !/(^|[\s,])h2c/i.test(req.headers.upgrade ?? '');
+}

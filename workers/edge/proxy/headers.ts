@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** Headers that belong to one connection (RFC 9110, 7.6.1), and `expect`, which the edge itself answers. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'http2-settings',
+]);
+/** What only the edge may say about the client. */
+const OURS = new Set([
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-real-ip',
+  'forwarded',
+  'x-request-id',
+]);
+/** A client cannot have these removed by naming them in `Connection`. */
+const END_TO_END = new Set(['host', 'content-length', 'content-type', 'authorization', 'cookie']);
+
+const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** The caller's request id where it is well-formed, else a new one (specification, Limits). */
+export function requestIdOf(req: IncomingMessage): string {
+  const given = req.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** The host that is asked for: lower case, without port and final dot. */
+export function hostOf(req: IncomingMessage): string {
+  return (req.headers.host ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+}
+
+/** The client's address; an IPv4 address that came in over IPv6 is given as IPv4. */
+export function clientAddress(req: IncomingMessage): string {
+  return (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
+/**
+ * Why a request cannot be passed on, or null. The HTTP parser has refused malformed framing already; this is for what
+ * two implementations could read in two ways.
+ */
+export function ambiguity(req: IncomingMessage): string | null {
+  const count = (name: string) => req.rawHeaders.filter((h, i) => i % 2 === 0 && h.toLowerCase() === name).length;
+  const encoding = req.headers['transfer-encoding'];
+  if (count('host') > 1) return 'The request has more than one Host header.';
+  if (count('content-length') > 1) return 'The request has more than one Content-Length header.';
+  if (encoding !== undefined && req.headers['content-length'] !== undefined) {
+    return 'The request has both Content-Length and Transfer-Encoding.';
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+    return 'Only the transfer encoding "chunked" is understood.';
+  }
+  if (req.url === undefined || !req.url.startsWith('/')) return 'The request target must be a path.';
+  return null;
+}
+
+export function hasBody(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+}
+
+/** What a replica is told, as a flat list of names and values in the client's order. */
+export function upstreamHeaders(req: IncomingMessage, client: string, requestId: string): string[] {
+  const named = connectionTokens(req.headers.connection);
+  const headers: string[] = [];
+  eachPair(req.rawHeaders, (name, value) => {
+    const lower = name.toLowerCase();
+    // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For.
+    const canonical = lower.replaceAll('_', '-');
+    if (HOP_BY_HOP.has(lower) || OURS.has(canonical) || named.has(lower)) return;
+    headers.push(name, value);
+  });
+  headers.push('X-Forwarded-For', client, 'X-Forwarded-Proto', 'http', 'X-Forwarded-Host', req.headers.host ?? '');
+  headers.push('X-Request-ID', requestId);
+  return headers;
+}
+
+/** What the client is told, from a replica's raw response headers. */
+export function clientHeaders(raw: readonly (string | Buffer)[], requestId: string): string[] {
+  const pairs: [string, string][] = [];
+  let connection = '';
+  eachPair(raw.map(latin1), (name, value) => {
+    if (name.toLowerCase() === 'connection') connection += `,${value}`;
+    pairs.push([name, value]);
+  });
+  const named = connectionTokens(connection);
+  const headers: string[] = [];
+  for (const [name, value] of pairs) {
+    const lower = name.toLowerCase();
+    if (HOP_BY_HOP.has(lower) || lower === 'x-request-id' || named.has(lower)) continue;
+    headers.push(name, value);
+  }
+  headers.push('X-Request-ID', requestId);
+  return headers;
+}
+
+function connectionTokens(value: string | undefined): Set<string> {
+  const tokens = (value ?? '').toLowerCase().split(',');
+  return new Set(tokens.map((token) => token.trim()).filter((token) => token !== '' && !END_TO_END.has(token)));
+}
+
+function latin1(value: string | Buffer): string {
+  return typeof value === 'string' ? value : value.toString('latin1');
+}
+
+function eachPair(flat: readonly string[], visit: (name: string, value: string) => void): void {
+  for (let i = 0; i + 1 < flat.length; i += 2) visit(flat[i] ?? '', flat[i + 1] ?? '');
+}

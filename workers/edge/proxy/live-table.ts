@@ -1,0 +1,62 @@
+import type { BlockList } from 'node:net';
+import type { Route, RouteTable } from '../table.js';
+import { compileAllowList } from './allow-list.js';
+import { Upstream, type UpstreamTimeouts } from './upstream.js';
+
+/** A route made ready to serve: its allow list compiled, its replicas with their connections. */
+export interface LiveRoute {
+  route: Route;
+  allow: BlockList | null;
+  upstreams: readonly Upstream[];
+}
+
+/** The table that the proxy serves. A swap is one assignment; connections of replicas that stay are kept. */
+export class LiveTable {
+  readonly #timeouts: UpstreamTimeouts;
+  #routes: ReadonlyMap<string, LiveRoute> = new Map();
+  #upstreams = new Map<string, Upstream>();
+
+  constructor(timeouts: UpstreamTimeouts) {
+    this.#timeouts = timeouts;
+  }
+
+  get size(): { routes: number; upstreams: number } {
+    return { routes: this.#routes.size, upstreams: this.#upstreams.size };
+  }
+
+  find(host: string): LiveRoute | undefined {
+    return this.#routes.get(host);
+  }
+
+  /** Serves the table from now on, and returns the upstreams that no route uses any more. */
+  swap(table: RouteTable): Upstream[] {
+    const upstreams = new Map<string, Upstream>();
+    const routes = new Map<string, LiveRoute>();
+    for (const [host, route] of table) routes.set(host, this.#live(host, route, upstreams));
+    const left = [...this.#upstreams].filter(([key]) => !upstreams.has(key)).map(([, upstream]) => upstream);
+    this.#routes = routes;
+    this.#upstreams = upstreams;
+    // The pool finishes what it has; nothing new is sent to it.
+    for (const upstream of left) void upstream.pool.close();
+    return left;
+  }
+
+  #live(host: string, route: Route, upstreams: Map<string, Upstream>): LiveRoute {
+    const replicas = route.target.type === 'proxy' ? route.target.replicas : [];
+    const mine = replicas.map((replica) => {
+      // A port is given again to others, so the replica's id is part of the key.
+      const key = `${replica.id} ${replica.address} ${replica.port}`;
+      const upstream = upstreams.get(key) ?? this.#upstreams.get(key) ?? new Upstream(replica, this.#timeouts);
+      upstreams.set(key, upstream);
+      return upstream;
+    });
+    const before = this.#routes.get(host);
+    return before?.route === route ? before : { route, allow: compileAllowList(route.allow), upstreams: mine };
+  }
+
+  /** Ends every connection, whatever is under way on it. */
+  async destroy(): Promise<void> {
+    const left = this.swap(new Map());
+    await Promise.all(left.map((upstream) => upstream.pool.destroy()));
+  }
+}

@@ -1,0 +1,164 @@
+import type { Exchange } from './exchange.js';
+
+/** An answer of the edge itself. */
+export interface Page {
+  status: number;
+  code: string;
+  title: string;
+  message: string;
+  headers?: Record<string, string>;
+}
+
+const RETRY_SHORTLY = { 'Retry-After': '5' };
+const MAINTENANCE_HEADERS = { 'Retry-After': '120' };
+
+export const PAGES = {
+  unknownHost: {
+    status: 404,
+    code: 'unknown_host',
+    title: 'Not found',
+    message: 'No service answers at this address.',
+  },
+  notFound: { status: 404, code: 'not_found', title: 'Not found', message: 'There is no such page here.' },
+  notAllowed: {
+    status: 403,
+    code: 'address_not_allowed',
+    title: 'Forbidden',
+    message: 'This service does not admit your network address.',
+  },
+  maintenance: {
+    status: 503,
+    code: 'maintenance',
+    title: 'Under maintenance',
+    message: 'This service is being worked on and will be back soon.',
+    headers: MAINTENANCE_HEADERS,
+  },
+  suspended: {
+    status: 503,
+    code: 'service_suspended',
+    title: 'Suspended',
+    message: 'This service is suspended.',
+    headers: MAINTENANCE_HEADERS,
+  },
+  not_deployed: {
+    status: 503,
+    code: 'not_deployed',
+    title: 'Not deployed yet',
+    message: 'This service has no release yet.',
+    headers: RETRY_SHORTLY,
+  },
+  no_ready_replica: {
+    status: 503,
+    code: 'no_ready_replica',
+    title: 'Not available',
+    message: 'No replica of this service is ready at the moment.',
+    headers: RETRY_SHORTLY,
+  },
+  badGateway: {
+    status: 502,
+    code: 'bad_gateway',
+    title: 'Bad gateway',
+    message: 'The service did not give a valid answer.',
+  },
+  gatewayTimeout: {
+    status: 504,
+    code: 'gateway_timeout',
+    title: 'Gateway time-out',
+    message: 'The service did not answer in time.',
+  },
+  requestTimeout: {
+    status: 408,
+    code: 'request_timeout',
+    title: 'Request time-out',
+    message: 'The request was not received in time.',
+  },
+  methodNotAllowed: {
+    status: 405,
+    code: 'method_not_allowed',
+    title: 'Method not allowed',
+    message: 'A static site can only be read.',
+    headers: { Allow: 'GET, HEAD' },
+  },
+  rangeNotSatisfiable: {
+    status: 416,
+    code: 'range_not_satisfiable',
+    title: 'Range not satisfiable',
+    message: 'The file has no such part.',
+  },
+  preconditionFailed: {
+    status: 412,
+    code: 'precondition_failed',
+    title: 'Precondition failed',
+    message: 'The file is not the one the request names.',
+  },
+  internalError: {
+    status: 500,
+    code: 'internal_error',
+    title: 'Internal error',
+    message: 'The edge could not answer this request.',
+  },
+} as const satisfies Record<string, Page>;
+
+export function badRequest(message: string): Page {
+  return { status: 400, code: 'bad_request', title: 'Bad request', message };
+}
+
+/** Answers with a page: HTML for browsers, JSON for the rest. Does nothing once an answer has begun. */
+export function sendPage(exchange: Exchange, page: Page): void {
+  if (wantsHtml(exchange)) send(exchange, page, 'text/html; charset=utf-8', pageHtml(page, exchange.requestId));
+  else {
+    const { code, message } = page;
+    const body = { error: { code, message }, requestId: exchange.requestId };
+    send(exchange, page, 'application/json; charset=utf-8', JSON.stringify(body));
+  }
+}
+
+/** Answers for a service under maintenance with the page its owner wrote, where there is one. */
+export function sendMaintenance(exchange: Exchange, html: string): void {
+  if (html === '') sendPage(exchange, PAGES.maintenance);
+  else send(exchange, PAGES.maintenance, 'text/html; charset=utf-8', html);
+}
+
+function send({ res, requestId }: Exchange, page: Page, contentType: string, text: string): void {
+  if (res.headersSent || res.destroyed) return;
+  const body = Buffer.from(text);
+  res.writeHead(page.status, {
+    ...page.headers,
+    'Content-Type': contentType,
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-ID': requestId,
+  });
+  res.end(body);
+}
+
+function wantsHtml({ req }: Exchange): boolean {
+  return (req.headers.accept ?? '').toLowerCase().includes('text/html');
+}
+
+/** Nothing of the request is in the page but its id, whose characters are harmless. */
+function pageHtml(page: Page, requestId: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${page.title}</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0; min-height: 100vh; display: grid; place-items: center; color: #1f2328; background: #f6f8fa }
+main { max-width: 30rem; padding: 2rem }
+h1 { font-size: 1.5rem; margin: 0 0 .5rem }
+small { color: #59636e }
+</style>
+</head>
+<body>
+<main>
+<h1>${page.status} · ${page.title}</h1>
+<p>${page.message}</p>
+<small>Request ${requestId}</small>
+</main>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+
+/** A client that sends nothing of its body for so long is given up. */
+const IDLE_MS = 60_000;
+
+export class BodyIdleError extends Error {
+  constructor() {
+    super(`the client sent nothing of its body for ${IDLE_MS / 1000} s`);
+    this.name = 'BodyIdleError';
+  }
+}
+
+/**
+ * A request's body for one attempt. Undici destroys the body of a request that failed; this stands between, so that
+ * the client's connection outlives it and can be answered. Nothing is read before the first replica asks for it.
+ */
+export class RequestBody extends Readable {
+  readonly #source: IncomingMessage;
+  #idle: NodeJS.Timeout | null = null;
+  #touched = false;
+
+  constructor(source: IncomingMessage) {
+    super();
+    this.#source = source;
+    // Undici tells of every failure through its handler, at times after it took its own listener away.
+    this.on('error', () => undefined);
+  }
+
+  /** Once true, the body cannot be sent again. */
+  get touched(): boolean {
+    return this.#touched;
+  }
+
+  override _read(): void {
+    if (!this.#touched) {
+      this.#touched = true;
+      this.#source.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
+    }
+    this.#idle ??= setTimeout(() => this.destroy(new BodyIdleError()), IDLE_MS);
+    this.#source.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#calm();
+    if (this.#touched) {
+      this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
+      this.#source.pause();
+    }
+    callback(error);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#calm();
+    if (!this.push(chunk)) this.#source.pause();
+  };
+
+  readonly #onEnd = (): void => {
+    this.#calm();
+    this.push(null);
+  };
+
+  readonly #onClose = (): void => {
+    if (!this.#source.complete) this.destroy(new Error('the client closed the connection'));
+  };
+
+  #calm(): void {
+    if (this.#idle) clearTimeout(this.#idle);
+    this.#idle = null;
+  }
+}

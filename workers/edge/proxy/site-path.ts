@@ -1,0 +1,65 @@
+import { realpath, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+
+/** What a URL's path names within a published folder. */
+export type SitePath =
+  /** `path` is relative to the folder, with `/` between its parts. */
+  | { type: 'file'; path: string }
+  /** A folder named without its final slash. */
+  | { type: 'redirect'; location: string }
+  | { type: 'missing' }
+  | { type: 'invalid' };
+
+const MISSING: SitePath = { type: 'missing' };
+const INVALID: SitePath = { type: 'invalid' };
+
+/**
+ * Finds the file for a request target. Nothing outside `root`, which must be a real path, is ever found: neither
+ * through `..` in any encoding nor through symbolic links. Dotfiles are missing, `.well-known` apart.
+ */
+export async function findSitePath(root: string, target: string): Promise<SitePath> {
+  const [pathname = '/', ...query] = target.split('?');
+  const parts = decodeParts(pathname);
+  if (parts === null) return INVALID;
+  if (parts.some((part) => part.startsWith('.') && part !== '.well-known')) return MISSING;
+  const path = parts.join('/');
+  const kind = await kindWithin(root, path);
+  if (kind === 'file') return pathname.endsWith('/') ? MISSING : { type: 'file', path };
+  if (kind === null) return MISSING;
+  const index = path === '' ? 'index.html' : `${path}/index.html`;
+  if ((await kindWithin(root, index)) !== 'file') return MISSING;
+  if (pathname.endsWith('/')) return { type: 'file', path: index };
+  const location = `/${parts.map(encodeURIComponent).join('/')}/`;
+  return { type: 'redirect', location: query.length > 0 ? `${location}?${query.join('?')}` : location };
+}
+
+/** The parts of a path, each decoded once; null where one could be read as more than a name. */
+function decodeParts(pathname: string): string[] | null {
+  try {
+    const parts = pathname.split('/').map(decodeURIComponent);
+    if (parts.some((part) => part === '..' || /[/\\\0]/.test(part))) return null;
+    return parts.filter((part) => part !== '' && part !== '.');
+  } catch {
+    return null;
+  }
+}
+
+/** What a path is, or null where it does not exist or leads out of the folder. */
+export async function kindWithin(root: string, path: string): Promise<'file' | 'directory' | null> {
+  try {
+    const real = await realpath(join(root, path));
+    const inside = relative(root, real);
+    if (inside === '..' || inside.startsWith(`..${sep}`)) return null;
+    const stats = await stat(real);
+    if (stats.isFile()) return 'file';
+    return stats.isDirectory() ? 'directory' : null;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG' || code === 'ELOOP';
+}

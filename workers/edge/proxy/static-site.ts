@@ -1,0 +1,91 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import send from 'send';
+import { errorMessage } from '../../../shared/errors.js';
+import type { Target } from '../table.js';
+import { cacheControl } from './cache-control.js';
+import type { Exchange } from './exchange.js';
+import { badRequest, PAGES, type Page, sendPage } from './pages.js';
+import { findSitePath, isMissing, kindWithin } from './site-path.js';
+
+type StaticTarget = Extract<Target, { type: 'static' }>;
+
+/** Answers from the published folder of an image. */
+export async function serveSite(exchange: Exchange, target: StaticTarget, imagesDir: string): Promise<void> {
+  const { req, res, requestId } = exchange;
+  if (req.method !== 'GET' && req.method !== 'HEAD') return sendPage(exchange, PAGES.methodNotAllowed);
+  const root = await publishedFolder(imagesDir, target);
+  if (root === null) {
+    exchange.log.error(
+      { host: exchange.host, digest: target.digest },
+      'the folder of a static site is not on this host',
+    );
+    return sendPage(exchange, PAGES.badGateway);
+  }
+  const found = await findSitePath(root, req.url ?? '/');
+  switch (found.type) {
+    case 'file':
+      res.setHeader('Cache-Control', cacheControl(target.cacheProfile, found.path));
+      return sendFile(exchange, root, found.path);
+    case 'redirect':
+      res.writeHead(301, { Location: found.location, 'Content-Length': 0, 'X-Request-ID': requestId });
+      res.end();
+      return;
+    case 'invalid':
+      return sendPage(exchange, badRequest('The path is not valid.'));
+    case 'missing':
+      if ((await kindWithin(root, '404.html')) !== 'file') return sendPage(exchange, PAGES.notFound);
+      res.statusCode = 404;
+      res.setHeader('Cache-Control', 'no-cache');
+      return sendFile(exchange, root, '404.html');
+  }
+}
+
+/** The real path of what the image publishes, or null where it is not here or leads out of the image. */
+async function publishedFolder(imagesDir: string, target: StaticTarget): Promise<string | null> {
+  try {
+    const image = await realpath(join(imagesDir, target.digest));
+    if ((await kindWithin(image, target.publishDirectory)) !== 'directory') return null;
+    return await realpath(join(image, target.publishDirectory));
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** Types, conditions, ranges and HEAD are `send`'s; the path was checked and is inside the root. */
+function sendFile(exchange: Exchange, root: string, path: string): void {
+  const { req, res, requestId } = exchange;
+  res.setHeader('X-Request-ID', requestId);
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  const whole = res.statusCode === 404;
+  send(req, `/${path.split('/').map(encodeURIComponent).join('/')}`, {
+    root,
+    dotfiles: 'allow',
+    index: false,
+    cacheControl: false,
+    acceptRanges: !whole,
+    etag: !whole,
+    lastModified: !whole,
+  })
+    .on('error', (error: Error & { status?: number }) => failFile(exchange, error))
+    .pipe(res);
+}
+
+const FILE_ERRORS = new Map<number, Page>([
+  [404, PAGES.notFound],
+  [412, PAGES.preconditionFailed],
+  [416, PAGES.rangeNotSatisfiable],
+]);
+
+function failFile(exchange: Exchange, error: Error & { status?: number }): void {
+  const { res, host, requestId, log } = exchange;
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  const page = FILE_ERRORS.get(error.status ?? 500);
+  if (page === undefined) log.error({ host, requestId }, `a file could not be read: ${errorMessage(error)}`);
+  for (const name of res.getHeaderNames()) if (name !== 'content-range') res.removeHeader(name);
+  sendPage(exchange, page ?? PAGES.internalError);
+}

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ReadyReplica, RouteFacts } from '../../shared/db/edge.js';
+import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
+import { isRouted } from '../../shared/domain/service.js';
+
+/** What a host serves. */
+export type Target =
+  | { type: 'proxy'; replicas: ReadyReplica[] }
+  | {
+      type: 'static';
+      digest: string;
+      publishDirectory: string;
+      cacheProfile: ServiceConfiguration['cacheProfile'];
+    }
+  | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica' };
+
+export interface Route {
+  serviceId: string;
+  host: string;
+  /** Addresses and ranges that may come in; empty lets everybody in. */
+  allow: string[];
+  /** The page of a service under maintenance ('' is the default page), or null. */
+  maintenance: string | null;
+  target: Target;
+}
+
+/** Host → route. Never changed in place: a new table replaces the old. */
+export type RouteTable = ReadonlyMap<string, Route>;
+
+/** The route of a service, or null where its host is to be unknown. */
+export function routeOf(facts: RouteFacts, domain: string): Route | null {
+  const gone = facts.deleted || facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted';
+  if (gone || !isRouted(facts.kind) || !facts.platformDomainEnabled) return null;
+  return {
+    serviceId: facts.serviceId,
+    host: `${facts.slug}.${domain}`,
+    allow: facts.ipAllowList,
+    maintenance: facts.maintenance ? facts.maintenancePage : null,
+    target: targetOf(facts),
+  };
+}
+
+function targetOf(facts: RouteFacts): Target {
+  if (facts.lifecycleStatus === 'suspended') return { type: 'unavailable', reason: 'suspended' };
+  if (facts.liveDeploymentId === null || facts.manifest === null || facts.digest === null) {
+    return { type: 'unavailable', reason: 'not_deployed' };
+  }
+  if (facts.manifest.type === 'static') {
+    return {
+      type: 'static',
+      digest: facts.digest,
+      publishDirectory: facts.manifest.publishDirectory,
+      cacheProfile: facts.cacheProfile ?? 'none',
+    };
+  }
+  if (facts.replicas.length === 0) return { type: 'unavailable', reason: 'no_ready_replica' };
+  return { type: 'proxy', replicas: facts.replicas };
+}
+
+/** The table of all services. A route that did not change stays the same object. */
+export function tableOf(all: readonly RouteFacts[], domain: string, previous: RouteTable): RouteTable {
+  return withRoutes(new Map(), all, domain, previous);
+}
+
+/** The table with the routes of these services replaced. */
+export function updatedTable(table: RouteTable, changed: readonly RouteFacts[], domain: string): RouteTable {
+  const ids = new Set(changed.map((facts) => facts.serviceId));
+  const kept = new Map([...table].filter(([, route]) => !ids.has(route.serviceId)));
+  return withRoutes(kept, changed, domain, table);
+}
+
+function withRoutes(
+  table: Map<string, Route>,
+  all: readonly RouteFacts[],
+  domain: string,
+  previous: RouteTable,
+): RouteTable {
+  for (const facts of all) {
+    const route = routeOf(facts, domain);
+    if (route === null) continue;
+    const before = previous.get(route.host);
+    table.set(route.host, before !== undefined && isDeepStrictEqual(before, route) ? before : route);
+  }
+  return table;
+}

@@ -1,0 +1,142 @@
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorMessage } from '../../shared/errors.js';
+import type { SandboxLimits } from './sandbox.js';
+
+/** Where this host lets us make control groups: one folder of ours for each hierarchy that we use. */
+export interface CgroupRoots {
+  version: 1 | 2;
+  /** Version 1: a folder per controller. Version 2: the same folder three times. */
+  memory: string;
+  pids: string;
+  cpu: string;
+}
+
+/** A control group that holds one sandbox. */
+export interface Cgroup {
+  /** A process that writes 0 into each of these joins. */
+  procsFiles: string[];
+  /** Has a line `oom_kill <count>`. */
+  oomFile: string;
+}
+
+const CPU_PERIOD_US = 100_000;
+const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+
+/**
+ * Finds the hierarchies and tries them by making and removing a group; null where there are none, with the reason in
+ * `explain`. Ours hang below the platform's own group, so that its own limits hold for what it hosts.
+ */
+export async function detectCgroups(name: string, explain: (why: string) => void): Promise<CgroupRoots | null> {
+  for (const roots of await candidates(name)) {
+    try {
+      await prepareRoots(roots);
+      const probe = await makeCgroup(roots, 'probe', { memoryMb: 64, cpu: 0.5, pids: 16 });
+      await readFile(probe.oomFile);
+      await removeCgroup(roots, 'probe');
+      return roots;
+    } catch (error) {
+      explain(errorMessage(error));
+    }
+  }
+  return null;
+}
+
+async function candidates(name: string): Promise<CgroupRoots[]> {
+  const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n').map((line) => line.split(' '));
+  const own = (await readFile('/proc/self/cgroup', 'utf8')).split('\n').map((line) => line.split(':'));
+  const v1 = CONTROLLERS.map((controller) => {
+    const mount = mounts.find(([, , type, options]) => type === 'cgroup' && options?.split(',').includes(controller));
+    const path = own.find(([, controllers]) => controllers?.split(',').includes(controller))?.[2];
+    return mount?.[1] === undefined || path === undefined ? null : join(mount[1], path, name);
+  });
+  const [memory, pids, cpu] = v1;
+  if (memory && pids && cpu) return [{ version: 1, memory, pids, cpu }];
+  const mount = mounts.find(([, , type]) => type === 'cgroup2')?.[1];
+  const path = own.find(([id]) => id === '0')?.[2];
+  if (mount === undefined || path === undefined) return [];
+  // A group that holds processes cannot hand controllers down, unless it is the root: then ours stands beside it.
+  return [...new Set([join(mount, path, name), join(mount, name)])].map((folder) => {
+    return { version: 2, memory: folder, pids: folder, cpu: folder };
+  });
+}
+
+async function prepareRoots(roots: CgroupRoots): Promise<void> {
+  for (const root of foldersOf(roots)) await mkdir(root, { recursive: true });
+  if (roots.version === 1) return;
+  for (const folder of [join(roots.memory, '..'), roots.memory]) {
+    const control = join(folder, 'cgroup.subtree_control');
+    const enabled = (await readFile(control, 'utf8')).split(/\s+/);
+    if (!CONTROLLERS.every((c) => enabled.includes(c))) await writeFile(control, '+memory +pids +cpu');
+  }
+}
+
+/** Makes the group of a sandbox with its limits. */
+export async function makeCgroup(roots: CgroupRoots, id: string, limits: SandboxLimits): Promise<Cgroup> {
+  const memory = join(roots.memory, id);
+  const pids = join(roots.pids, id);
+  const cpu = join(roots.cpu, id);
+  const bytes = String(limits.memoryMb * 1024 * 1024);
+  const quota = Math.max(1000, Math.round(limits.cpu * CPU_PERIOD_US));
+  for (const folder of new Set([memory, pids, cpu])) await mkdir(folder, { recursive: true });
+  await writeFile(join(pids, 'pids.max'), String(limits.pids));
+  if (roots.version === 1) {
+    await writeFile(join(memory, 'memory.limit_in_bytes'), bytes);
+    // Absent where the kernel does not account swap.
+    await writeFile(join(memory, 'memory.memsw.limit_in_bytes'), bytes, { flag: 'r+' }).catch(() => undefined);
+    await writeFile(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
+    await writeFile(join(cpu, 'cpu.cfs_quota_us'), String(quota));
+  } else {
+    await writeFile(join(memory, 'memory.max'), bytes);
+    await writeFile(join(memory, 'memory.swap.max'), '0', { flag: 'r+' }).catch(() => undefined);
+    await writeFile(join(cpu, 'cpu.max'), `${quota} ${CPU_PERIOD_US}`);
+  }
+  return {
+    procsFiles: [...new Set([memory, pids, cpu])].map((folder) => join(folder, 'cgroup.procs')),
+    oomFile: join(memory, roots.version === 1 ? 'memory.oom_control' : 'memory.events'),
+  };
+}
+
+/** True where the kernel killed a process of the group because its memory was used up. */
+export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
+  const text = await readFile(cgroup.oomFile, 'utf8');
+  return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
+}
+
+/** The processes in a sandbox's group; empty where there is no such group. */
+export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
+  const members = new Set<number>();
+  for (const root of foldersOf(roots)) {
+    const text = await readFile(join(root, id, 'cgroup.procs'), 'utf8').catch(() => '');
+    for (const pid of text.split('\n')) if (pid !== '') members.add(Number(pid));
+  }
+  return [...members];
+}
+
+/** The sandboxes that have a group on this host. */
+export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
+  const entries = await readdir(roots.memory, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+}
+
+/** Removes the group of a sandbox whose processes have ended. The kernel may need a moment to notice that. */
+export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void> {
+  for (const root of foldersOf(roots)) {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await rmdir(join(root, id));
+        break;
+      } catch (error) {
+        const code = (error as NodeJS.ErrnoException).code;
+        if (code === 'ENOENT') break;
+        if (code !== 'EBUSY' || attempt >= 100) throw error;
+        await sleep(10);
+      }
+    }
+  }
+}
+
+function foldersOf(roots: CgroupRoots): string[] {
+  return [...new Set([roots.memory, roots.pids, roots.cpu])];
+}

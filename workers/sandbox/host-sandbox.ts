@@ -1,0 +1,356 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readdir, rm } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../../shared/log.js';
+import {
+  type Cgroup,
+  type CgroupRoots,
+  cgroupMembers,
+  listCgroups,
+  makeCgroup,
+  ranOutOfMemory,
+  removeCgroup,
+} from './cgroup.js';
+import { LineSplitter } from './lines.js';
+import {
+  APP_PATH,
+  detachedArguments,
+  HOME_PATH,
+  type Host,
+  joinBelow,
+  type Plan,
+  sandboxArguments,
+  searchPath,
+} from './plan.js';
+import { listeningPortsOf, MARKER, markedProcesses, startTimeOf } from './proc.js';
+import type {
+  DetachedOptions,
+  DetachedProcess,
+  RunOptions,
+  RunOutcome,
+  Sandbox,
+  SandboxLevel,
+  SandboxSpec,
+} from './sandbox.js';
+import { copiedImage, prepareScratch } from './scratch.js';
+import { commandScript, SETUP_FAILED } from './scripts.js';
+import { uidOf } from './users.js';
+
+interface Dependencies {
+  log: Logger;
+  dataDir: string;
+  /** Tells this platform's processes from those of another one on the same host. */
+  token: string;
+  host: Host;
+  cgroups: CgroupRoots | null;
+}
+
+/** A sandbox made and not yet started. */
+interface Prepared {
+  plan: Plan;
+  cgroup: Cgroup | null;
+  script: string;
+}
+
+/** What the sandbox's own programs see; the command's variables never reach them. */
+const INIT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const STEP_MS = 20;
+/** A process that survives KILL this long hangs in the kernel. */
+const KILL_DEADLINE_MS = 15_000;
+
+/** Runs commands on this host at the level that was found. */
+export class HostSandbox implements Sandbox {
+  readonly #log: Logger;
+  readonly #dataDir: string;
+  readonly #token: string;
+  readonly #host: Host;
+  readonly #cgroups: CgroupRoots | null;
+  /** What this process runs now: no sweep touches it. */
+  readonly #running = new Set<string>();
+
+  constructor({ log, dataDir, token, host, cgroups }: Dependencies) {
+    this.#log = log;
+    this.#dataDir = dataDir;
+    this.#token = token;
+    this.#host = host;
+    this.#cgroups = cgroups;
+  }
+
+  get level(): SandboxLevel {
+    return this.#host.level;
+  }
+
+  pathOf({ directory, image }: Pick<SandboxSpec, 'directory' | 'image'>): string {
+    if (this.level === 'namespaces') return APP_PATH;
+    return image === undefined ? directory : copiedImage(directory);
+  }
+
+  async run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome> {
+    if (options.signal.aborted) return { reason: 'aborted' };
+    this.#running.add(spec.id);
+    try {
+      const prepared = await this.#prepare(spec, true);
+      return await this.#runPrepared(spec.id, prepared, options);
+    } finally {
+      await this.#discard(spec.id);
+      this.#running.delete(spec.id);
+    }
+  }
+
+  async start(spec: SandboxSpec, options: DetachedOptions): Promise<DetachedProcess> {
+    const prepared = await this.#prepare(spec, false);
+    const argv = detachedArguments(this.#host, prepared.plan, options.exitFile, prepared.cgroup?.oomFile ?? '');
+    const output = await open(options.logFile, 'a', 0o600);
+    try {
+      const child = this.#spawn(argv, prepared, ['ignore', output.fd, output.fd, 'pipe']);
+      const exited = ended(child);
+      const pid = await spawned(child);
+      const startedAt = await startTimeOf(pid);
+      const made = await handOver(child, prepared.script);
+      if (!made || startedAt === null) {
+        throw new Error(`The sandbox could not be made; the reason stands at the end of ${options.logFile}`);
+      }
+      void exited.then(() => options.onExit?.());
+      child.unref();
+      return { pid, startedAt };
+    } catch (error) {
+      await this.#end(spec.id, null);
+      throw error;
+    } finally {
+      await output.close();
+    }
+  }
+
+  async isAlive({ pid, startedAt }: DetachedProcess): Promise<boolean> {
+    return (await startTimeOf(pid)) === startedAt;
+  }
+
+  async stop(id: string, process: DetachedProcess, graceMs: number): Promise<void> {
+    const deadline = Date.now() + graceMs;
+    if (graceMs > 0 && (await this.isAlive(process))) {
+      signalGroup(process.pid, 'SIGTERM');
+      while (Date.now() < deadline && (await this.isAlive(process))) await sleep(STEP_MS);
+    }
+    await this.#end(id, process);
+  }
+
+  async listeningPorts(id: string): Promise<number[]> {
+    return listeningPortsOf(await this.#members(id));
+  }
+
+  async sweep(isWanted: (id: string) => boolean): Promise<number> {
+    const unwanted = (id: string) => !this.#running.has(id) && !isWanted(id);
+    const ended = new Set<number>();
+    const ids = new Set<string>();
+    for (const [pid, marker] of await markedProcesses(`${this.#token}:`)) {
+      const id = marker.slice(this.#token.length + 1);
+      if (!unwanted(id)) continue;
+      ids.add(id);
+      ended.add(pid);
+    }
+    for (const id of await readdir(this.#scratchRoot()).catch(() => [])) if (unwanted(id)) ids.add(id);
+    for (const id of this.#cgroups === null ? [] : await listCgroups(this.#cgroups)) if (unwanted(id)) ids.add(id);
+    for (const id of ids) await this.#end(id, null);
+    return ended.size;
+  }
+
+  async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
+    const uid = uidOf(spec.userNumber);
+    const scratch = join(this.#scratchRoot(), spec.id);
+    const mounted = this.level === 'namespaces' && this.#host.overlay;
+    const folders = { ...spec, scratch, uid, mounted, dataDir: this.#dataDir, level: this.level };
+    const { directory, image } = await prepareScratch(folders);
+    const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
+    const plan: Plan = {
+      marker: `${this.#token}:${spec.id}`,
+      uid,
+      directory,
+      image,
+      scratch,
+      writable: spec.writable ?? [],
+      limits: spec.limits,
+      procsFiles: cgroup?.procsFiles ?? [],
+      tied,
+    };
+    const inside = this.level === 'namespaces';
+    const env = {
+      PATH: searchPath(this.#host),
+      HOME: inside ? HOME_PATH : join(scratch, 'home'),
+      TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
+      ...spec.env,
+      [MARKER]: plan.marker,
+    };
+    const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
+    return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
+  }
+
+  #spawn(argv: string[], { plan }: Prepared, stdio: ('ignore' | 'pipe' | number)[]): ChildProcess {
+    const [file = '', ...args] = argv;
+    const env = { PATH: INIT_PATH, [MARKER]: plan.marker };
+    return spawn(file, args, { cwd: '/', env, stdio, detached: true });
+  }
+
+  async #runPrepared(id: string, prepared: Prepared, options: RunOptions): Promise<RunOutcome> {
+    // Without a namespace that dies with the worker, the open end of descriptor 4 tells the init that it lives.
+    const lifeline = this.level === 'namespaces' ? [] : (['pipe'] as const);
+    const argv = sandboxArguments(this.#host, prepared.plan);
+    const child = this.#spawn(argv, prepared, ['ignore', 'pipe', 'pipe', 'pipe', ...lifeline]);
+    const exited = ended(child);
+    const pid = await spawned(child);
+    let made = false;
+    const ready = handOver(child, prepared.script).then((is) => {
+      made = is;
+      return is;
+    });
+    let cut: 'timeout' | 'aborted' | null = null;
+    const stop = (reason: 'timeout' | 'aborted') => {
+      if (cut !== null) return;
+      cut = reason;
+      signalGroup(pid, 'SIGTERM');
+      killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), options.graceMs);
+    };
+    let killTimer: NodeJS.Timeout | undefined;
+    const onAbort = () => stop('aborted');
+    const timer = setTimeout(() => stop('timeout'), options.timeoutMs);
+    options.signal.addEventListener('abort', onAbort, { once: true });
+    const lastErrors: string[] = [];
+    const onLine = async (line: string, stream: 'stdout' | 'stderr') => {
+      if (made || (await ready)) await options.onLine(line, stream);
+      else lastErrors.push(line);
+    };
+    const output = Promise.all([
+      deliver(child.stdout, 'stdout', onLine),
+      deliver(child.stderr, 'stderr', onLine),
+    ]).catch(async (error: unknown) => {
+      signalGroup(pid, 'SIGKILL');
+      throw error;
+    });
+    try {
+      const [end] = await Promise.all([exited.then((code) => this.#endOf(id, code)), output]);
+      if (!(await ready) && cut === null)
+        throw new Error(`The sandbox could not be made: ${lastErrors.slice(-3).join(' ')}`);
+      if (cut !== null) return { reason: cut };
+      return await outcomeOf(end, prepared.cgroup);
+    } finally {
+      clearTimeout(timer);
+      clearTimeout(killTimer);
+      options.signal.removeEventListener('abort', onAbort);
+      for (const stream of child.stdio) stream?.destroy();
+    }
+  }
+
+  /** Ends what a command left behind, which also lets go of its output. */
+  async #endOf(id: string, code: number): Promise<number> {
+    await this.#killAll(id, null);
+    return code;
+  }
+
+  /** Kills until nothing of the sandbox is left, and removes its traces. */
+  async #end(id: string, process: DetachedProcess | null): Promise<void> {
+    await this.#killAll(id, process);
+    await this.#discard(id);
+  }
+
+  async #discard(id: string): Promise<void> {
+    if (this.#cgroups !== null) await removeCgroup(this.#cgroups, id);
+    await rm(join(this.#scratchRoot(), id), { recursive: true, force: true });
+  }
+
+  async #killAll(id: string, process: DetachedProcess | null): Promise<void> {
+    const deadline = Date.now() + KILL_DEADLINE_MS;
+    for (;;) {
+      const leader = process !== null && (await this.isAlive(process));
+      if (leader) signalGroup(process.pid, 'SIGKILL');
+      const members = await this.#members(id);
+      for (const pid of members) signal(pid, 'SIGKILL');
+      if (!leader && members.length === 0) return;
+      if (Date.now() > deadline) {
+        this.#log.error({ id, members }, 'processes survive KILL');
+        throw new Error(`Processes of ${id} survive KILL: ${members.join(', ')}`);
+      }
+      await sleep(STEP_MS);
+    }
+  }
+
+  async #members(id: string): Promise<number[]> {
+    const wanted = `${this.#token}:${id}`;
+    const members = new Set<number>();
+    for (const [pid, marker] of await markedProcesses(wanted)) if (marker === wanted) members.add(pid);
+    if (this.#cgroups !== null) {
+      for (const pid of await cgroupMembers(this.#cgroups, id)) {
+        if ((await startTimeOf(pid)) !== null) members.add(pid);
+      }
+    }
+    return [...members];
+  }
+
+  #scratchRoot(): string {
+    return join(this.#dataDir, 'sandboxes');
+  }
+}
+
+async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
+  if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
+  // A shell cannot tell `exit 143` from the end by TERM, and means the latter.
+  const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+  if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
+  return { reason: 'exited', exitCode: code };
+}
+
+/** The code a child ended with, in the shell's way of counting. */
+function ended(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(SETUP_FAILED));
+    child.once('exit', (code, name) => resolve(code ?? 128 + constants.signals[name ?? 'SIGKILL']));
+  });
+}
+
+async function spawned(child: ChildProcess): Promise<number> {
+  if (child.pid === undefined) await once(child, 'spawn');
+  if (child.pid === undefined) throw new Error('The command could not be started');
+  return child.pid;
+}
+
+/** Gives the loader its program; true when the sandbox stands, false where it ended before that. */
+function handOver(child: ChildProcess, script: string): Promise<boolean> {
+  const channel = child.stdio[3] as Duplex;
+  return new Promise((resolve) => {
+    channel.once('data', () => resolve(true));
+    channel.once('close', () => resolve(false));
+    // The loader's end may be gone; how the child ended says why.
+    channel.on('error', () => undefined);
+    channel.end(script);
+  });
+}
+
+async function deliver(
+  stream: Readable | null,
+  name: 'stdout' | 'stderr',
+  onLine: RunOptions['onLine'],
+): Promise<void> {
+  const splitter = new LineSplitter();
+  const pass = async (lines: string[]) => {
+    for (const line of lines) {
+      await onLine(line, name);
+    }
+  };
+  for await (const chunk of stream ?? []) await pass(splitter.push(chunk as Buffer));
+  await pass(splitter.end());
+}
+
+function signalGroup(pid: number, name: NodeJS.Signals): void {
+  signal(-pid, name);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { chmod, chown, mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { HOME_PATH, isBelow } from './plan.js';
+import type { SandboxLevel } from './sandbox.js';
+import { ownDirectory } from './users.js';
+
+const run = promisify(execFile);
+
+interface Wanted {
+  directory: string;
+  image?: string;
+  writable?: string[];
+  userNumber: number;
+  uid: number;
+  scratch: string;
+  /** The image is mounted by the init; otherwise it is copied here. */
+  mounted: boolean;
+  dataDir: string;
+  level: SandboxLevel;
+}
+
+/** Where an image is copied to where it cannot be mounted. */
+export function copiedImage(directory: string): string {
+  return join(directory, 'files');
+}
+
+/**
+ * Makes the private folder of a sandbox (HOME, TMPDIR, and a user's name for the uid) and the folder the command works in.
+ * Returns real paths for the mounts.
+ */
+export async function prepareScratch(wanted: Wanted): Promise<{ directory: string; image: string | null }> {
+  const { scratch, uid, level } = wanted;
+  await rm(scratch, { recursive: true, force: true });
+  await mkdir(scratch, { recursive: true, mode: 0o711 });
+  for (const name of ['home', 'tmp']) {
+    const folder = join(scratch, name);
+    await mkdir(folder, { mode: 0o700 });
+    if (level !== 'none') await chown(folder, uid, uid);
+  }
+  const root = 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n';
+  await writeFile(join(scratch, 'passwd'), `${root}app:x:${uid}:${uid}:app:${HOME_PATH}:/bin/sh\n`);
+  await writeFile(join(scratch, 'group'), `root:x:0:\nnogroup:x:65534:\napp:x:${uid}:\n`);
+  const directory = await realpath(wanted.directory);
+  const image = wanted.image === undefined ? null : await realpath(wanted.image);
+  const found =
+    image === null || wanted.mounted
+      ? { directory, image }
+      : { directory: await copyImage(image, directory, wanted.userNumber), image: null };
+  if (level === 'user') {
+    for (const path of [found.directory, join(scratch, 'home'), ...(wanted.writable ?? [])]) {
+      await allowTraversal(wanted.dataDir, path);
+    }
+  }
+  return found;
+}
+
+async function copyImage(image: string, directory: string, userNumber: number): Promise<string> {
+  const target = copiedImage(directory);
+  await rm(target, { recursive: true, force: true });
+  await mkdir(target, { recursive: true });
+  const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
+  await run('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
+  await ownDirectory(target, userNumber);
+  return target;
+}
+
+/** Lets other users pass through, not look into, the folders of DATA_DIR above a path. */
+async function allowTraversal(dataDir: string, path: string): Promise<void> {
+  for (let folder = dirname(path); isBelow(folder, dataDir); folder = dirname(folder)) {
+    const { mode } = await stat(folder);
+    if ((mode & 0o001) === 0) await chmod(folder, mode | 0o011);
+  }
+}

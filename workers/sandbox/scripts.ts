@@ -1,0 +1,137 @@
+/**
+ * The shell programs inside a sandbox. They are constant text: every value reaches them as an argument, and what belongs
+ * to the command (its environment holds secrets) reaches only the unprivileged loader, through descriptor 3.
+ */
+
+/** Exit code of a sandbox that could not be made. */
+export const SETUP_FAILED = 125;
+
+/**
+ * Makes the mounts, joins the control groups, starts the command in a session of its own and stays until it has ended:
+ * pid 1 of the namespace, where there is one, so that its end ends everything in there.
+ * Arguments: `setsid` or `same`, mount operations, `--`, cgroup.procs files, `--`, the command's argument vector.
+ * TERM is forwarded to the command's process group; what is left of the group then has until KILL to finish.
+ * Where descriptor 4 is open, its end is the death of the worker, and the group is killed.
+ */
+export const INIT = `
+session=$1; shift
+must() { "$@" || exit ${SETUP_FAILED}; }
+while [ "$1" != -- ]; do
+  case "$1" in
+    stage) must mount -t tmpfs -o mode=0755,size=4m tmpfs "$2"; shift 2 ;;
+    overlay)
+      mkdir -p "$2/lower" "$2/changes" "$5" && must mount --bind "$3" "$2/lower" && must mount --bind "$4" "$2/changes" &&
+        mkdir -p "$2/changes/upper" "$2/changes/work"
+      mount -t overlay overlay -o "metacopy=on,lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5" ||
+        must mount -t overlay overlay -o "lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5"
+      must umount "$2/lower"; must umount "$2/changes"; must rmdir "$2/lower" "$2/changes"; shift 5 ;;
+    own) must find "$3" -xdev -exec chown -h "$2" {} + -name node_modules -prune; shift 3 ;;
+    bind) must mkdir -p "$3"; must mount --bind "$2" "$3"; shift 3 ;;
+    readonly) must mkdir -p "$3"; must mount --bind "$2" "$3"; must mount -o remount,bind,ro "$3"; shift 3 ;;
+    tree) must mount --rbind "$2" "$3"; shift 3 ;;
+    file) must mount --bind "$2" "$3"; shift 3 ;;
+    hide) must mount -t tmpfs -o mode=0755,size=64k tmpfs "$2"; shift 2 ;;
+    resolver)
+      resolver=$(readlink -f /etc/resolv.conf) && cat "$resolver" >"$2/resolv.conf" 2>/dev/null; shift 2 ;;
+    restore-resolver)
+      if [ -n "$resolver" ] && [ ! -e "$resolver" ]; then mkdir -p "\${resolver%/*}" && cp "$2/resolv.conf" "$resolver"; fi
+      shift 2 ;;
+    shm) must mount -t tmpfs -o mode=1777 tmpfs /dev/shm; shift ;;
+    proc) must mount -t proc proc /proc; shift ;;
+    *) echo "sandbox: unknown operation $1" >&2; exit ${SETUP_FAILED} ;;
+  esac
+done
+shift
+child=
+term=
+# Signal 0 also finds zombies, which a host's first process may never collect.
+group_lives() {
+  [ -e /proc/self/stat ] || { kill -s 0 -- "-$child" 2>/dev/null; return; }
+  for stat in /proc/[0-9]*/stat; do
+    { read -r line <"$stat"; } 2>/dev/null || continue
+    set -- \${line##*) }
+    [ "$3" != "$child" ] || [ "$1" = Z ] || return 0
+  done
+  return 1
+}
+forward() {
+  term=1
+  [ "$session" = setsid ] && [ -n "$child" ] || return 0
+  kill -s TERM -- "-$child" 2>/dev/null || kill -s TERM "$child" 2>/dev/null
+}
+trap forward TERM
+trap : INT HUP
+(
+  trap - TERM INT HUP
+  while [ "$1" != -- ]; do echo 0 >"$1" || exit ${SETUP_FAILED}; shift; done
+  shift
+  echo ready >&3
+  exec 4<&-
+  exec "$@"
+) &
+child=$!
+# What the shell says about its child ("Killed") is no output of the command.
+exec 3>&- 2>/dev/null
+guard=
+if { true <&4; } 2>/dev/null; then
+  (
+    trap '' TERM INT HUP
+    read -r _ <&4
+    if [ "$session" = setsid ]; then kill -s KILL -- "-$child"; else kill -s KILL 0; fi
+  ) 2>/dev/null >/dev/null &
+  guard=$!
+fi
+[ -z "$term" ] || forward
+while :; do
+  wait "$child"
+  code=$?
+  kill -s 0 "$child" 2>/dev/null || break
+done
+if [ -n "$term" ]; then
+  wait "$child" 2>/dev/null
+  again=$?
+  [ "$again" -eq 127 ] || code=$again
+  if [ "$session" = setsid ]; then while group_lives; do sleep 0.05; done; fi
+fi
+[ -z "$guard" ] || kill -s KILL "$guard" 2>/dev/null
+exit "$code"
+`;
+
+/** Runs as the unprivileged user: takes the command's program (`commandScript`) from descriptor 3 and becomes it. */
+export const LOADER = `program=$(cat <&3); exec 3<&-; eval "$program"; exit ${SETUP_FAILED}`;
+
+/**
+ * Stays outside the sandbox of a detached command and writes down how it ended, also while no worker lives.
+ * Arguments: the exit file, a file with a line `oom_kill <count>` or '', the argument vector.
+ */
+export const RECORDER = `
+exit_file=$1; oom_file=$2; shift 2
+trap : TERM INT HUP
+exec 4>&2 2>/dev/null
+"$@" 2>&4 4>&-
+code=$?
+how=$code
+if [ "$code" -gt 128 ] && name=$(kill -l "$((code - 128))" 2>/dev/null); then how="signal SIG$name"; fi
+if [ "$code" -ne 0 ] && [ -n "$oom_file" ]; then
+  while read -r key value; do
+    if [ "$key" = oom_kill ] && [ "$value" -gt 0 ]; then how=out-of-memory; fi
+  done <"$oom_file"
+fi
+printf '%s\\n' "$how" >"$exit_file.new" && mv "$exit_file.new" "$exit_file"
+`;
+
+/** The program of one command for the loader: its folder, its environment, and the command in place of the shell. */
+export function commandScript(cwd: string, env: Readonly<Record<string, string>>, command: string): string {
+  const lines = ['umask 022', `cd -- ${quote(cwd)} || exit 126`];
+  for (const [name, value] of Object.entries(env)) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a name that a variable can have`);
+    if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
+    lines.push(`export ${name}=${quote(value)}`);
+  }
+  lines.push(`exec /bin/sh -c ${quote(command)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

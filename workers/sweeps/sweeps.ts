@@ -1,0 +1,105 @@
+import cron, { type ScheduledTask } from 'node-cron';
+import { wantedDigests } from '../../shared/db/images.js';
+import type { Leadership } from '../../shared/db/leadership.js';
+import { staleReleases } from '../../shared/db/releases.js';
+import { deleteExpiredLogs, deleteOldReplicas } from '../../shared/db/retention.js';
+import { forgetSilentWorkers } from '../../shared/db/workers.js';
+import { errorMessage } from '../../shared/errors.js';
+import type { Engine } from '../../shared/queues/engine.js';
+import type { WorkshopDeps } from '../deploy/deps.js';
+import { retireOldReleases } from '../deploy/retire.js';
+import { reconcileJobs } from './reconcile-jobs.js';
+
+/** What a sweep mended, a word for each; empty where all was as it should be. */
+type Sweep = () => Promise<string[]>;
+
+interface Definition {
+  name: string;
+  /** Six fields: the first is seconds. */
+  schedule: string;
+  /** `platform` runs on one worker of all, `host` on every worker's own host. */
+  scope: 'platform' | 'host';
+  sweep: Sweep;
+}
+
+function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
+  return [
+    {
+      name: 'dispatch',
+      schedule: '*/2 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await deps.dispatcher.dispatch();
+        return [];
+      },
+    },
+    { name: 'jobs', schedule: '*/5 * * * * *', scope: 'platform', sweep: () => reconcileJobs(deps, engine) },
+    {
+      name: 'releases',
+      schedule: '*/10 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        const stale = await staleReleases(deps.db, null);
+        for (const serviceId of new Set(stale.map((release) => release.serviceId))) {
+          await retireOldReleases(deps, serviceId, new AbortController().signal);
+        }
+        return stale.map((release) => `stopped release ${release.deploymentId}`);
+      },
+    },
+    {
+      name: 'retention',
+      schedule: '30 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await forgetSilentWorkers(deps.db);
+        return [
+          ...count(await deleteExpiredLogs(deps.db), 'log lines'),
+          ...count(await deleteOldReplicas(deps.db), 'stopped replicas'),
+        ];
+      },
+    },
+    {
+      name: 'images',
+      schedule: '45 */5 * * * *',
+      scope: 'host',
+      sweep: async () => {
+        const wanted = await wantedDigests(deps.db);
+        return count(await deps.images.sweep((digest) => wanted.has(digest)), 'images');
+      },
+    },
+  ];
+}
+
+function count(number: number, what: string): string[] {
+  return number > 0 ? [`removed ${number} ${what}`] : [];
+}
+
+/**
+ * Mends, on a timer, what faults have left behind. The sweeps of the platform run on one worker, whichever leads; a
+ * sweep that is still running is not begun again.
+ */
+export class Sweeps {
+  readonly #tasks: ScheduledTask[];
+
+  constructor(deps: WorkshopDeps, engine: Engine, leadership: Leadership) {
+    this.#tasks = definitions(deps, engine).map(({ name, schedule, scope, sweep }) =>
+      cron.schedule(
+        schedule,
+        async () => {
+          if (scope === 'platform' && !leadership.leading) return;
+          try {
+            const repairs = await sweep();
+            for (const repair of repairs) deps.log.info({ sweep: name }, repair);
+          } catch (error) {
+            deps.log.warn({ sweep: name }, `sweep failed: ${errorMessage(error)}`);
+          }
+        },
+        { noOverlap: true, name },
+      ),
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const task of this.#tasks) await task.destroy();
+  }
+}
