@@ -81,6 +81,25 @@ describe('edge proxy', () => {
     expect(answer.headers['x-request-id']).not.to.equal('forged');
   });
 
+  it('gives back answers that have no body', async () => {
+    const replica = await bench.replica((req, res) => {
+      res.setHeader('etag', '"1"');
+      if (req.method === 'HEAD') res.writeHead(200, { 'content-length': 1234 });
+      else res.writeHead(Number(req.url?.slice(1)));
+      res.end();
+    });
+    const edge = await bench.edge();
+    await edge.apply(proxied([replica]));
+    const head = await ask(edge.port, '/', { method: 'HEAD' });
+    expect(head).to.include({ status: 200, text: '' });
+    expect(head.headers['content-length']).to.equal('1234');
+    for (const status of [204, 304]) {
+      const answer = await ask(edge.port, `/${status}`);
+      expect(answer).to.include({ status, text: '' });
+      expect(answer.headers.etag).to.equal('"1"');
+    }
+  });
+
   it('streams an upload of 5 MB both ways', async () => {
     const replica = await bench.replica((req, res) => req.pipe(res));
     const edge = await bench.edge();

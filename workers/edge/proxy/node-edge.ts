@@ -87,6 +87,7 @@ export class NodeEdge implements Edge {
       // Without a host, both IPv4 and IPv6 where the machine has it.
       this.#server.listen(this.#options.port, () => {
         this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'a connection was not accepted'));
         resolve();
       });
     });
