@@ -29,7 +29,8 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
     }
     // Browsers send basic credentials along with requests that other sites make.
     const origin = ctx.get('Sec-Fetch-Site');
-    if (!['GET', 'HEAD'].includes(ctx.method) && !['', 'same-origin'].includes(origin)) throw new AppError('csrf_failed');
+    if (!['GET', 'HEAD'].includes(ctx.method) && !['', 'same-origin'].includes(origin))
+      throw new AppError('csrf_failed');
     ctx.set('Content-Security-Policy', POLICY);
     ctx.set('Referrer-Policy', 'no-referrer');
     await board(ctx, next);
@@ -60,7 +61,11 @@ class PostgresQueueAdapter extends BullMQAdapter {
   }
 
   override async getJobCounts(): ReturnType<BullMQAdapter['getJobCounts']> {
-    const { paused = 0, waiting = 0, ...counts } = await this.#queue.getJobCounts(
+    const {
+      paused = 0,
+      waiting = 0,
+      ...counts
+    } = await this.#queue.getJobCounts(
       'active',
       'completed',
       'delayed',

@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/client.js';
-import { lockWorkspace, storeWorkspaceConfiguration } from '../db/workspaces.js';
 import type { WorkspaceRow } from '../db/rows.js';
+import { lockWorkspace, storeWorkspaceConfiguration } from '../db/workspaces.js';
 import { type WorkspaceConfiguration, workspaceConfiguration } from '../domain/workspace.js';
 import { AppError } from '../errors.js';
 
