@@ -37,6 +37,18 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
   };
 }
 
+/** BullMQ's type leaves `paused` out, which its PostgreSQL backend counts apart. */
+const COUNTED = [
+  'active',
+  'completed',
+  'delayed',
+  'failed',
+  'prioritized',
+  'waiting',
+  'waiting-children',
+  'paused',
+] as Parameters<JobQueue['getJobCounts']>;
+
 function createBoard(engine: Engine): Middleware {
   const serverAdapter = new KoaAdapter();
   serverAdapter.setBasePath(DASHBOARD_PATH);
@@ -61,20 +73,7 @@ class PostgresQueueAdapter extends BullMQAdapter {
   }
 
   override async getJobCounts(): ReturnType<BullMQAdapter['getJobCounts']> {
-    const {
-      paused = 0,
-      waiting = 0,
-      ...counts
-    } = await this.#queue.getJobCounts(
-      'active',
-      'completed',
-      'delayed',
-      'failed',
-      'prioritized',
-      'waiting',
-      'waiting-children',
-      'paused',
-    );
+    const { paused = 0, waiting = 0, ...counts } = await this.#queue.getJobCounts(...COUNTED);
     return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
   }
 
