@@ -71,6 +71,7 @@ class Server {
   #running: Tethered | null = null;
   #port = 0;
   #stopping = false;
+  #restarting: Promise<void> = Promise.resolve();
 
   constructor(place: Place, options: PostgresOptions) {
     this.#place = place;
@@ -95,6 +96,7 @@ class Server {
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    await this.#restarting;
     const running = this.#running;
     if (running) {
       running.kill('SIGINT');
@@ -126,11 +128,12 @@ class Server {
     });
     const outcome = await Promise.race([ready, server.ended]);
     if (outcome !== 'ready') throw new Error(`PostgreSQL ended at its start (${outcome}):\n${lines.join('\n')}`);
-    void server.ended.then((end) => this.#endedByItself(end));
+    void server.ended.then((end) => {
+      if (!this.#stopping) this.#restarting = this.#startAgain(end);
+    });
   }
 
-  async #endedByItself(end: string): Promise<void> {
-    if (this.#stopping) return;
+  async #startAgain(end: string): Promise<void> {
     const { log, onGone } = this.#options;
     log.error({ end }, 'PostgreSQL ended by itself; starting it again');
     let failure: unknown;
