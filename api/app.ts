@@ -54,18 +54,22 @@ function apiRouter(deps: ApiDeps): Router<ApiState> {
   const permit = authorize(deps);
   const read = body();
   for (const route of ROUTES) {
-    router.register(route.path, [route.method], [
-      (ctx, next) => {
-        ctx.state.route = route;
-        return next();
-      },
-      identify,
-      limit,
-      permit,
-      read,
-      validate(ajv, route),
-      perform(deps, route),
-    ]);
+    router.register(
+      route.path,
+      [route.method],
+      [
+        (ctx, next) => {
+          ctx.state.route = route;
+          return next();
+        },
+        identify,
+        limit,
+        permit,
+        read,
+        validate(ajv, route),
+        perform(deps, route),
+      ],
+    );
   }
   return router;
 }

@@ -29,12 +29,25 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
     }
     // Browsers send basic credentials along with requests that other sites make.
     const origin = ctx.get('Sec-Fetch-Site');
-    if (!['GET', 'HEAD'].includes(ctx.method) && !['', 'same-origin'].includes(origin)) throw new AppError('csrf_failed');
+    if (!['GET', 'HEAD'].includes(ctx.method) && !['', 'same-origin'].includes(origin))
+      throw new AppError('csrf_failed');
     ctx.set('Content-Security-Policy', POLICY);
     ctx.set('Referrer-Policy', 'no-referrer');
     await board(ctx, next);
   };
 }
+
+/** BullMQ's type leaves `paused` out, which its PostgreSQL backend counts apart. */
+const COUNTED = [
+  'active',
+  'completed',
+  'delayed',
+  'failed',
+  'prioritized',
+  'waiting',
+  'waiting-children',
+  'paused',
+] as Parameters<JobQueue['getJobCounts']>;
 
 function createBoard(engine: Engine): Middleware {
   const serverAdapter = new KoaAdapter();
@@ -60,16 +73,7 @@ class PostgresQueueAdapter extends BullMQAdapter {
   }
 
   override async getJobCounts(): ReturnType<BullMQAdapter['getJobCounts']> {
-    const { paused = 0, waiting = 0, ...counts } = await this.#queue.getJobCounts(
-      'active',
-      'completed',
-      'delayed',
-      'failed',
-      'prioritized',
-      'waiting',
-      'waiting-children',
-      'paused',
-    );
+    const { paused = 0, waiting = 0, ...counts } = await this.#queue.getJobCounts(...COUNTED);
     return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
   }
 

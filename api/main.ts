@@ -18,7 +18,7 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const db = createDatabase({ url: config.databaseUrl.reveal(), name: 'ranvier-api' });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
-  const engine = createEngine(config, log, 'ranvier-api');
+  const engine = await createEngine(config, log, 'ranvier-api');
   lifecycle.onEnd('queue engine', () => engine.close());
   const dispatcher = new Dispatcher(db, engine, log);
   lifecycle.onEnd('dispatcher', () => dispatcher.close());

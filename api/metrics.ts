@@ -3,9 +3,12 @@ import type { Db } from '../shared/db/client.js';
 import { countDeployments, stepDurations } from '../shared/db/statistics.js';
 import { onlineWorkers } from '../shared/db/workers.js';
 import { DEPLOYMENT_STATUSES } from '../shared/domain/deployment.js';
-import type { Engine } from '../shared/queues/engine.js';
+import type { Engine, JobQueue } from '../shared/queues/engine.js';
 
 const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;
+
+/** BullMQ's type leaves `paused` out, which its PostgreSQL backend counts apart. */
+type JobType = Parameters<JobQueue['getJobCounts']>[number];
 
 export interface RequestLabels {
   method: string;
@@ -87,7 +90,7 @@ export class Metrics {
   async #countJobs(): Promise<void> {
     await this.#engine.ping();
     for (const [name, queue] of Object.entries(this.#engine.queues)) {
-      const counts = await queue.getJobCounts(...QUEUE_STATES);
+      const counts = await queue.getJobCounts(...(QUEUE_STATES as readonly JobType[]));
       for (const state of QUEUE_STATES) this.#queues.set({ queue: name, state }, counts[state] ?? 0);
     }
   }

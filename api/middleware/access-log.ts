@@ -13,7 +13,13 @@ export function accessLog(metrics: Metrics): ApiMiddleware {
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
       const { log, caller } = ctx.state;
       log.info(
-        { method: ctx.method, path: ctx.path, status, seconds: Number(seconds.toFixed(4)), credential: caller?.credentialId },
+        {
+          method: ctx.method,
+          path: ctx.path,
+          status,
+          seconds: Number(seconds.toFixed(4)),
+          credential: caller?.credentialId,
+        },
         'request',
       );
     });

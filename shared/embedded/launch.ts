@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '../log.js';
 import { migrateQueues } from '../queues/migrate.js';
 import { type Credentials, ensureCredentials } from './credentials.js';
 import { readIfThere, writePrivately } from './files.js';
+import { endLeftovers, labelOf } from './leftovers.js';
 import { takeLock } from './lock.js';
 import { assertPortsFree } from './ports.js';
 import { startPostgres } from './postgres.js';
@@ -25,6 +26,7 @@ import { parseProcfile, SupervisedProcess } from './procfile.js';
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
 /** Longer than the deadline within which our own processes end by themselves. */
 const CHILD_GRACE_SECONDS = 35;
+const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;
 const READY_LOOK_MS = 100;
 
@@ -35,6 +37,8 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   // Hosted applications run as other users below it; what they must not read is 0600.
   await chmod(dataDir, 0o711);
   lifecycle.onEnd('lock', await takeLock(dataDir));
+  const label = await labelOf(dataDir);
+  await endLeftovers(label, log);
 
   const settings: NodeJS.ProcessEnv = {
     ALLOW_LOCAL_REPOSITORIES: 'true',
@@ -65,7 +69,9 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
         env,
         cwd: dirname(procfile),
         log,
+        label,
         graceSeconds: CHILD_GRACE_SECONDS,
+        orphanSeconds: ORPHAN_SECONDS,
         write: (name, text) => process.stdout.write(`${name.padEnd(width)} | ${text}\n`),
         onGivenUp: (error) => fail(log, lifecycle, error),
       }),

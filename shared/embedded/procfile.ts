@@ -19,6 +19,11 @@ export function parseProcfile(text: string): ProcfileLine[] {
     });
 }
 
+/** A simple command takes the place of its shell and gets our signals itself; the parts of a compound one do not. */
+function inPlace(command: string): string {
+  return /[;&|]/.test(command) ? command : `exec env ${command}`;
+}
+
 export interface RunnerOptions {
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -27,8 +32,11 @@ export interface RunnerOptions {
   write: (name: string, line: string) => void;
   /** Called where a process keeps ending right after its start. */
   onGivenUp: (error: Error) => void;
-  /** Seconds a process has between TERM and KILL. */
+  /** Seconds a process has between TERM and KILL; fewer where we were killed, since its database ends then too. */
   graceSeconds: number;
+  orphanSeconds: number;
+  /** See `TetherOptions`. */
+  label: string;
 }
 
 /** A process that ended sooner than this after its start "ended at once". */
@@ -66,17 +74,23 @@ export class SupervisedProcess {
     running.kill('SIGTERM');
     const timer = setTimeout(() => {
       this.#options.log.warn({ process: this.#line.name }, 'did not end in time and is killed');
-      running.kill('SIGKILL', 'group');
+      running.killGroup();
     }, this.#options.graceSeconds * 1000);
     await running.ended;
     clearTimeout(timer);
   }
 
   async #run(): Promise<void> {
-    const { env, cwd, graceSeconds, write, log } = this.#options;
+    const { env, cwd, orphanSeconds, label, write, log } = this.#options;
     const { name, command } = this.#line;
     const startedAt = performance.now();
-    const child = await spawnTethered(['/bin/sh', '-c', command], { stopSignal: 'TERM', graceSeconds, env, cwd });
+    const child = await spawnTethered(['/bin/sh', '-c', inPlace(command)], {
+      stopSignal: 'TERM',
+      orphanSeconds,
+      label,
+      env,
+      cwd,
+    });
     log.debug({ process: name, pid: child.pid }, 'started');
     this.#running = child;
     for (const stream of [child.stdout, child.stderr]) {

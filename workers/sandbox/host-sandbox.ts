@@ -160,6 +160,8 @@ export class HostSandbox implements Sandbox {
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
+    // A worker that died may have left the same run behind.
+    await this.#end(spec.id, null);
     const uid = uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
     const mounted = this.level === 'namespaces' && this.#host.overlay;

@@ -1,12 +1,5 @@
 import type { Config } from '../../../shared/config.js';
-import {
-  DATABASE_PLANS,
-  PLANS,
-  type Plan,
-  REGIONS,
-  RUNTIMES,
-  SERVICE_TYPES,
-} from '../../../shared/domain/catalog.js';
+import { DATABASE_PLANS, PLANS, type Plan, REGIONS, RUNTIMES, SERVICE_TYPES } from '../../../shared/domain/catalog.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/domain/configuration.js';
 import { isDeployable } from '../../../shared/domain/service.js';
 import type { CatalogView } from './schema.js';

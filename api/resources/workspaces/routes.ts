@@ -19,8 +19,8 @@ export const workspaceRoutes = [
     body: UpdateWorkspaceBody,
     response: WorkspaceResponse,
     handler: async ({ trx, caller, workspace: { row, role }, body }) => {
-      const consent = caller.kind === 'session';
-      const updated = await updateWorkspace(trx, { workspaceId: row.id, changes: body.configuration, consent });
+      const mayConsent = caller.kind === 'session';
+      const updated = await updateWorkspace(trx, { workspaceId: row.id, changes: body.configuration, mayConsent });
       return { workspace: presentWorkspace(updated, role) };
     },
   }),

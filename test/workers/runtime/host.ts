@@ -1,0 +1,219 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, loadConfig } from '../../../shared/config.js';
+import type { Transaction } from '../../../shared/db/client.js';
+import { Listener } from '../../../shared/db/listener.js';
+import { replicasOf } from '../../../shared/db/replicas.js';
+import type { ReplicaRow, ServiceRow } from '../../../shared/db/rows.js';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/domain/configuration.js';
+import type { LogLine } from '../../../shared/domain/log.js';
+import type { ServiceKind } from '../../../shared/domain/service.js';
+import { createLogger } from '../../../shared/log.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
+import { createProcessRuntime } from '../../../workers/runtime/process/runtime.js';
+import { createSandbox } from '../../../workers/sandbox/create.js';
+import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { removeCgroupFolders } from '../sandbox/support.js';
+
+/** Listens on PORT, says what happens, ends gracefully on TERM; `/die` ends it, `/slow` takes its time. */
+export const SERVER = `
+const http = require('node:http');
+console.log('begins', process.env.PORT);
+const server = http.createServer((request, response) => {
+  if (request.url === '/die') { response.end(); process.exit(3); }
+  if (request.url === '/broken') response.statusCode = 500;
+  if (request.url.startsWith('/say/')) console.log(request.url.slice(5));
+  response.end(String(process.pid) + ' ' + require('node:fs').readFileSync('/proc/self/stat', 'utf8').split(' ')[21]);
+});
+server.listen(process.env.PORT);
+process.on('SIGTERM', () => { console.log('ends'); server.close(() => process.exit(0)); server.closeIdleConnections(); });
+`;
+
+export interface App {
+  program?: string;
+  command?: string;
+  kind?: ServiceKind;
+  configuration?: Partial<ServiceConfiguration>;
+  environment?: Record<string, string>;
+  live?: boolean;
+}
+
+/** One host with a database of its own, on which releases run. */
+export class TestHost {
+  readonly database: TestDatabase;
+  readonly config: Config;
+  readonly sandbox: Sandbox;
+  readonly hostId = randomUUID();
+  /** Lines as the log got them, by deployment. */
+  readonly lines = new Map<string, string[]>();
+  readonly #specs = new Map<string, ReleaseSpec>();
+  readonly #open: { close(): Promise<void> }[] = [];
+
+  constructor(database: TestDatabase, config: Config, sandbox: Sandbox) {
+    this.database = database;
+    this.config = config;
+    this.sandbox = sandbox;
+  }
+
+  static async create(settings: Record<string, string> = {}): Promise<TestHost> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-host-'));
+    await chmod(dataDir, 0o711);
+    const database = await createTestDatabase();
+    const first = 21_000 + (process.pid % 200) * 40;
+    const config = loadConfig({
+      DATABASE_URL: database.url,
+      SECRETS_KEY: randomBytes(32).toString('base64'),
+      DATA_DIR: dataDir,
+      RUNTIME_PORTS: `${first}-${first + 39}`,
+      RELEASE_TIMEOUT_SECONDS: '30',
+      STOP_GRACE_SECONDS: '5',
+      ...settings,
+    });
+    const sandbox = await createSandbox({ log: createLogger('test', 'silent'), dataDir });
+    return new TestHost(database, config, sandbox);
+  }
+
+  /** A worker's runtime on this host; several compete for it. */
+  async runtime(): Promise<RuntimeDriver> {
+    const log = createLogger('test', 'silent');
+    const listener = new Listener(this.database.url, log);
+    await listener.start();
+    const runtime = createProcessRuntime({
+      db: this.database.db,
+      listener,
+      sandbox: this.sandbox,
+      config: this.config,
+      log,
+      hostId: this.hostId,
+      loadRelease: async (deploymentId) => {
+        const spec = this.#specs.get(deploymentId);
+        if (!spec) throw new Error(`no release ${deploymentId}`);
+        return spec;
+      },
+      logs: { append: (batch, trx) => this.#append(batch, trx) },
+    });
+    await runtime.start();
+    this.#open.push({
+      close: async () => {
+        await runtime.close();
+        await listener.close();
+      },
+    });
+    return runtime;
+  }
+
+  /** The lines count only when their transaction commits. */
+  async #append(batch: { deploymentId: string; lines: LogLine[] }, trx: Transaction): Promise<void> {
+    void trx.executionPromise.then(
+      () => {
+        const known = this.lines.get(batch.deploymentId) ?? [];
+        known.push(...batch.lines.map((line) => line.message));
+        this.lines.set(batch.deploymentId, known);
+      },
+      () => undefined,
+    );
+  }
+
+  /** A service with a deployment and an image, ready to be released. */
+  async app(app: App = {}): Promise<ReleaseSpec> {
+    const { db } = this.database;
+    const kind = app.kind ?? 'web';
+    const configuration = { ...DEFAULT_CONFIGURATION, plan: 'standard' as const, ...app.configuration };
+    const manifest = {
+      type: 'process' as const,
+      runtime: 'node',
+      startCommand: app.command ?? 'node server.js',
+      workingDirectory: '',
+      publishDirectory: '',
+      environment: {},
+    };
+    const digest = randomBytes(32).toString('hex');
+    const folder = join(this.config.dataDir, 'images', digest);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'server.js'), app.program ?? SERVER);
+    const ids = { workspace: randomUUID(), service: randomUUID(), deployment: randomUUID(), image: randomUUID() };
+    const slug = `app-${ids.service.slice(0, 8)}`;
+    await db.raw('insert into workspaces (id, name) values (?, ?)', [ids.workspace, 'test']);
+    const {
+      rows: [service],
+    }: { rows: ServiceRow[] } = await db.raw(
+      'insert into services (id, workspace_id, name, slug, kind, configuration) values (?, ?, ?, ?, ?, ?) returning *',
+      [ids.service, ids.workspace, slug, slug, kind, JSON.stringify(configuration)],
+    );
+    await db.raw(
+      'insert into images (id, workspace_id, service_id, digest, manifest, size_bytes) values (?, ?, ?, ?, ?, 1)',
+      [ids.image, ids.workspace, ids.service, digest, JSON.stringify(manifest)],
+    );
+    await db.raw(
+      `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration, sealed_variables, image_id)
+       values (?, ?, ?, 'releasing', 'api', 'test', ?, '', ?)`,
+      [ids.deployment, ids.workspace, ids.service, JSON.stringify(configuration), ids.image],
+    );
+    const spec: ReleaseSpec = {
+      deploymentId: ids.deployment,
+      serviceId: ids.service,
+      workspaceId: ids.workspace,
+      userNumber: service?.user_number ?? 0,
+      kind,
+      slug,
+      configuration,
+      image: { id: ids.image, digest, manifest },
+      environment: app.environment ?? {},
+    };
+    this.#specs.set(spec.deploymentId, spec);
+    if (app.live) await this.goLive(spec);
+    return spec;
+  }
+
+  async goLive(spec: ReleaseSpec): Promise<void> {
+    await this.database.db.raw('update services set live_deployment_id = ? where id = ?', [
+      spec.deploymentId,
+      spec.serviceId,
+    ]);
+  }
+
+  replicas(spec: ReleaseSpec): Promise<ReplicaRow[]> {
+    return replicasOf(this.database.db, spec.deploymentId);
+  }
+
+  async service(spec: ReleaseSpec): Promise<ServiceRow> {
+    const row = await this.database.db<ServiceRow>('services').where({ id: spec.serviceId }).first();
+    if (!row) throw new Error('the service is gone');
+    return row;
+  }
+
+  linesOf(spec: ReleaseSpec): string[] {
+    return this.lines.get(spec.deploymentId) ?? [];
+  }
+
+  async destroy(): Promise<void> {
+    for (const { close } of this.#open) await close();
+    await this.sandbox.sweep(() => false);
+    await this.database.drop();
+    await removeCgroupFolders(this.config.dataDir);
+    await rm(this.config.dataDir, { recursive: true, force: true });
+  }
+}
+
+export const never = new AbortController().signal;
+
+/** Asks a replica; the text of its answer. */
+export async function ask(replica: Pick<ReplicaRow, 'port'>, path = '/'): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${replica.port}${path}`, { headers: { connection: 'close' } });
+  return response.text();
+}
+
+/** Waits until the value is there; the error names what was waited for. */
+export async function until<T>(what: string, look: () => Promise<T | undefined | false | null>): Promise<T> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const value = await look();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await sleep(20);
+  }
+}

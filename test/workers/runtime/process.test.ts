@@ -1,0 +1,242 @@
+import { expect } from 'chai';
+import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/driver.js';
+import { ask, never, TestHost, until } from './host.js';
+
+async function failure(work: Promise<unknown>): Promise<Error> {
+  try {
+    await work;
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('expected a rejection');
+}
+
+describe('Process runtime', () => {
+  let host: TestHost;
+  let runtime: RuntimeDriver;
+
+  before(async () => {
+    host = await TestHost.create();
+    runtime = await host.runtime();
+  });
+  after(() => host.destroy());
+
+  it('starts a release, which answers on its port with the variables of the service', async () => {
+    const spec = await host.app({
+      program: `
+        console.log(process.env.GREETING, process.env.RANVIER_SERVICE_ID, process.env.DATABASE_URL);
+        require('node:http').createServer((_, r) => r.end(process.env.GREETING)).listen(process.env.PORT)`,
+      environment: { GREETING: "it's" },
+    });
+    await runtime.release(spec, never);
+    const [replica] = await host.replicas(spec);
+    expect(await ask(replica ?? { port: null })).to.equal("it's");
+    await until('the line is in the log', async () => host.linesOf(spec).includes(`it's ${spec.serviceId} undefined`));
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('tells the service of a live release and the edges about every change', async () => {
+    const spec = await host.app({ configuration: { replicas: 2 }, live: true });
+    await runtime.release(spec, never);
+    const ready = await host.service(spec);
+    expect(ready.health_status).to.equal('ready');
+    expect(ready.runtime_detail).to.equal('2 of 2 replicas ready');
+    expect(ready.route_version).to.be.greaterThan(0);
+    await runtime.stop(spec.deploymentId);
+    expect((await host.service(spec)).route_version).to.be.greaterThan(ready.route_version);
+  });
+
+  it('says with which code and which last words a release ended that never was healthy', async () => {
+    const spec = await host.app({
+      program: `console.error('cannot find the database at ' + process.env.SECRET); process.exit(3)`,
+      environment: { SECRET: 'postgres://hidden' },
+    });
+    const error = await failure(runtime.release(spec, never));
+    expect(error).to.be.instanceOf(ReleaseError);
+    expect(error.message).to.equal(
+      'replica 1 exited with code 3 before it was healthy; its last output: cannot find the database at ***',
+    );
+    const [row] = await host.replicas(spec);
+    expect(row?.state).to.equal('exited');
+    expect(row?.next_start_at).to.equal(null);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('says that memory was used up', async function () {
+    if (host.sandbox.level === 'none') this.skip();
+    const spec = await host.app({
+      program: 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))',
+      configuration: { plan: 'free' },
+    });
+    const error = await failure(runtime.release(spec, never));
+    expect(error.message).to.match(/^replica 1 was killed: it used more than the 512 MB of memory its plan allows/);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('rejects at once when it is aborted', async () => {
+    const spec = await host.app({ program: 'setInterval(() => {}, 1000)' });
+    const controller = new AbortController();
+    const released = runtime.release(spec, controller.signal);
+    await until('the replica starts', async () => (await host.replicas(spec))[0]?.pid);
+    controller.abort(new Error('cancelled'));
+    expect((await failure(released)).message).to.equal('cancelled');
+    await runtime.stop(spec.deploymentId);
+    expect(await host.replicas(spec)).to.deep.equal([]);
+  });
+
+  it('starts a replica again that dies after it was ready, and says so meanwhile', async () => {
+    const spec = await host.app({ live: true });
+    await runtime.release(spec, never);
+    const [first] = await host.replicas(spec);
+    await ask(first ?? { port: null }, '/die');
+    const dead = await until('the exit is seen', async () => {
+      const service = await host.service(spec);
+      return service.health_status === 'unhealthy' && service;
+    });
+    expect(dead.runtime_detail).to.match(
+      /^0 of 1 replicas ready; replica 1 exited with code 3, starts again in [012] s$/,
+    );
+    const again = await until('it is ready again', async () => {
+      const [row] = await host.replicas(spec);
+      return row?.state === 'ready' && row.restarts === 1 && row;
+    });
+    expect(await ask(again)).to.be.a('string');
+    expect((await host.service(spec)).health_status).to.equal('ready');
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('scales up and down and keeps the replicas that stay', async () => {
+    const spec = await host.app({ live: true });
+    await runtime.release(spec, never);
+    const [first] = await host.replicas(spec);
+    await runtime.scale(spec, 3, never);
+    const three = await host.replicas(spec);
+    expect(three.map((row) => [row.position, row.state])).to.deep.equal([
+      [1, 'ready'],
+      [2, 'ready'],
+      [3, 'ready'],
+    ]);
+    expect(three[0]?.pid).to.equal(first?.pid);
+    await runtime.scale(spec, 1, never);
+    expect((await host.replicas(spec)).map((row) => row.pid)).to.deep.equal([first?.pid]);
+    await runtime.scale(spec, 2, never);
+    expect(await host.replicas(spec)).to.have.length(2);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('restarts beside what serves: at every moment a replica answers', async () => {
+    const spec = await host.app({ live: true });
+    await runtime.release(spec, never);
+    const before = await host.replicas(spec);
+    let restarting = true;
+    let asked = 0;
+    const failures: string[] = [];
+    const asking = (async () => {
+      while (restarting) {
+        const ready = (await host.replicas(spec)).filter((row) => row.state === 'ready' && row.desired === 'running');
+        const [replica] = ready;
+        if (!replica) failures.push('no replica is ready');
+        else await ask(replica).catch((error) => failures.push(String(error.cause ?? error)));
+        asked++;
+      }
+    })();
+    await runtime.restart(spec, never);
+    restarting = false;
+    await asking;
+    const after = await host.replicas(spec);
+    expect(after).to.have.length(1);
+    expect(after[0]?.id).to.not.equal(before[0]?.id);
+    expect(asked).to.be.greaterThan(5);
+    // Between our look and our request a replica may have been stopped; the edge retries such a one.
+    expect(failures.filter((text) => !text.includes('ECONNREFUSED'))).to.deep.equal([]);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('keeps the old replicas when the new ones of a restart fail', async () => {
+    const spec = await host.app({
+      program: `
+        const fs = require('node:fs');
+        if (fs.existsSync(process.env.FLAG)) process.exit(9);
+        require('node:http').createServer((_, r) => r.end('old')).listen(process.env.PORT)`,
+      command: 'node server.js',
+      environment: { FLAG: '/usr/share/ranvier-test-flag' },
+      live: true,
+    });
+    await runtime.release(spec, never);
+    const [old] = await host.replicas(spec);
+    spec.environment.FLAG = '/etc/passwd';
+    const error = await failure(runtime.restart(spec, never));
+    expect(error.message).to.match(/^replica 1 exited with code 9/);
+    const rows = await host.replicas(spec);
+    expect(rows.map((row) => row.id)).to.deep.equal([old?.id]);
+    expect(await ask(old ?? { port: null })).to.equal('old');
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('lets an application finish on TERM and puts its last words into the log', async () => {
+    const spec = await host.app();
+    await runtime.release(spec, never);
+    await runtime.stop(spec.deploymentId);
+    expect(host.linesOf(spec).at(-1)).to.equal('ends');
+  });
+
+  it('takes a worker that listens nowhere as ready once it stays alive', async () => {
+    const spec = await host.app({ kind: 'worker', program: 'setInterval(() => {}, 1000)' });
+    await runtime.release(spec, never);
+    const [row] = await host.replicas(spec);
+    expect(row?.state).to.equal('ready');
+    expect(row?.port).to.equal(null);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('runs a command of the release in its image', async () => {
+    const spec = await host.app({ environment: { WHO: 'you' } });
+    const lines: string[] = [];
+    const options = { signal: never, timeoutMs: 20_000, onLine: async (line: string) => void lines.push(line) };
+    await runtime.runCommand(spec, 'ls; echo "$WHO"', options);
+    expect(lines).to.deep.equal(['server.js', 'you']);
+    const error = await failure(runtime.runCommand(spec, 'echo no table; exit 4', options));
+    expect(error.message).to.equal('the command "echo no table; exit 4" exited with code 4; its last output: no table');
+  });
+});
+
+describe('Process runtime, releases that do not answer', () => {
+  let host: TestHost;
+  let runtime: RuntimeDriver;
+
+  before(async () => {
+    host = await TestHost.create({ RELEASE_TIMEOUT_SECONDS: '2' });
+    runtime = await host.runtime();
+  });
+  after(() => host.destroy());
+
+  it('names the port on which the application listens instead', async () => {
+    const spec = await host.app({
+      program: `const s = require('node:net').createServer().listen(0, () => console.log('port', s.address().port))`,
+    });
+    const error = await failure(runtime.release(spec, never));
+    const [row] = await host.replicas(spec);
+    const said = await until('the line', async () => host.linesOf(spec)[0]);
+    expect(error.message).to.equal(
+      `nothing answered on port ${row?.port} (PORT) within 2 s: connection refused; ` +
+        `the process listens on ${said} instead`,
+    );
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('says that the application listens nowhere', async () => {
+    const spec = await host.app({ program: 'setInterval(() => {}, 1000)' });
+    const error = await failure(runtime.release(spec, never));
+    expect(error.message).to.match(
+      /^nothing answered on port \d+ \(PORT\) within 2 s: connection refused; the process listens on no port$/,
+    );
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('shows what the health check got', async () => {
+    const spec = await host.app({ configuration: { healthCheckPath: '/broken' } });
+    const error = await failure(runtime.release(spec, never));
+    expect(error.message).to.equal('GET /broken answered 500, expected 2xx or 3xx (replica 1, within 2 s)');
+    await runtime.stop(spec.deploymentId);
+  });
+});

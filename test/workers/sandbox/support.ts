@@ -1,0 +1,90 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '../../../shared/log.js';
+import { createSandbox } from '../../../workers/sandbox/create.js';
+import { markedProcesses } from '../../../workers/sandbox/proc.js';
+import type { RunOptions, RunOutcome, Sandbox, SandboxLevel, SandboxSpec } from '../../../workers/sandbox/sandbox.js';
+import { isRoot, ownDirectory } from '../../../workers/sandbox/users.js';
+
+export const USER = 4_242;
+
+/** The levels that this host can be asked for. */
+export const LEVELS: SandboxLevel[] =
+  process.platform === 'linux' && isRoot() ? ['namespaces', 'user', 'none'] : ['none'];
+
+/** A sandbox at one level with a DATA_DIR of its own, and what it ran. */
+export class Playground {
+  readonly dataDir: string;
+  readonly sandbox: Sandbox;
+
+  constructor(dataDir: string, sandbox: Sandbox) {
+    this.dataDir = dataDir;
+    this.sandbox = sandbox;
+  }
+
+  static async create(level?: SandboxLevel): Promise<Playground> {
+    const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-sandbox-')));
+    await chmod(dataDir, 0o711);
+    const options = { log: createLogger('test', 'silent'), dataDir };
+    return new Playground(dataDir, await createSandbox(level === undefined ? options : { ...options, level }));
+  }
+
+  async spec(command: string, changes: Partial<SandboxSpec> = {}): Promise<SandboxSpec> {
+    const id = `test-${randomBytes(6).toString('hex')}`;
+    const userNumber = changes.userNumber ?? USER;
+    const directory = join(this.dataDir, 'work', id);
+    await mkdir(directory, { recursive: true });
+    await ownDirectory(directory, userNumber);
+    const limits = { memoryMb: 256, cpu: 1, pids: 64 };
+    return { id, command, directory, cwd: '', env: {}, userNumber, limits, ...changes };
+  }
+
+  /** Runs a command to its end and returns what it printed. */
+  async run(
+    command: string,
+    changes: Partial<SandboxSpec> = {},
+    options: Partial<RunOptions> = {},
+  ): Promise<{ outcome: RunOutcome; stdout: string[]; stderr: string[]; spec: SandboxSpec }> {
+    const said = { stdout: [] as string[], stderr: [] as string[] };
+    const spec = await this.spec(command, changes);
+    const outcome = await this.sandbox.run(spec, {
+      signal: new AbortController().signal,
+      timeoutMs: 30_000,
+      graceMs: 2_000,
+      onLine: (line, stream) => void said[stream].push(line),
+      ...options,
+    });
+    return { outcome, ...said, spec };
+  }
+
+  /** Processes on this host that belong to a sandbox of this playground. */
+  async left(id = ''): Promise<number[]> {
+    return [...(await markedProcesses(`${tokenOf(this.dataDir)}:${id}`)).keys()];
+  }
+
+  async destroy(): Promise<void> {
+    await this.sandbox.sweep(() => false);
+    await removeCgroupFolders(this.dataDir);
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+function tokenOf(dataDir: string): string {
+  return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+}
+
+/** The platform keeps its folders among the control groups; a test takes them away. */
+export async function removeCgroupFolders(dataDir: string): Promise<void> {
+  const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
+  const own = await readFile('/proc/self/cgroup', 'utf8').catch(() => '');
+  const paths = own.split('\n').map((line) => line.split(':')[2] ?? '/');
+  for (const line of mounts.split('\n')) {
+    const [, mount, type] = line.split(' ');
+    if (mount === undefined || !type?.startsWith('cgroup')) continue;
+    for (const path of new Set(paths)) {
+      await rmdir(join(mount, path, `ranvier-${tokenOf(await realpath(dataDir))}`)).catch(() => undefined);
+    }
+  }
+}

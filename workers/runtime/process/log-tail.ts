@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import type { Db, Transaction } from '../../../shared/db/client.js';
+import { advanceLog } from '../../../shared/db/replicas.js';
+import type { ReplicaRow } from '../../../shared/db/rows.js';
+import type { LogLine } from '../../../shared/domain/log.js';
+import type { Masker } from '../../../shared/secrets/mask.js';
+import { LineSplitter, LONGEST_LINE } from '../../sandbox/lines.js';
+
+/** Where lines of applications go: stored in the transaction that moves the mark, so each is stored exactly once. */
+export interface RuntimeLogs {
+  append(
+    batch: { serviceId: string; deploymentId: string; source: 'runtime'; lines: LogLine[] },
+    trx: Transaction,
+  ): Promise<void>;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+/** How much one look takes in at most: other replicas want to be looked at as well. */
+const CHUNKS_A_LOOK = 8;
+/** An application that is this far ahead of the log loses the middle of its output, and the log says so. */
+const LARGEST_BACKLOG = 64 * 1024 * 1024;
+const KEPT_OF_BACKLOG = 1024 * 1024;
+/** Disk space of output that is in the log is given back in steps of this size. */
+const RECLAIM_BYTES = 8 * 1024 * 1024;
+const BLOCK = 4096;
+
+/** Follows one replica's output file from the mark in the database. */
+export class LogTail {
+  readonly #db: Db;
+  readonly #logs: RuntimeLogs;
+  readonly #file: string;
+  readonly #masker: Masker;
+  #offset: number;
+  #reclaimed = 0;
+
+  constructor(db: Db, logs: RuntimeLogs, file: string, masker: Masker, offset: number) {
+    this.#db = db;
+    this.#logs = logs;
+    this.#file = file;
+    this.#masker = masker;
+    this.#offset = offset;
+  }
+
+  /**
+   * Brings new output into the log. `final`: the process has ended, so everything is taken, a last line without end too.
+   * Returns false where somebody else has moved the mark: this process follows no more.
+   */
+  async follow(row: ReplicaRow, final: boolean): Promise<boolean> {
+    const file = await open(this.#file, 'r').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    });
+    if (file === null) return true;
+    try {
+      for (let chunks = 0; final || chunks < CHUNKS_A_LOOK; chunks++) {
+        const { size } = await file.stat();
+        if (size <= this.#offset) break;
+        if (size - this.#offset > LARGEST_BACKLOG) {
+          if (!(await this.#skip(row, size - KEPT_OF_BACKLOG))) return false;
+        }
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, this.#offset);
+        const chunk = buffer.subarray(0, bytesRead);
+        const atEnd = this.#offset + bytesRead >= size;
+        const taken = final && atEnd ? bytesRead : completeBytes(chunk);
+        if (taken === 0) break;
+        if (!(await this.#store(row, linesOf(chunk.subarray(0, taken)), this.#offset + taken))) return false;
+      }
+    } finally {
+      await file.close();
+    }
+    if (!final) await this.#reclaim();
+    return true;
+  }
+
+  async #skip(row: ReplicaRow, target: number): Promise<boolean> {
+    const message = `${target - this.#offset} bytes of output are left out here: the application prints faster than the log can store`;
+    return this.#store(row, [message], target, 'warn');
+  }
+
+  async #store(row: ReplicaRow, texts: string[], target: number, level: LogLine['level'] = 'info'): Promise<boolean> {
+    const timestamp = new Date().toISOString();
+    const lines = texts.map((text) => ({ level, message: this.#masker.mask(text), timestamp }));
+    const stored = await this.#db.transaction(async (trx) => {
+      if (!(await advanceLog(trx, row.id, this.#offset, target))) return false;
+      const { service_id: serviceId, deployment_id: deploymentId } = row;
+      if (lines.length > 0) await this.#logs.append({ serviceId, deploymentId, source: 'runtime', lines }, trx);
+      return true;
+    });
+    if (stored) this.#offset = target;
+    return stored;
+  }
+
+  /**
+   * Gives the disk space of what was read back to the file system by a hole at the file's beginning. Truncating would lose
+   * what the application writes in that moment; a hole moves nothing.
+   */
+  async #reclaim(): Promise<void> {
+    const end = this.#offset - (this.#offset % BLOCK);
+    if (process.platform !== 'linux' || end - this.#reclaimed < RECLAIM_BYTES) return;
+    const args = ['--punch-hole', '--offset', '0', '--length', String(end), this.#file];
+    const child = spawn('fallocate', args, { stdio: 'ignore' });
+    // Where the tool or the file system cannot do it, the space is given back when the replica stops.
+    await once(child, 'close').catch(() => undefined);
+    this.#reclaimed = end;
+  }
+}
+
+/** How many bytes of a chunk are whole lines; of a line longer than the longest, as much as is there. */
+function completeBytes(chunk: Buffer): number {
+  const end = chunk.lastIndexOf(0x0a);
+  if (end >= 0) return end + 1;
+  if (chunk.length < LONGEST_LINE) return 0;
+  // Not within a character: the lead byte says how many follow.
+  for (let back = 1; back <= 3; back++) {
+    const byte = chunk[chunk.length - back] ?? 0;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : byte >= 0x80 ? 0 : 1;
+    if (length > 0) return length > back ? chunk.length - back : chunk.length;
+  }
+  return chunk.length;
+}
+
+function linesOf(bytes: Buffer): string[] {
+  const splitter = new LineSplitter();
+  return [...splitter.push(bytes), ...splitter.end()];
+}

@@ -1,0 +1,22 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+
+/** A port of the range, not among `taken`, on which nothing listens now. Throws where there is none. */
+export async function freePort(range: { first: number; last: number }, taken: ReadonlySet<number>): Promise<number> {
+  const size = range.last - range.first + 1;
+  const start = randomInt(size);
+  for (let i = 0; i < size; i++) {
+    const port = range.first + ((start + i) % size);
+    if (!taken.has(port) && (await canListen(port))) return port;
+  }
+  throw new Error(`no port from ${range.first} to ${range.last} is free (RUNTIME_PORTS)`);
+}
+
+/** Without an address the test covers every address of the host. */
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
