@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../../shared/log.js';
 import { isRoot } from '../sandbox/users.js';
-import { removeDeadBuilds } from './build-folder.js';
 import type { ImageStore } from './builder.js';
 import { type SealedTree, type SealOptions, sealTree } from './tree.js';
 
@@ -62,7 +61,6 @@ class FolderImageStore implements LocalImageStore {
   }
 
   async sweep(isWanted: (digest: string) => boolean): Promise<number> {
-    await removeDeadBuilds(this.#dataDir);
     let removed = 0;
     for (const name of await readdir(this.#images).catch(() => [])) {
       const path = join(this.#images, name);

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { access, mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { access, mkdir, readdir, realpath, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config.js';
 import type { Logger } from '../../shared/log.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/users.js';
 import type { RepositorySource } from '../sources/source.js';
+import { removeUnused } from '../unused.js';
 import { type BuildFolder, buildsFolder, openBuildFolder, removeDeadBuilds } from './build-folder.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest, type BuiltImage } from './builder.js';
 import { BUILD_SANDBOX, Commands, didNotFinish, inSearchPath, storageMb } from './commands.js';
@@ -35,7 +36,15 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
         await folder.remove();
       }
     },
+    sweep: async () => {
+      await removeLeftovers(options);
+      return removeUnused(cachesFolder(options.config.dataDir));
+    },
   };
+}
+
+function cachesFolder(dataDir: string): string {
+  return join(dataDir, 'caches');
 }
 
 /** Folders, processes and groups of builds whose worker was killed. */
@@ -143,7 +152,7 @@ class RepositoryBuild {
   /** What package managers keep between the builds of one service. */
   async #openCache(): Promise<string> {
     const { serviceId, clearCache, userNumber } = this.#request;
-    const cache = join(this.#options.config.dataDir, 'caches', serviceId);
+    const cache = join(cachesFolder(this.#options.config.dataDir), serviceId);
     if (clearCache) {
       await rm(cache, { recursive: true, force: true });
       await this.#context.log('The build cache is empty, as was asked for');
@@ -152,6 +161,8 @@ class RepositoryBuild {
       await mkdir(cache, { recursive: true, mode: 0o700 });
       await ownDirectory(cache, userNumber);
     }
+    const now = new Date();
+    await utimes(cache, now, now);
     return cache;
   }
 
@@ -208,7 +219,7 @@ async function removeFiles(root: string, folder: string, isUnwanted: (path: stri
       removed += await removeFiles(root, path, isUnwanted);
       if (!(await exists(join(root, path)))) left -= 1;
     } else if (isUnwanted(path)) {
-      await rm(join(root, path));
+      await rm(join(root, path), { force: true });
       removed += 1;
       left -= 1;
     }

@@ -103,8 +103,9 @@ class Seal {
       await rm(path);
       await symlink(target, path);
     }
-    const end = resolve(dirname(path), target);
-    if (!isBelow(end, this.#root) || !isBelow(await physical(end, path), this.#root)) {
+    const seems = resolve(dirname(path), target);
+    const leads = target.startsWith('/') ? target : `${dirname(path)}/${target}`;
+    if (!isBelow(seems, this.#root) || !isBelow(await existingEnd(leads), this.#root)) {
       throw new BuildError(
         `the symbolic link "${entry}" → "${target}" leads out of the folder; an image cannot have it`,
       );
@@ -113,15 +114,16 @@ class Seal {
   }
 }
 
-/** Where a link really leads, as far as that exists: a folder on the way may be a link itself. */
-async function physical(end: string, link: string): Promise<string> {
-  const real = await realpath(link).catch(() => null);
-  if (real !== null) return real;
-  for (let path = dirname(end); path !== dirname(path); path = dirname(path)) {
-    const found = await realpath(path).catch(() => null);
+/**
+ * Where a path leads as far as it exists. It is not normalised: a folder on the way may be a link, and `..` then means the
+ * parent of what that leads to.
+ */
+async function existingEnd(path: string): Promise<string> {
+  for (let prefix = path; prefix !== ''; prefix = prefix.slice(0, prefix.lastIndexOf('/'))) {
+    const found = await realpath(prefix).catch(() => null);
     if (found !== null) return found;
   }
-  return end;
+  return '/';
 }
 
 function isLeftOut(path: string): boolean {

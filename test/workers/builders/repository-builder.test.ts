@@ -147,7 +147,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     const files: Files = {
       'package.json': packageJson({ scripts: { build: 'tool', start: 'x' }, devDependencies: { tool: 'file:./tool' } }),
       'tool/package.json': JSON.stringify({ name: 'tool', version: '1.0.0', bin: './tool.js' }),
-      'tool/tool.js': { script: '#!/usr/bin/env node\nconsole.log(`NODE_ENV is ${process.env.NODE_ENV}`);\n' },
+      'tool/tool.js': { script: "#!/usr/bin/env node\nconsole.log('NODE_ENV is', process.env.NODE_ENV);\n" },
     };
     const { output } = await build({ files, request: { environment: { NODE_ENV: 'production' } } });
     expect(output).to.contain('NODE_ENV is production');
@@ -255,7 +255,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(await failure({ files: script('true'), configuration: missing })).to.match(
       /^"no-such-tool --now" exited with code 127: .*no-such-tool: not found/,
     );
-    const broken = { ...script('true'), 'package-lock.json': '{}' };
+    const broken = { ...script('true'), 'package-lock.json': '{' };
     expect(await failure({ files: broken })).to.match(/^"npm ci" exited with code 1: npm /);
   });
 
@@ -420,7 +420,12 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
       await images.has(unwanted.digest),
       await images.has(young.digest),
     ]).to.deep.equal([true, false, true]);
-    expect(existsSync(dead) || existsSync(half)).to.equal(false);
+    expect(existsSync(half)).to.equal(false);
+    const caches = join(dataDir, 'caches');
+    const [stale = '', fresh = ''] = await readdir(caches);
+    await utimes(join(caches, stale), 0, 0);
+    expect(await builder.sweep()).to.equal(1);
+    expect([dead, join(caches, stale), join(caches, fresh)].map(existsSync)).to.deep.equal([false, false, true]);
   });
 });
 
