@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { removeTree } from '../folders.js';
 import { startTimeOf } from '../sandbox/proc.js';
-
-const run = promisify(execFile);
 
 /** The folder of one build: `app` holds the repository's files and becomes the image. */
 export interface BuildFolder {
@@ -41,11 +38,6 @@ export async function removeDeadBuilds(dataDir: string): Promise<void> {
     const path = join(folder, id);
     if (!(await isOwned(path))) await removeTree(path);
   }
-}
-
-/** Node's own removal fails on paths that are longer than the kernel takes at once; a stranger can make those. */
-async function removeTree(path: string): Promise<void> {
-  await run('rm', ['-rf', '--', path]);
 }
 
 async function isOwned(path: string): Promise<boolean> {

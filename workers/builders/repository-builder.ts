@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { access, mkdir, readdir, realpath, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config.js';
+import { errorMessage } from '../../shared/errors.js';
 import type { Logger } from '../../shared/log.js';
+import { removeTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/users.js';
 import type { RepositorySource } from '../sources/source.js';
-import { removeUnused } from '../unused.js';
 import { type BuildFolder, buildsFolder, openBuildFolder, removeDeadBuilds } from './build-folder.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest, type BuiltImage } from './builder.js';
 import { BUILD_SANDBOX, Commands, didNotFinish, inSearchPath, storageMb } from './commands.js';
@@ -28,7 +29,9 @@ export interface RepositoryBuilderOptions {
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   return {
     build: async (request, context) => {
-      await removeLeftovers(options);
+      await removeLeftovers(options).catch((error: unknown) => {
+        options.log.error({ err: error }, `what other builds left is still there: ${errorMessage(error)}`);
+      });
       const folder = await openBuildFolder(options.config.dataDir, request.id);
       try {
         return await new RepositoryBuild(options, request, context, folder).run();
@@ -154,7 +157,7 @@ class RepositoryBuild {
     const { serviceId, clearCache, userNumber } = this.#request;
     const cache = join(cachesFolder(this.#options.config.dataDir), serviceId);
     if (clearCache) {
-      await rm(cache, { recursive: true, force: true });
+      await removeTree(cache);
       await this.#context.log('The build cache is empty, as was asked for');
     }
     if (!(await exists(cache))) {
@@ -172,7 +175,7 @@ class RepositoryBuild {
     const folder = isStatic ? await publishedFolder(project, configuration, plan.build.length > 0) : app;
     const { digest, sizeBytes } = await this.#options.images.put(folder, {
       limitBytes: storageMb(this.#request) * 1024 ** 2,
-      seenAs: join(this.#options.sandbox.pathOf({ directory: this.#app }), below(app, folder)),
+      seenAs: join(this.#options.sandbox.pathOf({ directory: app }), below(app, folder)),
       signal: this.#signal,
     });
     return {

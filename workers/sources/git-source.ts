@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config.js';
 import type { Logger } from '../../shared/log.js';
-import { removeUnused } from '../unused.js';
+import { removeUnused } from '../folders.js';
 import { explainRemote, isRedirect, lastLine, refusesCommits } from './explain.js';
 import { Git, type GitResult } from './git-command.js';
 import { type Mirror, MirrorDamaged, withMirror } from './mirror.js';
@@ -35,7 +35,6 @@ class GitSource implements RepositorySource {
   readonly #network: Record<string, string>;
   readonly #policy: AddressPolicy;
   readonly #git: Git;
-  #prepared: Promise<void> | null = null;
 
   constructor({ config, log, policy = hostPolicy(config.allowLocalRepositories) }: GitSourceOptions) {
     this.#dataDir = config.dataDir;
@@ -71,17 +70,11 @@ class GitSource implements RepositorySource {
   }
 
   async sweep(): Promise<number> {
-    // The file is written once for the life of the process.
-    this.#prepared = null;
     return removeUnused(this.#mirrors);
   }
 
   async #open(address: string): Promise<Remote> {
-    this.#prepared ??= prepare(this.#mirrors);
-    await this.#prepared.catch((error: unknown) => {
-      this.#prepared = null;
-      throw error;
-    });
+    await prepare(this.#mirrors);
     return openRemote(address, { policy: this.#policy, network: this.#network, dataDir: this.#dataDir });
   }
 
@@ -191,10 +184,17 @@ class GitSource implements RepositorySource {
 
 /** The owner of a local repository may be another user; a file is the only place where git accepts to be told so. */
 async function prepare(mirrors: string): Promise<void> {
+  const path = join(mirrors, 'gitconfig');
+  const now = new Date();
+  const there = await utimes(path, now, now).then(
+    () => true,
+    () => false,
+  );
+  if (there) return;
   await mkdir(mirrors, { recursive: true, mode: 0o700 });
-  const own = join(mirrors, `gitconfig.${randomUUID()}`);
+  const own = `${path}.${randomUUID()}`;
   await writeFile(own, '[safe]\n\tdirectory = *\n', { mode: 0o600 });
-  await rename(own, join(mirrors, 'gitconfig'));
+  await rename(own, path);
 }
 
 function parseRefs(output: string): Map<string, string> {
