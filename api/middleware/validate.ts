@@ -32,7 +32,8 @@ function readQuery(
   query: NodeJS.Dict<string | string[]>,
   schema: TObject,
 ): { values: Record<string, unknown>; problems: ErrorDetail[] } {
-  const values: Record<string, unknown> = {};
+  // Without a prototype, so that a parameter named __proto__ is a parameter.
+  const values: Record<string, unknown> = Object.create(null);
   const problems: ErrorDetail[] = [];
   const integers = integerFields(schema);
   for (const [name, value] of Object.entries(query)) {
