@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { open, readdir, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../shared/log.js';
 import {
@@ -15,7 +13,7 @@ import {
   ranOutOfMemory,
   removeCgroup,
 } from './cgroup.js';
-import { LineSplitter } from './lines.js';
+import { deliver, ended, handOver, signal, signalGroup, spawned } from './child.js';
 import {
   APP_PATH,
   detachedArguments,
@@ -37,7 +35,7 @@ import type {
   SandboxSpec,
 } from './sandbox.js';
 import { copiedImage, prepareScratch } from './scratch.js';
-import { commandScript, SETUP_FAILED } from './scripts.js';
+import { commandScript } from './scripts.js';
 import { uidOf } from './users.js';
 
 interface Dependencies {
@@ -96,7 +94,7 @@ export class HostSandbox implements Sandbox {
       const prepared = await this.#prepare(spec, true);
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
-      await this.#discard(spec.id);
+      await this.#end(spec.id, null);
       this.#running.delete(spec.id);
     }
   }
@@ -302,57 +300,4 @@ async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcom
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };
-}
-
-/** The code a child ended with, in the shell's way of counting. */
-function ended(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(SETUP_FAILED));
-    child.once('exit', (code, name) => resolve(code ?? 128 + constants.signals[name ?? 'SIGKILL']));
-  });
-}
-
-async function spawned(child: ChildProcess): Promise<number> {
-  if (child.pid === undefined) await once(child, 'spawn');
-  if (child.pid === undefined) throw new Error('The command could not be started');
-  return child.pid;
-}
-
-/** Gives the loader its program; true when the sandbox stands, false where it ended before that. */
-function handOver(child: ChildProcess, script: string): Promise<boolean> {
-  const channel = child.stdio[3] as Duplex;
-  return new Promise((resolve) => {
-    channel.once('data', () => resolve(true));
-    channel.once('close', () => resolve(false));
-    // The loader's end may be gone; how the child ended says why.
-    channel.on('error', () => undefined);
-    channel.end(script);
-  });
-}
-
-async function deliver(
-  stream: Readable | null,
-  name: 'stdout' | 'stderr',
-  onLine: RunOptions['onLine'],
-): Promise<void> {
-  const splitter = new LineSplitter();
-  const pass = async (lines: string[]) => {
-    for (const line of lines) {
-      await onLine(line, name);
-    }
-  };
-  for await (const chunk of stream ?? []) await pass(splitter.push(chunk as Buffer));
-  await pass(splitter.end());
-}
-
-function signalGroup(pid: number, name: NodeJS.Signals): void {
-  signal(-pid, name);
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
