@@ -172,3 +172,8 @@ function pick(env: Environment, names: string[]): Record<string, string> {
 export function serviceUrl(config: Pick<Config, 'edgeDomain' | 'edgePort'>, slug: string): string {
   return `http://${slug}.${config.edgeDomain}${config.edgePort === 80 ? '' : `:${config.edgePort}`}`;
 }
+
+/** What the admin command line needs of the environment: a database, or the folder of an embedded one. */
+export function loadDatabaseSettings(env: Environment = process.env): { databaseUrl: string | null; dataDir: string } {
+  return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || '.data') };
+}

@@ -6,6 +6,9 @@ export interface Closer {
   close: () => Promise<unknown> | unknown;
 }
 
+/** npm repeats a Ctrl-C that the terminal has sent already; only a later signal is a second one. */
+const SAME_SIGNAL_MS = 1000;
+
 /**
  * Ends a process in order on SIGTERM, SIGINT or the loss of its parent's pipe: the closers run one after the other,
  * newest first, each within the deadline; a second signal ends it at once.
@@ -35,10 +38,12 @@ export class Lifecycle {
 
   /** Listens for the signals that end a process. */
   watchSignals(): void {
+    let first = 0;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (this.#ending) this.#exit(130);
-        else void this.end(signal, 0);
+        if (first === 0) first = performance.now();
+        else if (performance.now() - first > SAME_SIGNAL_MS) this.#exit(130);
+        void this.end(signal, 0);
       });
     }
     process.on('uncaughtException', (error) => void this.#crash('uncaught exception', error));

@@ -95,13 +95,17 @@ export async function removeEdge(db: Db, edgeId: string): Promise<void> {
   await db.raw('delete from edges where id = ?', [edgeId]);
 }
 
-/** Records that this edge serves these services at these versions, or at later ones. */
+/**
+ * Records that this edge serves these services at these versions, or at later ones. Returns the ids of those recorded:
+ * none of an edge that is not in the books, nor of services that are no more.
+ */
 export async function acknowledgeRoutes(
   db: Db,
   edgeId: string,
   routes: readonly { serviceId: string; version: number }[],
-): Promise<void> {
-  await db.raw(
+): Promise<string[]> {
+  const rows = await rowsOf<{ service_id: string }>(
+    db,
     `insert into edge_acknowledgements (edge_id, service_id, version)
      select e.id, s.id, a.version
        from unnest(?::uuid[], ?::bigint[]) as a (service_id, version)
@@ -109,9 +113,11 @@ export async function acknowledgeRoutes(
        join edges e on e.id = ?
       order by s.id
      on conflict (edge_id, service_id)
-     do update set version = greatest(edge_acknowledgements.version, excluded.version)`,
+     do update set version = greatest(edge_acknowledgements.version, excluded.version)
+     returning service_id`,
     [routes.map((r) => r.serviceId), routes.map((r) => r.version), edgeId],
   );
+  return rows.map((row) => row.service_id);
 }
 
 /**

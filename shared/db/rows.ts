@@ -47,6 +47,16 @@ export interface ApiKeyRow {
   created_at: Date;
 }
 
+export interface EnvironmentRow {
+  id: string;
+  workspace_id: string;
+  project_id: string;
+  name: string;
+  protected: boolean;
+  created_at: Date;
+  updated_at: Date;
+}
+
 export interface ServiceRow {
   id: string;
   workspace_id: string;

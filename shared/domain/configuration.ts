@@ -104,7 +104,7 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
 /** Defaults belong to creation only: a PATCH that leaves a field out must not reset it. */
-function withoutDefaults<T extends Record<string, TSchema>>(fields: T): T {
+export function withoutDefaults<T extends Record<string, TSchema>>(fields: T): T {
   const copy = structuredClone(fields);
   for (const field of Object.values(copy)) delete field.default;
   return copy;

@@ -1,4 +1,8 @@
 import { BlockList, isIP } from 'node:net';
+import { Type } from '@sinclair/typebox';
+
+/** A full commit id: what is deployed must not change under its name. */
+export const CommitSha = Type.String({ pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$' });
 
 /** What is wrong with a repository address, or null. Pure: names are resolved and checked again by the worker. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {

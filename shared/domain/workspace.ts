@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { REGION_IDS } from './catalog.js';
-import { oneOf } from './configuration.js';
+import { oneOf, withoutDefaults } from './configuration.js';
 
 /** A workspace's sixteen settings with their bounds and defaults (specification, Workspace). */
 const FIELDS = {
@@ -33,3 +33,19 @@ export const DEFAULT_WORKSPACE_CONFIGURATION: Readonly<WorkspaceConfiguration> =
     Object.entries(FIELDS).map(([name, field]) => [name, field.default]),
   ) as unknown as WorkspaceConfiguration,
 );
+
+/** Changes of some of the settings. */
+export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(withoutDefaults(FIELDS)), {
+  $id: 'PartialWorkspaceConfiguration',
+  additionalProperties: false,
+});
+
+/** Every setting of a workspace: what it has stored over the defaults. */
+export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
+  return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
+}
+
+/** True where a change allows costs that were not allowed before. */
+export function consentsToPayment(before: WorkspaceConfiguration, after: WorkspaceConfiguration): boolean {
+  return (after.allowOverages && !before.allowOverages) || after.budget > before.budget;
+}

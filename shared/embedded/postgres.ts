@@ -1,17 +1,15 @@
-import { randomBytes } from 'node:crypto';
-import { chmod, chown, type FileHandle, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { errorMessage } from '../errors.js';
 import type { Logger } from '../log.js';
 import { readIfThere, writePrivately } from './files.js';
-import { findPostgres, type PostgresBinaries } from './postgres-binaries.js';
-import { clusterName, endLeftovers } from './postgres-leftovers.js';
-import { postgresUser, runAs, type SystemUser } from './system-user.js';
-import { spawnTethered, type Tethered, type TetherOptions } from './tethered.js';
+import { endLeftovers } from './leftovers.js';
+import { addressFiles, DATABASE, serverUrl } from './postgres-address.js';
+import { childOptions, ensureCluster, type Place, preparePlace, recentLines } from './postgres-cluster.js';
+import { spawnTethered, type Tethered } from './tethered.js';
 
 export interface PostgresOptions {
   /** The platform's DATA_DIR, which exists; everything of PostgreSQL is in `postgres/` below it. */
@@ -32,12 +30,9 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-const SUPERUSER = 'ranvier';
-const DATABASE = 'ranvier';
 const STOP_MS = 10_000;
 /** Waits before the server is started again after it ended by itself. */
 const RESTART_WAITS_MS = [0, 500, 2000, 5000];
-const RECENT_LINES = 20;
 
 /**
  * Starts the embedded PostgreSQL on 127.0.0.1, with its data in `dataDir`. Makes the data on the first start, recovers what a
@@ -48,6 +43,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   const place = await preparePlace(options.dataDir);
   const server = new Server(place, options);
   try {
+    await endLeftovers(place.label, options.log);
     await ensureCluster(place);
     await server.start();
     await ensureDatabase(server.url('postgres'));
@@ -56,96 +52,6 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     throw error;
   }
   return { url: server.url(DATABASE), pid: () => server.pid(), stop: () => server.stop() };
-}
-
-/** Where the data is, who owns it, and how its owner can get there. */
-interface Place {
-  folder: string;
-  data: string;
-  /** `folder` as the server sees it: by its path, or through the open folder that we hand it. */
-  seen: string;
-  handle: FileHandle;
-  user: SystemUser | undefined;
-  binaries: PostgresBinaries;
-  cluster: string;
-  password: string;
-}
-
-async function preparePlace(dataDir: string): Promise<Place> {
-  const folder = join(dataDir, 'postgres');
-  const data = join(folder, 'data');
-  await mkdir(folder, { recursive: true });
-  await chmod(folder, 0o711);
-  const owner = await stat(data).catch(() => null);
-  const user = await postgresUser(owner);
-  const reachable = await canEnter(folder, user);
-  if (!reachable && process.platform !== 'linux') {
-    throw new Error(`user id ${user?.uid} cannot enter ${folder}: set DATA_DIR to a folder that everybody can enter`);
-  }
-  const binaries = await findPostgres(reachable ? [folder] : [], user);
-  return {
-    folder,
-    data,
-    // A folder below /root is closed to other users, but not to whom root hands the open folder.
-    seen: reachable ? folder : '/proc/self/fd/4',
-    handle: await open(folder),
-    user,
-    binaries,
-    cluster: await clusterName(folder),
-    password: await keptPassword(join(folder, 'password')),
-  };
-}
-
-async function canEnter(folder: string, user: SystemUser | undefined): Promise<boolean> {
-  return runAs(user, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder]).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function keptPassword(path: string): Promise<string> {
-  const kept = await readIfThere(path);
-  if (kept !== null) return kept;
-  const password = randomBytes(24).toString('base64url');
-  await writePrivately(path, password);
-  return password;
-}
-
-function childOptions(place: Place): TetherOptions {
-  const env = { PATH: process.env.PATH, LANG: 'C', TZ: 'UTC' };
-  const { user, handle } = place;
-  return { stopSignal: 'INT', graceSeconds: STOP_MS / 1000, env, cwd: '/', user, passDescriptor: handle.fd };
-}
-
-/** Makes the data folder where there is none, complete or not at all. */
-async function ensureCluster(place: Place): Promise<void> {
-  const version = await readIfThere(join(place.data, 'PG_VERSION'));
-  const { major } = place.binaries;
-  if (version !== null) {
-    if (version.trim() === major) return;
-    throw new Error(
-      `${place.data} was written by PostgreSQL ${version.trim()}, this is ${major}: move the folder away to begin anew, or serve it with its own version and set DATABASE_URL`,
-    );
-  }
-  const fresh = join(place.folder, 'data.new');
-  const passwordFile = join(place.folder, 'initdb-password');
-  await rm(fresh, { recursive: true, force: true });
-  await mkdir(fresh, { mode: 0o700 });
-  await writePrivately(passwordFile, place.password);
-  for (const path of [fresh, passwordFile]) {
-    if (place.user) await chown(path, place.user.uid, place.user.gid);
-  }
-  const argv = [
-    ...[place.binaries.initdb, '-D', `${place.seen}/data.new`, '-U', SUPERUSER, '--auth=scram-sha-256'],
-    ...[`--pwfile=${place.seen}/initdb-password`, '--encoding=UTF8', '--locale=C', '--locale-provider=builtin'],
-    ...['--builtin-locale=C.UTF-8', '--wal-segsize=4', '--no-sync', '--no-instructions'],
-  ];
-  const initdb = await spawnTethered(argv, childOptions(place));
-  const lines = recentLines(initdb);
-  const end = await initdb.ended;
-  await rm(passwordFile);
-  if (end !== 'exit code 0') throw new Error(`initdb failed (${end}):\n${lines.join('\n')}`);
-  await rename(fresh, place.data);
 }
 
 async function ensureDatabase(url: string): Promise<void> {
@@ -165,6 +71,7 @@ class Server {
   #running: Tethered | null = null;
   #port = 0;
   #stopping = false;
+  #restarting: Promise<void> = Promise.resolve();
 
   constructor(place: Place, options: PostgresOptions) {
     this.#place = place;
@@ -172,7 +79,7 @@ class Server {
   }
 
   url(database: string): string {
-    return `postgres://${SUPERUSER}:${this.#place.password}@127.0.0.1:${this.#port}/${database}`;
+    return serverUrl(this.#place.password, this.#port, database);
   }
 
   pid(): number {
@@ -181,20 +88,19 @@ class Server {
   }
 
   async start(): Promise<void> {
-    const { folder, cluster, data } = this.#place;
-    await endLeftovers(cluster, data, this.#options.log);
-    const kept = join(folder, 'port');
+    const kept = addressFiles(this.#options.dataDir).port;
     this.#port = await freePort(Number((await readIfThere(kept)) ?? 0));
     await this.#run();
-    await writeFile(kept, String(this.#port));
+    await writePrivately(kept, String(this.#port));
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    await this.#restarting;
     const running = this.#running;
     if (running) {
       running.kill('SIGINT');
-      const timer = setTimeout(() => running.kill('SIGKILL', 'group'), STOP_MS);
+      const timer = setTimeout(() => running.killGroup(), STOP_MS);
       await running.ended;
       clearTimeout(timer);
     }
@@ -203,8 +109,11 @@ class Server {
 
   /** Starts the server on our port and waits until it accepts connections. */
   async #run(): Promise<void> {
-    const { binaries, seen, cluster } = this.#place;
-    const settings = { ...SETTINGS, ...(this.#options.durable === false ? NOT_DURABLE : {}), cluster_name: cluster };
+    const { binaries, data, seen, label } = this.#place;
+    const settings = { ...SETTINGS, ...(this.#options.durable === false ? NOT_DURABLE : {}), cluster_name: label };
+    // Nothing serves this data any more, and the number in the file may long belong to a program that has nothing to do
+    // with it: PostgreSQL would refuse to start because of that one.
+    await rm(join(data, 'postmaster.pid'), { force: true });
     const argv = [binaries.postgres, '-D', `${seen}/data`, '-p', String(this.#port)];
     for (const [name, value] of Object.entries(settings)) argv.push('-c', `${name}=${value}`);
     const server = await spawnTethered(argv, childOptions(this.#place));
@@ -219,11 +128,12 @@ class Server {
     });
     const outcome = await Promise.race([ready, server.ended]);
     if (outcome !== 'ready') throw new Error(`PostgreSQL ended at its start (${outcome}):\n${lines.join('\n')}`);
-    void server.ended.then((end) => this.#endedByItself(end));
+    void server.ended.then((end) => {
+      if (!this.#stopping) this.#restarting = this.#startAgain(end);
+    });
   }
 
-  async #endedByItself(end: string): Promise<void> {
-    if (this.#stopping) return;
+  async #startAgain(end: string): Promise<void> {
     const { log, onGone } = this.#options;
     log.error({ end }, 'PostgreSQL ended by itself; starting it again');
     let failure: unknown;
@@ -231,7 +141,7 @@ class Server {
       await delay(wait);
       if (this.#stopping) return;
       try {
-        await endLeftovers(this.#place.cluster, this.#place.data, log);
+        await endLeftovers(this.#place.label, log);
         await this.#run();
         return;
       } catch (error) {
@@ -263,19 +173,6 @@ const SETTINGS = {
 };
 
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
-
-/** The latest lines of the child's output, kept for an error message. */
-function recentLines(child: Tethered, onLine: (line: string) => void = () => {}): string[] {
-  const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
-      lines.push(line);
-      if (lines.length > RECENT_LINES) lines.shift();
-      onLine(line);
-    });
-  }
-  return lines;
-}
 
 /** The wanted port where it is free, or else any free one. */
 async function freePort(wanted: number): Promise<number> {

@@ -5,7 +5,9 @@ export interface TetherOptions {
   /** The signal that asks this program to end, also after our own sudden end. */
   stopSignal: 'TERM' | 'INT';
   /** Seconds between that signal and KILL, where we are no longer there to decide. */
-  graceSeconds: number;
+  orphanSeconds: number;
+  /** What the watcher shows on its command line, by which a later run finds it. */
+  label: string;
   env: NodeJS.ProcessEnv;
   cwd: string;
   /** Runs the child as another user; only root may. */
@@ -14,27 +16,29 @@ export interface TetherOptions {
   passDescriptor?: number | undefined;
 }
 
-/** A child in a process group of its own that ends when we do, even by kill -9. */
+/** A child in a process group of its own that ends when we do, even by kill -9; its group ends with it. */
 export interface Tethered {
   pid: number;
   stdout: NodeJS.ReadableStream;
   stderr: NodeJS.ReadableStream;
   /** Resolves when the child has ended, with the reason in words ("exit code 1", "signal SIGKILL"). */
   ended: Promise<string>;
-  /** Sends the signal to the child, or to its whole group. */
-  kill(signal: NodeJS.Signals, whom?: 'child' | 'group'): void;
+  /** Sends the signal to the child. */
+  kill(signal: NodeJS.Signals): void;
+  /** Kills the child with all that it started in its process group. */
+  killGroup(): void;
 }
 
 /**
- * Descriptor 3 is the tether: a pipe whose other end only we hold. A watcher in the child's process group reads it; end of
- * file means that we are gone, a line means that the child is. While the watcher lives, the number of the group cannot be
- * given to another process, so it can never signal a stranger. The program itself takes the place of the shell.
+ * Descriptor 3 is the tether: a pipe whose other end only we hold. A watcher in the child's process group waits for its end,
+ * which means that we are gone. While the watcher lives, the number of the group cannot be given to another process, so
+ * neither it nor we can ever signal a stranger. The program itself takes the place of the shell.
  */
 const WATCH = `
 signal=$1 tenths=$(($2 * 10)); shift 2
 ( (
   trap '' TERM INT HUP
-  read -r ended <&3 && exit
+  read -r never <&3
   kill -s "$signal" 0
   while [ "$tenths" -gt 0 ] && kill -0 $$; do sleep 0.1; tenths=$((tenths - 1)); done
   kill -s KILL 0
@@ -42,10 +46,12 @@ signal=$1 tenths=$(($2 * 10)); shift 2
 exec "$@" 3<&-
 `;
 
+const LAST_LINES_MS = 500;
+
 /** Starts `argv` tied to this process. Throws where the program cannot be started at all. */
 export async function spawnTethered(argv: string[], options: TetherOptions): Promise<Tethered> {
-  const { stopSignal, graceSeconds, env, cwd, user, passDescriptor } = options;
-  const child = spawn('/bin/sh', ['-c', WATCH, 'sh', stopSignal, String(graceSeconds), ...argv], {
+  const { stopSignal, orphanSeconds, label, env, cwd, user, passDescriptor } = options;
+  const child = spawn('/bin/sh', ['-c', WATCH, label, stopSignal, String(orphanSeconds), ...argv], {
     cwd,
     env,
     ...user,
@@ -53,28 +59,45 @@ export async function spawnTethered(argv: string[], options: TetherOptions): Pro
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', passDescriptor ?? 'ignore'],
   });
   await started(child);
+  const { pid, stdout, stderr } = child;
+  if (pid === undefined || !stdout || !stderr) throw new Error(`${argv[0]} has no process id or output`);
   const tether = child.stdio[3] as Socket;
-  // The watcher may be gone before our last line reaches it: nothing is lost then.
   tether.on('error', () => tether.destroy());
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
-      tether.end('ended\n');
-      resolve(signal ? `signal ${signal}` : `exit code ${code}`);
+      // The watcher ends with whatever the program left behind in its group.
+      killGroup(pid);
+      tether.destroy();
+      const end = signal ? `signal ${signal}` : `exit code ${code}`;
+      // Its last lines come with `close`; a process that left the group may hold the output open for ever.
+      const timer = setTimeout(() => resolve(end), LAST_LINES_MS);
+      child.once('close', () => {
+        clearTimeout(timer);
+        resolve(end);
+      });
     });
   });
-  const { pid, stdout, stderr } = child;
-  if (pid === undefined || !stdout || !stderr) throw new Error(`${argv[0]} has no process id or output`);
   return {
     pid,
     stdout,
     stderr,
     ended,
-    kill(signal, whom = 'child') {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      if (whom === 'child') child.kill(signal);
-      else process.kill(-pid, signal);
+    kill(signal) {
+      child.kill(signal);
+    },
+    killGroup() {
+      if (child.exitCode === null && child.signalCode === null) killGroup(pid);
     },
   };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // Somebody else has killed the watcher, and nothing is left.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function started(child: ChildProcess): Promise<void> {

@@ -26,6 +26,7 @@ export interface WorkerConnection {
 }
 
 const PING_MS = 1000;
+const CONNECT_MS = 20_000;
 /** A job in one of these states will run (again) without our help. */
 const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
 
@@ -53,10 +54,10 @@ interface Backend {
   close(): Promise<void>;
 }
 
-/** Opens the engine. `name` shows in the backend's list of connections. */
-export function createEngine(config: EngineConfig, log: Logger, name: string): Engine {
+/** Opens the engine; throws where it cannot be reached. `name` shows in the backend's list of connections. */
+export async function createEngine(config: EngineConfig, log: Logger, name: string): Promise<Engine> {
   const backend = config.redisUrl
-    ? redisBackend(config.redisUrl.reveal(), name, log)
+    ? await redisBackend(config.redisUrl.reveal(), name, log)
     : postgresBackend(config.databaseUrl.reveal(), name, log);
   const queues = Object.fromEntries(QUEUE_NAMES.map((queue) => [queue, backend.createQueue(queue)])) as Record<
     QueueName,
@@ -116,7 +117,7 @@ async function ping(backend: Backend): Promise<void> {
   }
 }
 
-function redisBackend(url: string, name: string, log: Logger): Backend {
+async function redisBackend(url: string, name: string, log: Logger): Promise<Backend> {
   const options: RedisOptions = {
     connectionName: name,
     // Without an offline queue an outage answers at once instead of holding requests.
@@ -126,6 +127,7 @@ function redisBackend(url: string, name: string, log: Logger): Backend {
   };
   const redis = new Redis(url, options);
   redis.on('error', (error) => log.warn(`redis: ${error.message}`));
+  await reached(redis);
   return {
     name: 'redis',
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
@@ -139,6 +141,20 @@ function redisBackend(url: string, name: string, log: Logger): Backend {
       redis.disconnect();
     },
   };
+}
+
+/** Redis and the platform may be started together, so a refused connection is tried again for a while. */
+async function reached(redis: Redis): Promise<void> {
+  const ready = await new Promise<boolean>((resolve) => {
+    const timer = setTimeout(() => resolve(false), CONNECT_MS);
+    redis.once('ready', () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+  if (ready) return;
+  redis.disconnect();
+  throw new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
 }
 
 /** A worker, like a queue that listens, keeps one client for good; the rest are for commands. */

@@ -7,7 +7,7 @@ export interface Edge {
   /**
    * Serves this table from now on. Calls may overlap; the latest table wins. Resolves when every new request goes by
    * this table (or a later one) and the requests that were under way to replicas it leaves out have ended. Those that
-   * last (event streams, upgraded connections, anything beyond a few seconds) are not waited for, and go on.
+   * last (event streams, upgraded connections, anything beyond the edge's bound) are not waited for, and go on.
    */
   apply(table: RouteTable): Promise<void>;
   /** Takes no more requests and returns when those under way have ended, within a bound. */

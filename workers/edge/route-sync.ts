@@ -43,6 +43,7 @@ export class RouteSync {
   #next: Batch | null = null;
   #running: Promise<void> | null = null;
   #timers: NodeJS.Timeout[] = [];
+  #reporting = false;
   #failing = false;
   #closed = false;
 
@@ -56,7 +57,7 @@ export class RouteSync {
     await this.reload(null);
     this.#timers = [
       setInterval(() => this.wake(null), RELOAD_MS),
-      setInterval(() => void this.#report().catch((error) => this.#failed(error)), REPORT_MS),
+      setInterval(() => void this.#reportAgain(), REPORT_MS),
     ];
   }
 
@@ -72,9 +73,7 @@ export class RouteSync {
     if (serviceId === null) this.#next.ids = null;
     else this.#next.ids?.add(serviceId);
     const { done } = this.#next;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    this.#running ??= this.#run();
     return done;
   }
 
@@ -98,6 +97,8 @@ export class RouteSync {
         batch.finish(error);
       }
     }
+    // In the same turn as the look at #next, so that no wish falls between.
+    this.#running = null;
   }
 
   async #load(ids: Set<string> | null): Promise<void> {
@@ -123,8 +124,8 @@ export class RouteSync {
   async #acknowledge(news: readonly RouteFacts[]): Promise<void> {
     if (news.length === 0 || this.#closed) return;
     try {
-      await acknowledgeRoutes(this.#options.db, this.#options.identity.id, news);
-      for (const { serviceId, version } of news) {
+      const recorded = new Set(await acknowledgeRoutes(this.#options.db, this.#options.identity.id, news));
+      for (const { serviceId, version } of news.filter((f) => recorded.has(f.serviceId))) {
         this.#acknowledged.set(serviceId, Math.max(version, this.#acknowledged.get(serviceId) ?? 0));
       }
     } finally {
@@ -140,6 +141,14 @@ export class RouteSync {
     if (!fresh) return;
     this.#acknowledged.clear();
     if (this.#timers.length > 0) this.wake(null);
+  }
+
+  async #reportAgain(): Promise<void> {
+    // One report at a time: a PostgreSQL that hangs must not take all connections.
+    if (this.#reporting) return;
+    this.#reporting = true;
+    await this.#report().catch((error) => this.#failed(error));
+    this.#reporting = false;
   }
 
   /** One line when PostgreSQL goes away, not one for each attempt. */

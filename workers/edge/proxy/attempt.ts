@@ -36,6 +36,8 @@ export function attempt(exchange: Exchange, upstream: Upstream, body: RequestBod
   });
 }
 
+const NOTHING = Buffer.alloc(0);
+
 class Relay implements Dispatcher.DispatchHandler {
   readonly #res: ServerResponse;
   readonly #requestId: string;
@@ -69,7 +71,8 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#res.writeHead(status, message, forClient);
     this.#begun = true;
     // A stream's client learns at once that it is connected; other headers wait for the first bytes of the body.
-    if (!('content-length' in headers)) this.#res.flushHeaders();
+    // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
+    if (!('content-length' in headers)) this.#res.write(NOTHING);
     if ('content-type' in headers && String(headers['content-type']).startsWith('text/event-stream')) this.#leave();
   }
 

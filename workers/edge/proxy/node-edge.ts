@@ -30,8 +30,10 @@ export interface NodeEdgeOptions {
 export interface EdgeTimeouts extends UpstreamTimeouts {
   /** Until a client has sent its headers. */
   clientHeadersMs: number;
-  /** How long `apply` and `close` wait for requests that are under way. */
+  /** How long `apply` waits for requests that are under way to replicas that are left out. */
   drainMs: number;
+  /** How long `close` waits for requests that are under way. */
+  closeMs: number;
   /** How long a request may wait for a fresh route. */
   refreshMs: number;
 }
@@ -40,7 +42,8 @@ const TIMEOUTS: EdgeTimeouts = {
   connectMs: 2_000,
   headersMs: 60_000,
   clientHeadersMs: 15_000,
-  drainMs: 5_000,
+  drainMs: 20_000,
+  closeMs: 10_000,
   refreshMs: 2_000,
 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
@@ -84,6 +87,7 @@ export class NodeEdge implements Edge {
       // Without a host, both IPv4 and IPv6 where the machine has it.
       this.#server.listen(this.#options.port, () => {
         this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'a connection was not accepted'));
         resolve();
       });
     });
@@ -96,7 +100,7 @@ export class NodeEdge implements Edge {
 
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    await this.#exchanges.empty(this.#timeouts.drainMs);
+    await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();
     this.#server.closeAllConnections();
     await this.#table.destroy();

@@ -1,41 +1,36 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, realpath, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, realpath } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../log.js';
 import { runAs } from './system-user.js';
 
-/** Milliseconds an orphaned server has to write its last checkpoint before it is killed. */
+/** Milliseconds that what is left has for an orderly end, such as a last checkpoint, before it is killed. */
 const ORDERLY_END_MS = 10_000;
 const LOOK_AGAIN_MS = 50;
 
-/** The name that all processes of the server of one folder carry on their command line. */
-export async function clusterName(folder: string): Promise<string> {
+/** The name that the processes which serve one folder carry on their command lines. */
+export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;
 }
 
-/**
- * Ends what an earlier run left behind on this data folder, and only then removes its `postmaster.pid`: the number in that
- * file may long belong to another program, and PostgreSQL would refuse to start because of it.
- */
-export async function endLeftovers(cluster: string, data: string, log: Logger): Promise<void> {
+/** Ends the processes with this label that an earlier run left behind; resolves when there is none. */
+export async function endLeftovers(label: string, log: Logger): Promise<void> {
   const deadline = Date.now() + ORDERLY_END_MS;
-  const found = await processesOf(cluster);
-  if (found.length > 0) log.warn({ pids: found }, 'ending a PostgreSQL that an earlier run left behind');
+  const found = await processesOf(label);
+  if (found.length > 0) log.warn({ pids: found }, 'ending what an earlier run left behind');
   signal(found, 'SIGINT');
-  for (let left = found; left.length > 0; left = await processesOf(cluster)) {
+  for (let left = found; left.length > 0; left = await processesOf(label)) {
     if (Date.now() > deadline) signal(left, 'SIGKILL');
-    if (Date.now() > deadline + ORDERLY_END_MS) throw new Error(`PostgreSQL (pids ${left.join(', ')}) cannot be ended`);
+    if (Date.now() > deadline + ORDERLY_END_MS) throw new Error(`the processes ${left.join(', ')} cannot be ended`);
     await delay(LOOK_AGAIN_MS);
   }
-  await rm(join(data, 'postmaster.pid'), { force: true });
 }
 
-async function processesOf(cluster: string): Promise<number[]> {
+async function processesOf(label: string): Promise<number[]> {
   const pids: number[] = [];
   for (const { pid, command } of process.platform === 'linux' ? await procCommands() : await psCommands()) {
-    if (pid !== process.pid && command.includes(cluster)) pids.push(pid);
+    if (pid !== process.pid && command.includes(label)) pids.push(pid);
   }
   return pids;
 }

@@ -1,0 +1,81 @@
+import Router from '@koa/router';
+import type { Ajv } from 'ajv';
+import Koa from 'koa';
+import { CursorCodec } from '../shared/domain/cursor.js';
+import type { ApiDeps, ApiState, AppDeps } from './context.js';
+import { dashboard } from './dashboard.js';
+import { healthRouter } from './health.js';
+import { Metrics } from './metrics.js';
+import { accessLog } from './middleware/access-log.js';
+import { authenticate } from './middleware/authenticate.js';
+import { authorize } from './middleware/authorize.js';
+import { body } from './middleware/body.js';
+import { errors } from './middleware/errors.js';
+import { headers } from './middleware/headers.js';
+import { performRead, performWrite } from './middleware/perform.js';
+import { createFailureLimit, rateLimit } from './middleware/rate-limit.js';
+import { requestId } from './middleware/request-id.js';
+import { validate } from './middleware/validate.js';
+import type { Route } from './route.js';
+import { ROUTES } from './routes.js';
+import { createAjv } from './schema.js';
+
+/** The root of the versioned API (specification, Versioning). */
+export const API_ROOT = '/api/v1';
+
+/** The application; it never listens. The order in which a request passes is the order on this page. */
+export function createApp(appDeps: AppDeps): Koa<ApiState> {
+  const { db, engine, config, log, isEnding } = appDeps;
+  const deps: ApiDeps = {
+    ...appDeps,
+    metrics: new Metrics(db, engine),
+    cursors: new CursorCodec(Buffer.from(config.secretsKey.reveal(), 'base64')),
+  };
+  const health = healthRouter(deps);
+  const api = apiRouter(deps);
+
+  const app = new Koa<ApiState>();
+  app.use(requestId(log));
+  app.use(accessLog(deps.metrics));
+  app.use(errors());
+  app.use(headers(isEnding));
+  app.use(health.routes()).use(health.allowedMethods());
+  app.use(dashboard(deps));
+  app.use(api.routes()).use(api.allowedMethods());
+  return app;
+}
+
+/** Every route with its own pipeline. */
+function apiRouter(deps: ApiDeps): Router<ApiState> {
+  const router = new Router<ApiState>({ prefix: API_ROOT, sensitive: true, strict: true });
+  const ajv: Ajv = createAjv();
+  const identify = authenticate(deps, createFailureLimit(deps.db, deps.config.rateLimits));
+  const limit = rateLimit(deps.db, deps.config.rateLimits);
+  const permit = authorize(deps);
+  const read = body();
+  for (const route of ROUTES) {
+    router.register(
+      route.path,
+      [route.method],
+      [
+        (ctx, next) => {
+          ctx.state.route = route;
+          return next();
+        },
+        identify,
+        limit,
+        permit,
+        read,
+        validate(ajv, route),
+        perform(deps, route),
+      ],
+    );
+  }
+  return router;
+}
+
+function perform(deps: ApiDeps, route: Route) {
+  if (route.read) return performRead(deps, route.read);
+  if (route.write) return performWrite(deps, route.write);
+  throw new Error(`${route.method} ${route.path} has no handler`);
+}

@@ -1,0 +1,77 @@
+import type { Middleware, ParameterizedContext } from 'koa';
+import type { CommandDeps } from '../shared/commands/deps.js';
+import type { Config } from '../shared/config.js';
+import type { Db } from '../shared/db/client.js';
+import type { WorkspaceRow } from '../shared/db/rows.js';
+import type { CursorCodec } from '../shared/domain/cursor.js';
+import type { AccessFacts } from '../shared/domain/policy.js';
+import type { KeyScope, Role } from '../shared/domain/roles.js';
+import type { Logger } from '../shared/log.js';
+import type { Dispatcher } from '../shared/queues/dispatcher.js';
+import type { Engine } from '../shared/queues/engine.js';
+import type { Keyring } from '../shared/secrets/keyring.js';
+import type { Metrics } from './metrics.js';
+import type { Route } from './route.js';
+
+/** What the application is made of; `main.ts` and the tests pass it in. */
+export interface AppDeps extends CommandDeps {
+  config: Config;
+  db: Db;
+  engine: Engine;
+  dispatcher: Pick<Dispatcher, 'wake'>;
+  keyring: Keyring;
+  log: Logger;
+  /** True once the process is ending: /readyz says so, and connections are closed after their answer. */
+  isEnding: () => boolean;
+}
+
+/** What handlers find besides `AppDeps`: made once by `createApp`. */
+export interface ApiDeps extends AppDeps {
+  cursors: CursorCodec;
+  metrics: Metrics;
+}
+
+/** Who sends the request. */
+export interface Caller {
+  kind: 'key' | 'session';
+  /** The key's or session's id: rate limits, receipts and cursors belong to it. */
+  credentialId: string;
+  userId: string;
+  email: string;
+  emailVerified: boolean;
+  /** The owner has a second factor enrolled, which is what a workspace's `requireMfa` asks of a key. */
+  secondFactor: boolean;
+  scope: KeyScope;
+  /** The one workspace of a key; null where the credential is not confined. */
+  workspaceId: string | null;
+}
+
+/** The workspace of the path, as the caller sees it. */
+export interface WorkspaceAccess {
+  row: WorkspaceRow;
+  role: Role;
+  facts: AccessFacts;
+}
+
+/** Validated input; handlers read nothing else of the request. */
+export interface Input {
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, unknown>>;
+  body: Readonly<Record<string, unknown>>;
+}
+
+/** `ctx.state`, filled from left to right by the middleware in the order that `app.ts` shows. */
+export interface ApiState {
+  requestId: string;
+  log: Logger;
+  route: Route;
+  caller: Caller;
+  /** Null on a path that names no workspace. */
+  workspace: WorkspaceAccess | null;
+  /** The parsed body; undefined where there is none. */
+  json: unknown;
+  input: Input;
+}
+
+export type ApiContext = ParameterizedContext<ApiState>;
+export type ApiMiddleware = Middleware<ApiState>;

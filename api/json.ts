@@ -1,0 +1,63 @@
+import { AppError } from '../shared/errors.js';
+
+const DEEPEST = 32;
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/**
+ * Parses a request body so that what is stored is what was sent: refuses what JSON leaves to the parser's taste
+ * (duplicate keys), what PostgreSQL cannot hold (NUL, lone surrogates), and what could become more than data.
+ * Throws `invalid_json`, `invalid_request`.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  let value: unknown;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
+  } catch {
+    throw new AppError('invalid_json');
+  }
+  assertStructure(text);
+  assertStrings(value, '');
+  return value;
+}
+
+/** Walks the tokens of a text that is known to be JSON. */
+function assertStructure(text: string): void {
+  const open: (Set<string> | null)[] = [];
+  let latest = '';
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') {
+      if (open.push(token === '{' ? new Set() : null) > DEEPEST) throw refused('', `is nested deeper than ${DEEPEST}`);
+    } else if (token === '}' || token === ']') {
+      open.pop();
+    } else if (token === ':') {
+      const key: string = JSON.parse(latest);
+      const keys = open.at(-1);
+      if (keys?.has(key)) throw refused('', `has the key ${JSON.stringify(key)} twice in one object`);
+      keys?.add(key);
+    } else {
+      latest = token;
+    }
+  }
+}
+
+function assertStrings(value: unknown, path: string): void {
+  if (typeof value === 'string') assertText(value, path);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    assertText(key, path);
+    if (key === '__proto__') throw refused(path, 'must not have the key "__proto__"');
+    assertStrings(child, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  }
+}
+
+function assertText(text: string, path: string): void {
+  if (text.includes('\u0000')) throw refused(path, 'must not contain the character NUL');
+  if (LONE_SURROGATE.test(text)) throw refused(path, 'must be well-formed Unicode');
+}
+
+function refused(path: string, message: string): AppError {
+  return new AppError('invalid_request', undefined, [{ path, message }]);
+}

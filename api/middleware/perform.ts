@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { Transaction } from '../../shared/db/client.js';
+import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../../shared/db/receipts.js';
+import { AppError } from '../../shared/errors.js';
+import type { ApiContext, ApiDeps, ApiMiddleware } from '../context.js';
+import type { ReadRequest, Route, WriteRequest } from '../route.js';
+import { assertPermitted } from './authorize.js';
+
+const KEY = /^[!-~]{1,160}$/;
+/** Writes that deadlocked or lost a serialization race changed nothing and are done again. */
+const RETRIED = new Set(['40P01', '40001']);
+const TRIES = 3;
+
+/** Runs a GET's handler. */
+export function performRead(deps: ApiDeps, handler: NonNullable<Route['read']>): ApiMiddleware {
+  return async (ctx) => {
+    ctx.body = await handler({ ...requestOf(ctx, deps), db: deps.db });
+  };
+}
+
+/**
+ * Runs a write in its transaction together with its receipt (specification, Idempotency): the first request with a key
+ * does the work, those that follow replay its answer. A failure leaves nothing.
+ */
+export function performWrite(deps: ApiDeps, handler: NonNullable<Route['write']>): ApiMiddleware {
+  return async (ctx) => {
+    const receiptKey = receiptKeyOf(ctx);
+    const payloadHash = hash(canonicalJson(ctx.state.input.body));
+    let wake = false;
+    const perform = (trx: Transaction) => async (): Promise<Receipt> => {
+      const body = await handler(writeRequest(ctx, deps, trx, receiptKey, () => (wake = true)));
+      return { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) };
+    };
+    const { receipt, replayed } = await retrying(() =>
+      deps.db.transaction((trx) => once(trx, receiptKey, payloadHash, perform(trx))),
+    );
+    if (wake) deps.dispatcher.wake();
+    if (receiptKey) ctx.set('Idempotency-Replayed', String(replayed));
+    ctx.status = receipt.status;
+    ctx.type = 'application/json';
+    ctx.body = receipt.body;
+  };
+}
+
+async function once(
+  trx: Transaction,
+  receiptKey: ReceiptKey | null,
+  payloadHash: string,
+  perform: () => Promise<Receipt>,
+): Promise<{ receipt: Receipt; replayed: boolean }> {
+  if (!receiptKey) return { receipt: await perform(), replayed: false };
+  const retained = await findReceipt(trx, receiptKey);
+  if (retained) {
+    if (retained.payload_hash !== payloadHash) throw new AppError('idempotency_conflict');
+    return { receipt: retained, replayed: true };
+  }
+  const receipt = await perform();
+  await insertReceipt(trx, receiptKey, receipt);
+  return { receipt, replayed: false };
+}
+
+async function retrying<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === TRIES || !RETRIED.has((error as { code?: string }).code ?? '')) throw error;
+    }
+  }
+}
+
+/** The receipt's name: the key within workspace, actor, credential, method and path. */
+function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
+  const { route, caller, workspace, input } = ctx.state;
+  if (!route.keyed || ctx.headers['idempotency-key'] === undefined) return null;
+  const key = ctx.get('Idempotency-Key');
+  if (!KEY.test(key)) {
+    throw invalid('header.Idempotency-Key', 'must be 1 to 160 visible ASCII characters without spaces');
+  }
+  const { requestId } = input.body;
+  if (requestId !== undefined && requestId !== key) throw invalid('/requestId', 'must equal the Idempotency-Key');
+  const scope = [workspace?.row.id ?? null, caller.userId, caller.credentialId, route.method, canonicalPath(ctx)];
+  return { scope: hash(JSON.stringify(scope)), key };
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('invalid_request', undefined, [{ path, message }]);
+}
+
+function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db'> {
+  const { log, caller, workspace, input } = ctx.state;
+  // The route's path decides whether there is a workspace; `defineRead` types its handler accordingly.
+  return {
+    deps,
+    log,
+    caller,
+    workspace: workspace as ReadRequest['workspace'],
+    params: input.params,
+    query: input.query,
+    path: canonicalPath(ctx),
+  };
+}
+
+function writeRequest(
+  ctx: ApiContext,
+  deps: ApiDeps,
+  trx: Transaction,
+  receiptKey: ReceiptKey | null,
+  wakeDispatcher: () => void,
+): WriteRequest {
+  const { workspace, route, input } = ctx.state;
+  return {
+    ...requestOf(ctx, deps),
+    body: input.body,
+    trx,
+    receiptKey,
+    authorize(found) {
+      if (workspace) assertPermitted(route.operation, { ...workspace.facts, ...found });
+    },
+    async needEngine() {
+      await deps.engine.ping();
+      wakeDispatcher();
+    },
+    wakeDispatcher,
+  };
+}
+
+/** The route's path with this request's ids in it. */
+function canonicalPath(ctx: ApiContext): string {
+  const { route, input } = ctx.state;
+  return route.path.replace(/:(\w+)/g, (_, name) => input.params[name] ?? '');
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** One text for equal payloads, whatever the order of their keys. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, child) =>
+    typeof child === 'object' && child !== null && !Array.isArray(child)
+      ? Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : child,
+  );
+}

@@ -1,0 +1,16 @@
+import { v4 as uuidv4 } from 'uuid';
+import type { Logger } from '../../shared/log.js';
+import type { ApiMiddleware } from '../context.js';
+
+const ACCEPTED = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Accepts the caller's X-Request-ID or replaces an invalid one, and returns it (specification, Endpoints). */
+export function requestId(log: Logger): ApiMiddleware {
+  return (ctx, next) => {
+    const given = ctx.get('X-Request-ID');
+    ctx.state.requestId = ACCEPTED.test(given) ? given : uuidv4();
+    ctx.state.log = log.child({ requestId: ctx.state.requestId });
+    ctx.set('X-Request-ID', ctx.state.requestId);
+    return next();
+  };
+}

@@ -1,0 +1,11 @@
+import { Type } from '@sinclair/typebox';
+import { RUNTIME_ACTIONS } from '../../../shared/domain/operation.js';
+import { oneOf, Strict } from '../../schema.js';
+import { DeploymentResponse } from '../deployments/schema.js';
+import { OperationSchema } from '../operations/schema.js';
+
+export const ActionBody = Strict({ action: oneOf([...RUNTIME_ACTIONS, 'deploy', 'clear-cache']) });
+export const ActionResponse = Type.Union([
+  Strict({ queued: Type.Literal(true), operation: OperationSchema }),
+  DeploymentResponse,
+]);

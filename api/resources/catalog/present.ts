@@ -1,0 +1,59 @@
+import type { Config } from '../../../shared/config.js';
+import { DATABASE_PLANS, PLANS, type Plan, REGIONS, RUNTIMES, SERVICE_TYPES } from '../../../shared/domain/catalog.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/domain/configuration.js';
+import { isDeployable } from '../../../shared/domain/service.js';
+import type { CatalogView } from './schema.js';
+
+/** The catalog (specification, Catalog). Capabilities say what this installation does, beyond what it stores. */
+export function presentCatalog(config: Config, workerOnline: boolean): CatalogView {
+  const containers = config.runtime === 'swarm';
+  return {
+    capabilities: {
+      hostingEnabled: config.hostingEnabled,
+      workerOnline,
+      rollbacks: true,
+      cancellation: true,
+      dockerfileBuilds: containers,
+      imageDeploys: containers,
+      cronJobs: isDeployable('cron'),
+      databases: isDeployable('postgres'),
+      keyValueStores: isDeployable('redis'),
+      automaticScaling: false,
+      automaticDeploys: false,
+      previews: false,
+      localRepositories: config.allowLocalRepositories,
+    },
+    defaults: { ...DEFAULT_CONFIGURATION },
+    plans: PLANS.map(presentPlan),
+    databasePlans: DATABASE_PLANS.map(presentPlan),
+    pricesAreEstimates: true,
+    regions: REGIONS.map(({ id, name, description }) => ({ id, name, description })),
+    runtimes: [...RUNTIMES],
+    serviceTypes: SERVICE_TYPES.map(({ id, name, plural, description, runtime }) => ({
+      id,
+      name,
+      plural,
+      description,
+      runtime,
+    })),
+  };
+}
+
+function presentPlan(plan: Plan): CatalogView['plans'][number] {
+  return {
+    id: plan.id,
+    name: plan.name,
+    usd: plan.usd,
+    ngn: plan.ngn,
+    backupRetentionDays: plan.backupRetentionDays,
+    buildMinutes: plan.buildMinutes,
+    cpu: plan.cpu,
+    kinds: plan.kinds,
+    logDays: plan.logDays,
+    maxConnections: plan.maxConnections,
+    memoryMb: plan.memoryMb,
+    storageGb: plan.storageGb,
+    transferGb: plan.transferGb,
+    workspaceLimit: plan.workspaceLimit,
+  };
+}

@@ -1,0 +1,39 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { PartialServiceConfigurationSchema } from '../../../shared/domain/configuration.js';
+import { DEPLOYMENT_STATUSES, DEPLOYMENT_TRIGGERS, STEP_NAMES } from '../../../shared/domain/deployment.js';
+import { CommitSha } from '../../../shared/domain/source.js';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+
+export const DeploymentSchema = Strict({
+  id: Uuid,
+  status: oneOf(DEPLOYMENT_STATUSES),
+  trigger: oneOf(DEPLOYMENT_TRIGGERS),
+  actor: Type.String(),
+  branch: Type.String(),
+  commitSha: Type.String(),
+  commitMessage: Type.String(),
+  blockedReason: Type.String(),
+  error: Type.String(),
+  canRollback: Type.Boolean(),
+  cancelRequested: Type.Boolean(),
+  sourceDeploymentId: Nullable(Uuid),
+  createdAt: Timestamp,
+  startedAt: Nullable(Timestamp),
+  finishedAt: Nullable(Timestamp),
+  steps: Type.Array(Strict({ name: oneOf(STEP_NAMES), startedAt: Timestamp, finishedAt: Nullable(Timestamp) })),
+});
+export type DeploymentPresentation = Static<typeof DeploymentSchema>;
+
+export const DeploymentResponse = Strict({ deployment: DeploymentSchema });
+export const DeploymentListResponse = Strict({
+  available: Type.Boolean(),
+  items: Type.Array(DeploymentSchema),
+  page: PageSchema,
+  reason: Type.String(),
+});
+export const CreateDeploymentBody = Strict({
+  branch: PartialServiceConfigurationSchema.properties.branch,
+  commitSha: Type.Optional(CommitSha),
+  clearCache: Type.Optional(Type.Boolean()),
+});
+export const CancelResponse = Strict({ cancelRequested: Type.Literal(true) });

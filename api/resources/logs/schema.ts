@@ -1,0 +1,29 @@
+import { Type } from '@sinclair/typebox';
+import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/domain/log.js';
+import { oneOf, Strict, Timestamp, Uuid } from '../../schema.js';
+
+export const LogQuery = Strict({
+  after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+  deploymentId: Type.Optional(Uuid),
+  source: Type.Optional(oneOf(LOG_SOURCES)),
+  search: Type.Optional(Type.String({ maxLength: 200 })),
+  /** Clamped, not refused: at least one, at most what the plan retains. */
+  hours: Type.Optional(Type.Integer()),
+});
+
+export const LogResponse = Strict({
+  available: Type.Boolean(),
+  cursor: Type.Integer({ minimum: 0 }),
+  hasMore: Type.Boolean(),
+  items: Type.Array(
+    Strict({
+      id: Type.Integer(),
+      level: oneOf(LOG_LEVELS),
+      message: Type.String(),
+      source: oneOf(LOG_SOURCES),
+      timestamp: Timestamp,
+    }),
+  ),
+  limit: Type.Integer({ minimum: 1, maximum: 500 }),
+});

@@ -1,0 +1,40 @@
+import { type Config, serviceUrl } from '../../../shared/config.js';
+import type { ServiceView } from '../../../shared/db/services.js';
+import { estimatedMonthly } from '../../../shared/domain/catalog.js';
+import { displayStatus, isRouted, serviceStatus } from '../../../shared/domain/service.js';
+import type { ServicePresentation } from './schema.js';
+
+export function presentService(row: ServiceView, config: Config): ServicePresentation {
+  const status = serviceStatus({
+    lifecycleStatus: row.lifecycle_status,
+    liveDeploymentId: row.live_deployment_id,
+    latestDeploymentStatus: row.latest_deployment_status,
+  });
+  const { configuration } = row;
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    archived: row.archived,
+    configuration,
+    projectId: row.project_id,
+    environmentId: row.environment_id,
+    environmentGroupIds: row.environment_group_ids,
+    status,
+    displayStatus: displayStatus(status),
+    lifecycleStatus: row.lifecycle_status,
+    healthStatus: row.health_status,
+    healthCheckedAt: row.health_checked_at?.toISOString() ?? null,
+    runtimeDetail: row.runtime_detail,
+    url: isRouted(row.kind) && configuration.platformDomainEnabled ? serviceUrl(config, row.slug) : '',
+    internalHost: row.slug,
+    deploymentId: row.latest_deployment_id,
+    deploymentUpdatedAt: row.latest_deployment_updated_at?.toISOString() ?? null,
+    liveDeploymentId: row.live_deployment_id,
+    estimatedMonthly: estimatedMonthly(row.kind, configuration.plan, configuration.replicas),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    deletedAt: row.deleted_at?.toISOString() ?? null,
+    deletionRequestedAt: row.deletion_requested_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,69 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { PartialServiceConfigurationSchema, ServiceConfigurationSchema } from '../../../shared/domain/configuration.js';
+import {
+  HEALTH_STATUSES,
+  LIFECYCLE_STATUSES,
+  SERVICE_KINDS,
+  SERVICE_STATUSES,
+} from '../../../shared/domain/service.js';
+import { VariableKey, VariableValue } from '../../../shared/domain/variable.js';
+import { Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+import { OperationSchema } from '../operations/schema.js';
+
+export const ServiceSchema = Strict({
+  id: Uuid,
+  name: Type.String(),
+  kind: oneOf(SERVICE_KINDS),
+  archived: Type.Boolean(),
+  configuration: ServiceConfigurationSchema,
+  projectId: Nullable(Uuid),
+  environmentId: Nullable(Uuid),
+  environmentGroupIds: Type.Array(Uuid),
+  status: oneOf(SERVICE_STATUSES),
+  displayStatus: Type.String(),
+  lifecycleStatus: oneOf(LIFECYCLE_STATUSES),
+  healthStatus: oneOf(HEALTH_STATUSES),
+  healthCheckedAt: Nullable(Timestamp),
+  runtimeDetail: Type.String(),
+  url: Type.String(),
+  internalHost: Type.String(),
+  deploymentId: Nullable(Uuid),
+  deploymentUpdatedAt: Nullable(Timestamp),
+  liveDeploymentId: Nullable(Uuid),
+  estimatedMonthly: Strict({ usd: Type.Number(), ngn: Type.Number(), priced: Type.Boolean() }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  deletedAt: Nullable(Timestamp),
+  deletionRequestedAt: Nullable(Timestamp),
+});
+export type ServicePresentation = Static<typeof ServiceSchema>;
+
+export const ServiceResponse = Strict({ service: ServiceSchema });
+export const ServiceListResponse = Strict({ services: Type.Array(ServiceSchema), page: Type.Optional(PageSchema) });
+
+export const CreateServiceBody = Strict({
+  name: Name,
+  kind: oneOf(SERVICE_KINDS),
+  configuration: Type.Optional(PartialServiceConfigurationSchema),
+  projectId: Type.Optional(Nullable(Uuid)),
+  environmentId: Type.Optional(Nullable(Uuid)),
+  variables: Type.Optional(Type.Array(Strict({ key: VariableKey, value: VariableValue }), { maxItems: 500 })),
+  deploy: Type.Optional(Type.Boolean()),
+});
+
+export const UpdateServiceBody = Strict({
+  name: Type.Optional(Name),
+  kind: Type.Optional(oneOf(SERVICE_KINDS)),
+  configuration: Type.Optional(PartialServiceConfigurationSchema),
+  projectId: Type.Optional(Nullable(Uuid)),
+  environmentId: Type.Optional(Nullable(Uuid)),
+});
+
+/** `confirm` is the service's name. */
+export const ConfirmBody = Strict({ confirm: Type.String({ maxLength: 1000 }) });
+
+export const DeleteServiceResponse = Strict({
+  deleted: Type.Boolean(),
+  queued: Type.Boolean(),
+  operation: Nullable(OperationSchema),
+});

@@ -1,0 +1,26 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { VariableKey, VariableReference, VariableValue } from '../../../shared/domain/variable.js';
+import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+
+/** Masked metadata: what a variable holds never leaves the platform by the API. */
+export const VariableSchema = Strict({
+  id: Uuid,
+  key: Type.String(),
+  kind: oneOf(['variable', 'reference']),
+  configured: Type.Boolean(),
+  value: Type.Null(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+export type VariablePresentation = Static<typeof VariableSchema>;
+
+export const VariableResponse = Strict({ variable: VariableSchema });
+export const VariableListResponse = Strict({ variables: Type.Array(VariableSchema), page: PageSchema });
+export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
+
+const content = {
+  value: Type.Optional(VariableValue),
+  reference: Type.Optional(VariableReference),
+};
+export const CreateVariableBody = Strict({ key: VariableKey, ...content });
+export const UpdateVariableBody = Strict(content);

@@ -1,0 +1,33 @@
+import type { Transaction } from '../db/client.js';
+import { holdEnvironment } from '../db/environments.js';
+import { AppError } from '../errors.js';
+
+/** Where a service is placed: both or neither (specification, Create rules 1). */
+export interface Placement {
+  projectId: string | null;
+  environmentId: string | null;
+}
+
+/**
+ * The environment of a placement, kept from deletion until the commit, or null where there is no placement. `authorize`
+ * is asked whether the caller may place there. Throws invalid_request.
+ */
+export async function assertPlacement(
+  trx: Transaction,
+  workspaceId: string,
+  { projectId, environmentId }: Placement,
+  authorize: (facts: { protectedEnvironment: boolean }) => void,
+): Promise<void> {
+  if (projectId === null && environmentId === null) return;
+  if (projectId === null) throw invalid('/projectId', 'is needed with environmentId');
+  if (environmentId === null) throw invalid('/environmentId', 'is needed with projectId');
+  const environment = await holdEnvironment(trx, workspaceId, environmentId);
+  if (environment?.project_id !== projectId.toLowerCase()) {
+    throw invalid('/environmentId', 'is no environment of this project');
+  }
+  authorize({ protectedEnvironment: environment.protected });
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('invalid_request', undefined, [{ path, message }]);
+}

@@ -1,0 +1,75 @@
+import type { Transaction } from '../db/client.js';
+import type { ServiceRow } from '../db/rows.js';
+import { lockService } from '../db/service-lifecycle.js';
+import { groupEnvironments, type ServiceChanges, updateServiceRow } from '../db/services.js';
+import { changedRoutingFields, type PartialServiceConfiguration } from '../domain/configuration.js';
+import type { ServiceKind } from '../domain/service.js';
+import { configurationProblems } from '../domain/service-rules.js';
+import { AppError } from '../errors.js';
+import { assertPlacement, type Placement } from './placement.js';
+import { queueRouting } from './queue-operation.js';
+
+export interface UpdateServiceInput {
+  serviceId: string;
+  actor: string;
+  name?: string | undefined;
+  kind?: ServiceKind | undefined;
+  configuration?: PartialServiceConfiguration | undefined;
+  placement?: Placement | undefined;
+  authorize: (facts: { protectedEnvironment: boolean }) => void;
+  /** Called before work is queued. */
+  needEngine: () => Promise<void>;
+}
+
+/**
+ * Merges changes into a service (specification, Update rules): nothing is deployed; a change of what the edge serves
+ * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable.
+ */
+export async function updateService(trx: Transaction, input: UpdateServiceInput): Promise<void> {
+  const service = await lockService(trx, input.serviceId);
+  if (!service) throw new AppError('not_found');
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (input.kind !== undefined && input.kind !== service.kind) {
+    throw invalid('/kind', `cannot change: the service is of kind ${service.kind}`);
+  }
+  const configuration = { ...service.configuration, ...input.configuration };
+  const problems = configurationProblems(service.kind, configuration);
+  if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
+
+  const changes: ServiceChanges = { configuration };
+  if (input.name !== undefined) changes.name = input.name.trim();
+  if (input.placement) {
+    await assertMove(trx, service, input.placement, input.authorize);
+    changes.project_id = input.placement.projectId;
+    changes.environment_id = input.placement.environmentId;
+  }
+  await updateServiceRow(trx, service.id, changes);
+
+  const rerouted = changedRoutingFields(service.configuration, configuration).length > 0;
+  if (rerouted && service.live_deployment_id !== null) {
+    await input.needEngine();
+    await queueRouting(trx, { service, actor: input.actor });
+  }
+}
+
+/** A move must keep every group of the service valid: one that is confined to an environment stays there. */
+async function assertMove(
+  trx: Transaction,
+  service: ServiceRow,
+  placement: Placement,
+  authorize: UpdateServiceInput['authorize'],
+): Promise<void> {
+  await assertPlacement(trx, service.workspace_id, placement, authorize);
+  const confined = await groupEnvironments(trx, service.id);
+  const left = confined.find((group) => group.environment_id !== placement.environmentId?.toLowerCase());
+  if (left) {
+    throw new AppError(
+      'conflict',
+      `The environment group "${left.name}" belongs to another environment; unlink it from the service first`,
+    );
+  }
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('invalid_request', undefined, [{ path, message }]);
+}

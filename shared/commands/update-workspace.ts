@@ -1,0 +1,26 @@
+import type { Transaction } from '../db/client.js';
+import { lockWorkspace, updateWorkspaceConfiguration } from '../db/identity.js';
+import type { WorkspaceRow } from '../db/rows.js';
+import { consentsToPayment, type WorkspaceConfiguration, workspaceConfiguration } from '../domain/workspace.js';
+import { AppError } from '../errors.js';
+
+export interface UpdateWorkspaceInput {
+  workspaceId: string;
+  changes: Partial<WorkspaceConfiguration>;
+  /** API keys cannot consent to paid compute or automatic payment (specification, Authentication 6). */
+  mayConsent: boolean;
+}
+
+/** Merges settings into those of the workspace. Throws not_found, and forbidden where a key would consent to payment. */
+export async function updateWorkspace(
+  trx: Transaction,
+  { workspaceId, changes, mayConsent }: UpdateWorkspaceInput,
+): Promise<WorkspaceRow> {
+  const workspace = await lockWorkspace(trx, workspaceId);
+  if (!workspace) throw new AppError('not_found');
+  const before = workspaceConfiguration(workspace.configuration);
+  if (!mayConsent && consentsToPayment(before, { ...before, ...changes })) {
+    throw new AppError('forbidden', 'An API key cannot consent to payment: allow overages or raise the budget');
+  }
+  return updateWorkspaceConfiguration(trx, workspaceId, changes);
+}

@@ -1,0 +1,166 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { KeyScope, Role } from '../domain/roles.js';
+import type { WorkspaceConfiguration } from '../domain/workspace.js';
+import { type Db, rowsOf, type Transaction } from './client.js';
+import type { ApiKeyRow, MembershipRow, UserRow, WorkspaceRow } from './rows.js';
+
+/** Null where the address is taken already. Addresses are stored in lower case. */
+export async function insertUser(
+  db: Db,
+  user: { email: string; passwordHash: string; verified: boolean },
+): Promise<UserRow | null> {
+  return one<UserRow>(
+    db,
+    `insert into users (id, email, password_hash, email_verified_at)
+     values (:id, :email, :passwordHash, case when :verified then now() end)
+     on conflict (email) do nothing returning *`,
+    { id: uuidv7(), ...user },
+  );
+}
+
+export function findUser(db: Db, id: string): Promise<UserRow | null> {
+  return one<UserRow>(db, 'select * from users where id = :id', { id });
+}
+
+export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> {
+  return one<UserRow>(db, 'select * from users where email = :email', { email });
+}
+
+export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
+  await db.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
+}
+
+export async function insertWorkspace(db: Db, name: string): Promise<WorkspaceRow> {
+  return some(
+    await one<WorkspaceRow>(db, 'insert into workspaces (id, name) values (:id, :name) returning *', {
+      id: uuidv7(),
+      name,
+    }),
+  );
+}
+
+export function findWorkspace(db: Db, id: string): Promise<WorkspaceRow | null> {
+  return one<WorkspaceRow>(db, 'select * from workspaces where id = :id', { id });
+}
+
+/** Locks the workspace until the commit: changes of its settings and members wait for each other. */
+export function lockWorkspace(trx: Transaction, id: string): Promise<WorkspaceRow | null> {
+  return one<WorkspaceRow>(trx, 'select * from workspaces where id = :id for update', { id });
+}
+
+export async function updateWorkspaceConfiguration(
+  db: Db,
+  id: string,
+  changes: Partial<WorkspaceConfiguration>,
+): Promise<WorkspaceRow> {
+  return some(
+    await one<WorkspaceRow>(
+      db,
+      `update workspaces set configuration = configuration || cast(:changes as jsonb), updated_at = now()
+       where id = :id returning *`,
+      { id, changes: JSON.stringify(changes) },
+    ),
+  );
+}
+
+export function findMembership(db: Db, workspaceId: string, userId: string): Promise<MembershipRow | null> {
+  return one<MembershipRow>(db, 'select * from memberships where workspace_id = :workspaceId and user_id = :userId', {
+    workspaceId,
+    userId,
+  });
+}
+
+/** Makes the user a member with this role, whether he was one before or not. */
+export async function upsertMembership(
+  db: Db,
+  membership: { workspaceId: string; userId: string; role: Role },
+): Promise<MembershipRow> {
+  return some(
+    await one<MembershipRow>(
+      db,
+      `insert into memberships (workspace_id, user_id, role) values (:workspaceId, :userId, :role)
+       on conflict (workspace_id, user_id) do update set role = excluded.role returning *`,
+      membership,
+    ),
+  );
+}
+
+export async function deleteMembership(db: Db, workspaceId: string, userId: string): Promise<void> {
+  await db.raw('delete from memberships where workspace_id = :workspaceId and user_id = :userId', {
+    workspaceId,
+    userId,
+  });
+}
+
+/** How many owners the workspace has besides this user. */
+export async function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
+  const [row] = await rowsOf<{ owners: number }>(
+    db,
+    `select count(*)::int as owners from memberships
+     where workspace_id = :workspaceId and user_id <> :userId and role = 'owner'`,
+    { workspaceId, userId },
+  );
+  return row?.owners ?? 0;
+}
+
+/** The workspaces a user belongs to with his role in each, oldest first. */
+export function workspacesOf(db: Db, userId: string): Promise<(WorkspaceRow & { role: Role })[]> {
+  return rowsOf<WorkspaceRow & { role: Role }>(
+    db,
+    `select w.*, m.role from memberships m join workspaces w on w.id = m.workspace_id
+     where m.user_id = :userId order by w.created_at, w.id`,
+    { userId },
+  );
+}
+
+export interface ApiKeyInput {
+  workspaceId: string;
+  userId: string;
+  name: string;
+  scope: KeyScope;
+  lookup: string;
+  secretHash: Buffer;
+  expiresAt: Date | null;
+}
+
+export async function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow> {
+  return some(
+    await one<ApiKeyRow>(
+      db,
+      `insert into api_keys (id, workspace_id, user_id, name, scope, lookup, secret_hash, expires_at)
+       values (:id, :workspaceId, :userId, :name, :scope, :lookup, :secretHash, :expiresAt) returning *`,
+      { id: uuidv7(), ...key },
+    ),
+  );
+}
+
+/** The row of a key's public part; whether it is revoked or expired is the caller's to judge. */
+export function findApiKey(db: Db, lookup: string): Promise<ApiKeyRow | null> {
+  return one<ApiKeyRow>(db, 'select * from api_keys where lookup = :lookup', { lookup });
+}
+
+export function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
+  return rowsOf<ApiKeyRow & { email: string }>(
+    db,
+    `select k.*, u.email from api_keys k join users u on u.id = k.user_id
+     where k.workspace_id = :workspaceId order by k.created_at, k.id`,
+    { workspaceId },
+  );
+}
+
+/** Revokes once; a second time changes nothing. Null where there is no such key. */
+export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
+  return one<ApiKeyRow>(db, 'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *', {
+    id,
+  });
+}
+
+async function one<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2]): Promise<T | null> {
+  const [row] = await rowsOf<T>(db, sql, bindings);
+  return row ?? null;
+}
+
+function some<T>(row: T | null): T {
+  if (row === null) throw new Error('the statement returned no row');
+  return row;
+}

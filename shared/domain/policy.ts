@@ -1,0 +1,67 @@
+import type { ErrorCode } from '../errors.js';
+import { hasRole, type KeyScope, type Role } from './roles.js';
+
+/** What an operation needs. In a protected environment it needs `protectedRole`, where that is given. */
+export interface Policy {
+  access: 'read' | 'write';
+  role: Role;
+  protectedRole?: Role;
+}
+
+const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
+/** Developers write; in a protected environment only admins do (specification, Authentication 6). */
+const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
+const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
+
+/** Every operation of the API and who may do it: the one table, which each route names. */
+export const POLICIES = {
+  'catalog.read': READ,
+  'workspace.read': READ,
+  'workspace.update': ADMIN,
+  'service.list': READ,
+  'service.read': READ,
+  'service.create': WRITE,
+  'service.update': WRITE,
+  'service.archive': WRITE,
+  'service.restore': WRITE,
+  'service.delete': WRITE,
+  'service.action': WRITE,
+  'deployment.list': READ,
+  'deployment.read': READ,
+  'deployment.create': WRITE,
+  'deployment.cancel': WRITE,
+  'deployment.rollback': WRITE,
+  'operation.list': READ,
+  'operation.read': READ,
+  'variable.list': READ,
+  'variable.create': WRITE,
+  'variable.update': WRITE,
+  'variable.delete': WRITE,
+  'log.read': READ,
+} as const satisfies Record<string, Policy>;
+
+export type OperationName = keyof typeof POLICIES;
+
+export interface AccessFacts {
+  /** The caller's role in the workspace; null for whoever is no member (any more). */
+  role: Role | null;
+  scope: KeyScope;
+  emailVerified: boolean;
+  /** The workspace demands a second factor, and the caller has none. */
+  mfaMissing: boolean;
+  /** The operation changes something in a protected environment. */
+  protectedEnvironment?: boolean;
+}
+
+/** Why the operation is refused, or null (specification, Authentication 2, 5 and 6). */
+export function refusal(operation: OperationName, facts: AccessFacts): ErrorCode | null {
+  const policy: Policy = POLICIES[operation];
+  if (policy.access === 'write') {
+    if (facts.scope !== 'write' || facts.role === null) return 'forbidden';
+    if (!facts.emailVerified) return 'email_unverified';
+    if (facts.mfaMissing) return 'mfa_required';
+  }
+  if (facts.role === null) return 'not_found';
+  const needed = facts.protectedEnvironment ? (policy.protectedRole ?? policy.role) : policy.role;
+  return hasRole(facts.role, needed) ? null : 'forbidden';
+}

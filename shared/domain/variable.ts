@@ -1,0 +1,21 @@
+import { type Static, Type } from '@sinclair/typebox';
+
+/** A variable's name, as shells accept it. PORT may be set, but a running service's PORT is the platform's. */
+export const VariableKey = Type.String({ minLength: 1, maxLength: 256, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' });
+
+/** Bytes of UTF-8 that one value may have. */
+export const VALUE_BYTES = 65_536;
+export const VariableValue = Type.String({ maxLength: VALUE_BYTES });
+
+/** What another service has, or offers: HOST, PORT, URL. */
+export const VariableReference = Type.Object(
+  { serviceId: Type.String({ format: 'uuid' }), key: VariableKey },
+  { additionalProperties: false },
+);
+export type VariableReference = Static<typeof VariableReference>;
+
+/** How many variables one service or group may have. */
+export const MOST_VARIABLES = 1000;
+
+/** Either a value to seal, or a reference. */
+export type VariableContent = { value: string } | { reference: VariableReference };

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Config, ConfigError, loadConfig, loadDatabaseSettings } from '../config.js';
+import { createDatabase } from '../db/client.js';
+import { migrate } from '../db/migrate.js';
+import { errorMessage } from '../errors.js';
+import { Lifecycle } from '../lifecycle.js';
+import { createLogger, type Logger } from '../log.js';
+import { migrateQueues } from '../queues/migrate.js';
+import { type Credentials, ensureCredentials } from './credentials.js';
+import { readIfThere, writePrivately } from './files.js';
+import { endLeftovers, labelOf } from './leftovers.js';
+import { takeLock } from './lock.js';
+import { assertPortsFree } from './ports.js';
+import { startPostgres } from './postgres.js';
+import { parseProcfile, SupervisedProcess } from './procfile.js';
+
+/**
+ * `npm start`: the whole platform on one machine (design, Commands). What begins here ends, in the opposite order, with
+ * SIGTERM or Ctrl-C, and also when this process is killed. Its one argument is another Procfile than that of the package.
+ */
+
+const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
+/** Longer than the deadline within which our own processes end by themselves. */
+const CHILD_GRACE_SECONDS = 35;
+const ORPHAN_SECONDS = 3;
+const DEADLINE_MS = 60_000;
+const READY_LOOK_MS = 100;
+
+async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  const lines = parseProcfile(await readFile(procfile, 'utf8'));
+  const { databaseUrl, dataDir } = loadDatabaseSettings();
+  await mkdir(dataDir, { recursive: true });
+  // Hosted applications run as other users below it; what they must not read is 0600.
+  await chmod(dataDir, 0o711);
+  lifecycle.onEnd('lock', await takeLock(dataDir));
+  const label = await labelOf(dataDir);
+  await endLeftovers(label, log);
+
+  const settings: NodeJS.ProcessEnv = {
+    ALLOW_LOCAL_REPOSITORIES: 'true',
+    ...process.env,
+    DATA_DIR: dataDir,
+    SECRETS_KEY: process.env.SECRETS_KEY || (await keptSecretsKey(dataDir)),
+  };
+  // Everything wrong with the settings is said before anything starts; the embedded database has no address yet.
+  const config = loadConfig({ ...settings, DATABASE_URL: databaseUrl ?? 'postgres://embedded' });
+  log.level = config.logLevel;
+  await assertPortsFree([
+    { variable: 'PORT', port: config.port },
+    ...(config.edge === 'node' ? [{ variable: 'EDGE_PORT', port: config.edgePort }] : []),
+  ]);
+
+  const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
+  const { credentials, created } = await prepareDatabase(url, config);
+  const env = {
+    DASHBOARD_USER: credentials.email,
+    DASHBOARD_PASSWORD: credentials.password,
+    ...settings,
+    DATABASE_URL: url,
+  };
+  const width = Math.max(...lines.map(({ name }) => name.length));
+  const processes = lines.map(
+    (line) =>
+      new SupervisedProcess(line, {
+        env,
+        cwd: dirname(procfile),
+        log,
+        label,
+        graceSeconds: CHILD_GRACE_SECONDS,
+        orphanSeconds: ORPHAN_SECONDS,
+        write: (name, text) => process.stdout.write(`${name.padEnd(width)} | ${text}\n`),
+        onGivenUp: (error) => fail(log, lifecycle, error),
+      }),
+  );
+  lifecycle.onEnd('processes', () => Promise.all(processes.map((child) => child.stop())));
+  if (lifecycle.ending) return;
+  for (const child of processes) child.start();
+  if (await becameReady(config.port, lifecycle)) {
+    process.stdout.write(summary(credentials, created, config));
+  }
+}
+
+async function keptSecretsKey(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'secrets.key');
+  const kept = await readIfThere(path);
+  if (kept !== null) return kept.trim();
+  const key = randomBytes(32).toString('base64');
+  await writePrivately(path, `${key}\n`);
+  return key;
+}
+
+async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle): Promise<string> {
+  const postgres = await startPostgres({ dataDir, log, onGone: (error) => fail(log, lifecycle, error) });
+  lifecycle.onEnd('PostgreSQL', () => postgres.stop());
+  return postgres.url;
+}
+
+async function prepareDatabase(url: string, config: Config) {
+  const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2 });
+  try {
+    await migrate(db, url);
+    if (config.redisUrl === null) await migrateQueues(url);
+    return await ensureCredentials(db, config);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** False where the platform ends before its API has answered that it is ready. */
+async function becameReady(port: number, lifecycle: Lifecycle): Promise<boolean> {
+  while (!lifecycle.ending) {
+    // It is not listening yet, or one of its parts is not there yet: its own log says why.
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+    await response?.body?.cancel();
+    if (response?.ok) return true;
+    await delay(READY_LOOK_MS);
+  }
+  return false;
+}
+
+function summary(credentials: Credentials, created: boolean, config: Config): string {
+  const file = relative(process.cwd(), join(config.dataDir, 'credentials.json'));
+  const secret = (value: string) => (created ? value : `see ${file}`);
+  const key = created ? credentials.apiKey : '<key>';
+  return `
+Ranvier is ready.
+
+  API        ${credentials.baseUrl}
+  Services   http://<service>.${config.edgeDomain}:${config.edgePort}
+  Queues     ${credentials.dashboardUrl}
+  Workspace  ${credentials.workspaceId}
+  Owner      ${credentials.email}
+  Password   ${secret(credentials.password)}
+  Key        ${secret(credentials.apiKey)}
+
+  All of this is kept in ${file}. Try:
+
+  curl -H 'Authorization: Bearer ${key}' ${credentials.baseUrl}/workspaces/${credentials.workspaceId}
+
+  Ctrl-C ends it.
+
+`;
+}
+
+function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
+  log.fatal(error instanceof ConfigError ? error.message : `The platform cannot run: ${errorMessage(error)}`);
+  void lifecycle.end('failure', 1);
+}
+
+// Whoever read our output may go away; the platform stays.
+process.stdout.on('error', () => undefined);
+const log = createLogger('launch', 'info');
+const lifecycle = new Lifecycle(log, (code) => process.exit(code), DEADLINE_MS);
+lifecycle.watchSignals();
+try {
+  await launch(process.argv[2] ?? PACKAGE_PROCFILE, log, lifecycle);
+} catch (error) {
+  fail(log, lifecycle, error);
+}

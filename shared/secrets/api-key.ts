@@ -1,0 +1,39 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** `rnv_<lookup>_<secret>` (specification, Authentication): the lookup finds the row, the secret proves the key. */
+const PATTERN = /^rnv_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
+
+export interface NewApiKey {
+  /** The whole key; it is shown once and never stored. */
+  key: string;
+  lookup: string;
+  secretHash: Buffer;
+}
+
+export interface ParsedApiKey {
+  lookup: string;
+  secret: string;
+}
+
+export function newApiKey(): NewApiKey {
+  const lookup = randomBytes(8).toString('hex');
+  const secret = randomBytes(32).toString('base64url');
+  return { key: `rnv_${lookup}_${secret}`, lookup, secretHash: hash(secret) };
+}
+
+/** The parts of a key, or null where the text is none. */
+export function parseApiKey(text: string): ParsedApiKey | null {
+  const [, lookup, secret] = PATTERN.exec(text) ?? [];
+  return lookup === undefined || secret === undefined ? null : { lookup, secret };
+}
+
+/** True where the secret is the one of the stored hash; compares in constant time. */
+export function matches(secret: string, secretHash: Buffer): boolean {
+  const found = hash(secret);
+  return found.length === secretHash.length && timingSafeEqual(found, secretHash);
+}
+
+/** A plain digest suffices: the secret has 256 random bits, there is nothing to guess. */
+function hash(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}

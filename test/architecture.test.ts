@@ -1,0 +1,136 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+/** The rules of the house (README, Architecture), kept by reading every source file's imports. */
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const ROOMS = ['api', 'workers', 'shared', 'migrations'];
+
+interface Source {
+  /** From the root, e.g. shared/db/client.ts. */
+  path: string;
+  text: string;
+  /** Files of ours from the root; packages by name. */
+  imports: string[];
+}
+
+async function sources(): Promise<Source[]> {
+  const found: Source[] = [];
+  for (const room of ROOMS) {
+    for (const entry of await readdir(join(ROOT, room), { recursive: true })) {
+      if (!entry.endsWith('.ts')) continue;
+      const path = join(room, entry);
+      const text = await readFile(join(ROOT, path), 'utf8');
+      const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+      const imports = specifiers.map((specifier) =>
+        specifier.startsWith('.')
+          ? relative(ROOT, resolve(dirname(join(ROOT, path)), specifier)).replace(/\.js$/, '.ts')
+          : specifier,
+      );
+      found.push({ path, text, imports });
+    }
+  }
+  return found;
+}
+
+/** shared/ is four storeys; a file imports from its own and those below. Files of shared/ itself and secrets/ are leaves. */
+const STOREYS = ['shared/domain/', 'shared/db/', 'shared/queues/', 'shared/commands/', 'shared/embedded/'];
+
+function storey(path: string): number {
+  return STOREYS.findIndex((prefix) => path.startsWith(prefix));
+}
+
+function imports(source: Source, name: string): boolean {
+  return source.imports.some((target) => target === name || target.startsWith(`${name}/`));
+}
+
+function offenders(all: Source[], bad: (source: Source) => boolean): string[] {
+  return all.filter(bad).map((source) => source.path);
+}
+
+describe('The house', () => {
+  let all: Source[];
+  before(async () => {
+    all = await sources();
+    expect(all.length).to.be.greaterThan(50);
+  });
+
+  it('api and workers import shared, never each other, and shared imports neither', () => {
+    const across = all.flatMap((source) =>
+      source.imports
+        .filter(
+          (target) =>
+            (source.path.startsWith('api/') && target.startsWith('workers/')) ||
+            (source.path.startsWith('workers/') && target.startsWith('api/')) ||
+            (source.path.startsWith('shared/') && /^(api|workers)\//.test(target)),
+        )
+        .map((target) => `${source.path} → ${target}`),
+    );
+    expect(across).to.deep.equal([]);
+  });
+
+  it('inside shared: leaves ← domain ← db ← queues ← commands ← embedded', () => {
+    const upward = all
+      .filter((source) => source.path.startsWith('shared/'))
+      .flatMap((source) =>
+        source.imports
+          .filter((target) => target.startsWith('shared/') && storey(target) > storey(source.path))
+          .map((target) => `${source.path} → ${target}`),
+      );
+    expect(upward).to.deep.equal([]);
+  });
+
+  it('has no circle of imports', () => {
+    const graph = new Map(
+      all.map((source) => [source.path, source.imports.filter((target) => target.endsWith('.ts'))]),
+    );
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (path: string, trail: string[]): void => {
+      if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
+      if (done.has(path) || trail.includes(path)) return;
+      for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
+      done.add(path);
+    };
+    for (const path of graph.keys()) visit(path, []);
+    expect(circles).to.deep.equal([]);
+  });
+
+  it('the domain has no I/O, no clock and no environment', () => {
+    const impure =
+      /\bprocess\.|Date\.now\(|new Date\(\)|setTimeout|setInterval|node:(fs|child_process|http|https|dns)\b/;
+    expect(
+      offenders(all, (source) => source.path.startsWith('shared/domain/') && impure.test(source.text)),
+    ).to.deep.equal([]);
+  });
+
+  const homes: [name: string, allowed: RegExp][] = [
+    ['koa', /^api\//],
+    ['@koa/router', /^api\//],
+    ['knex', /^(shared\/db|migrations)\//],
+    ['bullmq', /^(shared\/queues\/|workers\/workers\.ts)/],
+    ['ioredis', /^shared\/queues\/|^api\/middleware\/rate-limit/],
+    ['node:child_process', /^(workers|shared\/embedded)\//],
+    ['undici', /^workers\/edge\//],
+  ];
+  for (const [name, allowed] of homes) {
+    it(`${name} is imported only where it is at home`, () => {
+      expect(offenders(all, (source) => imports(source, name) && !allowed.test(source.path))).to.deep.equal([]);
+    });
+  }
+
+  it('only shared/config.ts and the launcher read the environment', () => {
+    const allowed = /^shared\/(config\.ts|embedded\/)/;
+    expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
+      [],
+    );
+  });
+
+  it('only main files end the process', () => {
+    const main = /(^|\/)(main|admin|launch)\.ts$/;
+    expect(offenders(all, (source) => /process\.exit\(/.test(source.text) && !main.test(source.path))).to.deep.equal(
+      [],
+    );
+  });
+});

@@ -1,0 +1,161 @@
+import { expect } from 'chai';
+import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
+import { createService, type Deployment, ended, queueDeploy, readLogs } from '../support/deployments.js';
+import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
+
+/** Each ends `failed` with an error that names step, command and cause, and leaves no process and no half release. */
+describeEngines('Bad input', (engine) => {
+  let platform: Platform;
+  const repositories: AppRepository[] = [];
+
+  before(async function () {
+    this.timeout(120_000);
+    platform = await startPlatform({ engine, env: { RELEASE_TIMEOUT_SECONDS: '4', STOP_GRACE_SECONDS: '1' } });
+  });
+  after(async function () {
+    this.timeout(120_000);
+    await platform?.stop();
+    for (const repository of repositories) await repository.remove();
+  });
+
+  async function fails(
+    name: string,
+    files: Files,
+    configuration: object = {},
+  ): Promise<{ deployment: Deployment; serviceId: string }> {
+    const repository = await makeRepository(files);
+    repositories.push(repository);
+    return failsFrom(name, { repository: repository.url, ...configuration });
+  }
+
+  async function failsFrom(name: string, configuration: object) {
+    const service = await createService(platform.client, { name, configuration });
+    const queued = await queueDeploy(platform.client, service.id);
+    const deployment = await ended(platform.client, service.id, queued.id, 120_000);
+    expect(deployment.status, deployment.error).to.equal('failed');
+    const left = await platform.database
+      .db('replicas')
+      .where({ service_id: service.id })
+      .whereNot({ state: 'stopped' });
+    expect(left).to.deep.equal([]);
+    const lines = await readLogs(platform.client, service.id);
+    expect(lines.at(-1)?.message).to.equal(`The deployment failed at ${deployment.error}`);
+    return { deployment, serviceId: service.id };
+  }
+
+  function withServer(code: string): Files {
+    return { ...nodeServer('x'), 'server.js': code };
+  }
+
+  it('a repository that does not exist', async () => {
+    const { deployment } = await failsFrom('no repository', { repository: 'file:///nowhere/at/all.git' });
+    expect(deployment.error)
+      .to.match(/^queued: /)
+      .and.contain('/nowhere/at/all.git');
+  });
+
+  it('a branch that does not exist', async () => {
+    const { deployment } = await fails('no branch', nodeServer('x'), { branch: 'release' });
+    expect(deployment.error)
+      .to.match(/^queued: /)
+      .and.contain('release')
+      .and.contain('main');
+  });
+
+  it('a build that fails', async () => {
+    const { deployment } = await fails('failing build', nodeServer('x'), {
+      buildCommand: 'echo no such module >&2; exit 9',
+    });
+    expect(deployment.error)
+      .to.match(/^build: /)
+      .and.contain('exit 9')
+      .and.contain('code 9')
+      .and.contain('no such module');
+  });
+
+  it('a build that hangs', async () => {
+    const { deployment } = await fails('hanging build', nodeServer('x'), {
+      buildCommand: 'sleep 86398',
+      timeoutSeconds: 2,
+    });
+    expect(deployment.error)
+      .to.match(/^build: /)
+      .and.contain('sleep 86398')
+      .and.contain('2 s');
+  });
+
+  it('a build that floods its output loses no line', async () => {
+    const lines = 20_000;
+    const { serviceId } = await fails('flooding build', nodeServer('x'), { buildCommand: `seq 1 ${lines}; exit 1` });
+    const log = await readLogs(platform.client, serviceId, '&source=build');
+    const numbers = log.map((line) => line.message).filter((message) => /^\d+$/.test(message));
+    expect(numbers).to.deep.equal(Array.from({ length: lines }, (_, index) => String(index + 1)));
+  });
+
+  it('a build that forks without end', async () => {
+    const { deployment } = await fails('fork bomb', nodeServer('x'), {
+      buildCommand: 'f() { f | f & wait; }; f',
+      timeoutSeconds: 5,
+    });
+    expect(deployment.error).to.match(/^build: /);
+  });
+
+  it('a build that writes outside its folder', async () => {
+    const { deployment } = await fails('write outside', nodeServer('x'), {
+      buildCommand: 'touch /etc/ranvier-was-here',
+    });
+    expect(deployment.error)
+      .to.match(/^build: /)
+      .and.contain('ranvier-was-here');
+  });
+
+  it('a build that fills its memory', async () => {
+    const { deployment } = await fails(
+      'memory hog',
+      {
+        ...nodeServer('x'),
+        'hog.js': 'const kept = []; for (;;) kept.push(Buffer.alloc(64 * 1024 * 1024, 1));',
+      },
+      { buildCommand: 'node hog.js' },
+    );
+    expect(deployment.error)
+      .to.match(/^build: /)
+      .and.match(/memory|code \d+|heap/i);
+  });
+
+  it('an application that dies at its start', async () => {
+    const { deployment } = await fails(
+      'dies',
+      withServer("console.error('cannot find the database'); process.exit(4)"),
+    );
+    expect(deployment.error)
+      .to.match(/^release: /)
+      .and.contain('code 4')
+      .and.contain('cannot find the database');
+  });
+
+  it('an application that never listens', async () => {
+    const { deployment } = await fails('silent', withServer('setInterval(() => {}, 1000)'));
+    expect(deployment.error)
+      .to.match(/^release: /)
+      .and.contain('PORT')
+      .and.contain('within 4 s');
+  });
+
+  it('an application that listens on another port', async () => {
+    const { deployment } = await fails('other port', withServer("require('node:http').createServer().listen(39977)"));
+    expect(deployment.error)
+      .to.match(/^release: /)
+      .and.contain('39977');
+  });
+
+  it('an application whose health check answers 500', async () => {
+    const server =
+      "require('node:http').createServer((q, r) => { r.statusCode = 500; r.end() }).listen(process.env.PORT)";
+    const { deployment } = await fails('unhealthy', withServer(server), { healthCheckPath: '/health' });
+    expect(deployment.error)
+      .to.match(/^release: /)
+      .and.contain('/health')
+      .and.contain('500');
+  });
+});

@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
+import { visit } from '../support/client.js';
+import {
+  createService,
+  deploy,
+  ended,
+  queueDeploy,
+  readDeployment,
+  readLogs,
+  type Service,
+} from '../support/deployments.js';
+import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
+import { eventually, type PlatformProcess } from '../support/processes.js';
+
+describeEngines('When a worker dies', (engine) => {
+  let platform: Platform;
+  const repositories: AppRepository[] = [];
+
+  beforeEach(async function () {
+    this.timeout(120_000);
+    platform = await startPlatform({ engine, workers: 2 });
+  });
+  afterEach(async function () {
+    this.timeout(120_000);
+    await platform?.stop();
+    for (const repository of repositories.splice(0)) await repository.remove();
+  });
+
+  async function serviceOf(files: Files, configuration: object = {}): Promise<Service> {
+    const repository = await makeRepository(files);
+    repositories.push(repository);
+    return createService(platform.client, {
+      name: 'app',
+      configuration: { repository: repository.url, ...configuration },
+    });
+  }
+
+  /** The worker that holds the deployment now. */
+  async function holder(deploymentId: string): Promise<PlatformProcess> {
+    const row = await platform.database
+      .db('deployments as d')
+      .join('workers as w', 'w.id', 'd.worker_id')
+      .where('d.id', deploymentId)
+      .first('w.pid');
+    const found = platform.workers.find((worker) => worker.child.pid === row?.pid);
+    if (!found) throw new Error('no worker holds the deployment');
+    return found;
+  }
+
+  async function building(service: Service): Promise<string> {
+    const { id } = await queueDeploy(platform.client, service.id);
+    await eventually('the build runs', async () =>
+      (await readLogs(platform.client, service.id)).some((line) => line.message === 'building now'),
+    );
+    return id;
+  }
+
+  it('killed in mid-build: another one goes on, and it goes live', async () => {
+    const service = await serviceOf(nodeServer('survived'), { buildCommand: 'echo building now; sleep 3' });
+    const id = await building(service);
+    await (await holder(id)).stop('SIGKILL');
+    const deployment = await ended(platform.client, service.id, id);
+    expect(deployment).to.include({ status: 'live', error: '' });
+    expect((await visit(service.url, platform.edgePort)).body).to.equal('survived');
+  });
+
+  it('TERM in mid-build hands the deployment over; none fails', async () => {
+    const service = await serviceOf(nodeServer('handed over'), { buildCommand: 'echo building now; sleep 2' });
+    const id = await building(service);
+    const worker = await holder(id);
+    await worker.stop('SIGTERM');
+    expect(worker.child.exitCode).to.equal(0);
+    const deployment = await ended(platform.client, service.id, id);
+    expect(deployment).to.include({ status: 'live', error: '' });
+  });
+
+  it('stopped for longer than its lock, it wakes up and changes nothing', async () => {
+    const service = await serviceOf(nodeServer('once'), { buildCommand: 'echo building now; sleep 4' });
+    const id = await building(service);
+    const worker = await holder(id);
+    worker.kill('SIGSTOP');
+    await eventually('another worker has taken over', async () => {
+      const row = await platform.database.db('deployments').where({ id }).first('fence');
+      return row.fence > 1;
+    });
+    worker.kill('SIGCONT');
+    const deployment = await ended(platform.client, service.id, id);
+    expect(deployment.status).to.equal('live');
+    const replicas = await platform.database
+      .db('replicas')
+      .where({ service_id: service.id })
+      .whereNot({ state: 'stopped' });
+    expect(replicas).to.have.length(1);
+  });
+
+  it('all of them killed: the applications run on, and a new worker adopts them', async () => {
+    const service = await serviceOf(nodeServer('still here'));
+    await deploy(platform.client, service.id);
+    const pid = (await visit(service.url, platform.edgePort, '/pid')).body;
+    for (const worker of platform.workers) await worker.stop('SIGKILL');
+    expect((await visit(service.url, platform.edgePort)).body).to.equal('still here');
+    await platform.startWorker();
+    await eventually('the new worker looks after it', async () => {
+      const row = await platform.database
+        .db('replicas')
+        .where({ service_id: service.id, desired: 'running' })
+        .first('checked_at');
+      return Date.now() - new Date(row.checked_at).getTime() < 3000;
+    });
+    expect((await visit(service.url, platform.edgePort, '/pid')).body).to.equal(pid);
+  });
+
+  it('a cancellation without any worker ends the deployment at once', async () => {
+    for (const worker of platform.workers) await worker.stop('SIGTERM');
+    const service = await serviceOf(nodeServer('never'));
+    const queued = await queueDeploy(platform.client, service.id);
+    await platform.client.expect('POST', `/services/${service.id}/deploys/${queued.id}/cancel`, {});
+    expect((await readDeployment(platform.client, service.id, queued.id)).status).to.equal('cancelled');
+  });
+});
+
+describeEngines('When the queues lose their jobs', (engine) => {
+  let platform: Platform;
+  let repository: AppRepository;
+
+  before(async function () {
+    this.timeout(120_000);
+    platform = await startPlatform({ engine, workers: 1 });
+    repository = await makeRepository(nodeServer('found again'));
+  });
+  after(async function () {
+    this.timeout(120_000);
+    await platform?.stop();
+    await repository?.remove();
+  });
+
+  it('the reconciler makes them again from the tables', async () => {
+    const service = await createService(platform.client, {
+      name: 'app',
+      configuration: { repository: repository.url },
+    });
+    const [worker] = platform.workers;
+    // Paused, the worker takes nothing: the job of the deployment waits in the queue, and then is gone.
+    worker?.kill('SIGSTOP');
+    const queued = await queueDeploy(platform.client, service.id);
+    await eventually('its job is in the queue', async () => (await countJobs()) > 0);
+    await forgetJobs();
+    worker?.kill('SIGCONT');
+    expect((await ended(platform.client, service.id, queued.id)).status).to.equal('live');
+  });
+
+  async function countJobs(): Promise<number> {
+    if (engine === 'redis') return redis('EXISTS', 'bull:deploy:wait');
+    const { rows } = await platform.database.db.raw(`select count(*)::int as n from bullmq.job where queue = 'deploy'`);
+    return rows[0].n;
+  }
+
+  async function forgetJobs(): Promise<void> {
+    if (engine === 'redis') await redis('FLUSHALL');
+    else await platform.database.db.raw('truncate bullmq.job cascade');
+  }
+
+  async function redis(...command: string[]): Promise<number> {
+    const { Redis } = await import('ioredis');
+    const client = new Redis(platform.redis?.url ?? '');
+    try {
+      return (await client.call(command[0] ?? '', ...command.slice(1))) as number;
+    } finally {
+      client.disconnect();
+    }
+  }
+});

@@ -1,0 +1,225 @@
+import type { ValidateFunction } from 'ajv';
+import { expect } from 'chai';
+import { createApp } from '../../api/app.js';
+import type { ErrorBody } from '../../api/middleware/errors.js';
+import type { Route } from '../../api/route.js';
+import { ROUTES } from '../../api/routes.js';
+import { createAjv } from '../../api/schema.js';
+import { type RunningServer, startServer } from '../../api/server.js';
+import { addMember, createKey, createUser, createWorkspace } from '../../shared/commands/identity.js';
+import { type Config, loadConfig } from '../../shared/config.js';
+import type { Db } from '../../shared/db/client.js';
+import type { KeyScope, Role } from '../../shared/domain/roles.js';
+import { createLogger } from '../../shared/log.js';
+import { createEngine, type Engine } from '../../shared/queues/engine.js';
+import { Keyring } from '../../shared/secrets/keyring.js';
+import { createTestDatabase } from './postgres.js';
+
+/** A JSON document of a response, as tests read it. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads any field and its expectations are the check
+export type Json = any;
+
+export interface ApiResponse {
+  status: number;
+  headers: Headers;
+  body: Json;
+}
+
+/** Requests with one credential. Every answer is checked against its route's schema. */
+export interface Client {
+  get(path: string, headers?: Record<string, string>): Promise<ApiResponse>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+  patch(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+  delete(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+}
+
+export interface Member {
+  userId: string;
+  email: string;
+  /** With a write key; `reader` with a read key. */
+  client: Client;
+  reader: Client;
+  key: string;
+  keyId: string;
+}
+
+export interface TestWorkspace {
+  id: string;
+  /** `/workspaces/{id}`. */
+  path: string;
+  owner: Member;
+  /** A further member of a role. */
+  member(role: Role, options?: { verified?: boolean }): Promise<Member>;
+}
+
+export interface TestApi {
+  url: string;
+  db: Db;
+  engine: Engine;
+  config: Config;
+  /** How often the dispatcher was woken. */
+  wakes(): number;
+  /** A client with this Authorization header, or none. */
+  client(authorization?: string): Client;
+  workspace(): Promise<TestWorkspace>;
+  close(): Promise<void>;
+}
+
+const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+
+export type Overrides = Partial<Config> & { isEnding?: () => boolean };
+
+/** The application on a free port over a database of its own, everything real but the workers. */
+export async function startTestApi({ isEnding = () => false, ...overrides }: Overrides = {}): Promise<TestApi> {
+  const database = await createTestDatabase();
+  const environment = { DATABASE_URL: database.url, SECRETS_KEY, ALLOW_LOCAL_REPOSITORIES: 'true', LOG_LEVEL: 'fatal' };
+  const config: Config = {
+    ...loadConfig(environment),
+    rateLimits: { readsPerMinute: 100_000, writesPerMinute: 100_000 },
+    ...overrides,
+  };
+  const log = createLogger('test', 'fatal');
+  const engine = await createEngine(config, log, 'test');
+  let wakes = 0;
+  const dispatcher = { wake: () => void wakes++ };
+  const keyring = new Keyring(config.secretsKey);
+  const app = createApp({ config, db: database.db, engine, dispatcher, keyring, log, isEnding });
+  const server: RunningServer = await startServer(app, 0, '127.0.0.1');
+  const { db } = database;
+
+  return {
+    url: server.url,
+    db,
+    engine,
+    config,
+    wakes: () => wakes,
+    client: (authorization) => createClient(server.url, authorization),
+    workspace: () => createTestWorkspace(db, server.url),
+    async close() {
+      await server.close();
+      await engine.close();
+      await database.drop();
+    },
+  };
+}
+
+let names = 0;
+
+async function createTestWorkspace(db: Db, url: string): Promise<TestWorkspace> {
+  const email = `owner-${++names}@example.com`;
+  const { workspace } = await db.transaction((trx) =>
+    createWorkspace(trx, { name: `Workspace ${names}`, owner: email }),
+  );
+  const { id } = workspace;
+  return {
+    id,
+    path: `/workspaces/${id}`,
+    owner: await createMember(db, url, id, email),
+    async member(role, { verified = true } = {}) {
+      const address = `${role}-${++names}@example.com`;
+      await createUser(db, { email: address, verified });
+      await db.transaction((trx) => addMember(trx, { workspaceId: id, email: address, role }));
+      return createMember(db, url, id, address);
+    },
+  };
+}
+
+async function createMember(db: Db, url: string, workspaceId: string, email: string): Promise<Member> {
+  const key = await newKey(db, workspaceId, email, 'write');
+  const readKey = await newKey(db, workspaceId, email, 'read');
+  return {
+    userId: key.row.user_id,
+    email,
+    key: key.key,
+    keyId: key.row.id,
+    client: createClient(url, `Bearer ${key.key}`),
+    reader: createClient(url, `Bearer ${readKey.key}`),
+  };
+}
+
+/** A further key of a member. */
+export function newKey(
+  db: Db,
+  workspaceId: string,
+  email: string,
+  scope: KeyScope,
+  expiresAt: Date | null = null,
+): ReturnType<typeof createKey> {
+  return createKey(db, { workspaceId, email, scope, name: 'test', expiresAt });
+}
+
+function createClient(url: string, authorization?: string): Client {
+  const send: Client['send'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: {
+        ...(authorization === undefined ? {} : { Authorization: authorization }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const parsed: Json = text === '' ? undefined : JSON.parse(text);
+    if (method !== 'HEAD' && method !== 'OPTIONS') assertShape(method, path, response, parsed);
+    return { status: response.status, headers: response.headers, body: parsed };
+  };
+  return {
+    send,
+    get: (path, headers) => send('GET', path, undefined, headers),
+    post: (path, body = {}, headers) => send('POST', path, body, headers),
+    patch: (path, body = {}, headers) => send('PATCH', path, body, headers),
+    delete: (path, body, headers) => send('DELETE', path, body, headers),
+  };
+}
+
+const ajv = createAjv();
+const validators = new Map<Route, ValidateFunction>();
+
+/** A successful answer is what its route's schema says; a failure has the error body and its request id. */
+function assertShape(method: string, path: string, response: Response, body: Json): void {
+  expect(response.headers.get('x-request-id')).to.be.a('string').and.not.equal('');
+  expect(response.headers.get('content-type')).to.match(/^application\/json/);
+  if (!response.ok) {
+    const { error, requestId }: ErrorBody = body;
+    expect(requestId).to.equal(response.headers.get('x-request-id'));
+    expect(error.code).to.match(/^[a-z_]+$/);
+    expect(error.message).to.be.a('string').and.not.equal('');
+    return;
+  }
+  const route = routeOf(method, path);
+  const validate = validators.get(route) ?? ajv.compile(route.response);
+  validators.set(route, validate);
+  expect(response.status, `${method} ${path}`).to.equal(route.status);
+  expect(validate(body), `${method} ${path}: ${JSON.stringify(validate.errors)}`).to.equal(true);
+}
+
+function routeOf(method: string, path: string): Route {
+  const [pathname = ''] = path.split('?');
+  const found = ROUTES.find(
+    (route) => route.method === method && new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`).test(pathname),
+  );
+  if (!found) throw new Error(`no route is declared for ${method} ${path}`);
+  return found;
+}
+
+/** Expects a failure of this code. */
+export function expectError(response: ApiResponse, status: number, code: string): void {
+  expect({ status: response.status, code: response.body?.error?.code }, JSON.stringify(response.body)).to.deep.equal({
+    status,
+    code,
+  });
+}
+
+/** A service as the API stores it. */
+export async function newService(
+  client: Client,
+  workspacePath: string,
+  fields: Record<string, unknown> = {},
+): Promise<Json> {
+  const body = { name: `service ${++names}`, kind: 'web', ...fields };
+  const response = await client.post(`${workspacePath}/services`, body);
+  expect(response.status, JSON.stringify(response.body)).to.equal(201);
+  return response.body.service;
+}

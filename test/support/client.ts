@@ -1,0 +1,79 @@
+import { request } from 'node:http';
+
+export interface Answer<T = Record<string, never>> {
+  status: number;
+  headers: Headers;
+  body: T;
+}
+
+type Json = Record<string, unknown>;
+
+/** Calls the API of a platform under test as its user would. */
+export class ApiClient {
+  readonly baseUrl: string;
+  readonly workspaceId: string;
+  readonly #key: string;
+
+  constructor(baseUrl: string, workspaceId: string, key: string) {
+    this.baseUrl = baseUrl;
+    this.workspaceId = workspaceId;
+    this.#key = key;
+  }
+
+  /** `path` is below the workspace. The body of the answer is what the caller says it is: tests look at it. */
+  async call<T = Json>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<T>> {
+    const response = await fetch(`${this.baseUrl}/workspaces/${this.workspaceId}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as T };
+  }
+
+  /** Calls and insists on success. */
+  async expect<T = Json>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
+    const answer = await this.call<T>(method, path, body, headers);
+    if (answer.status >= 300)
+      throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+}
+
+export interface EdgeAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+/** One request through the edge to the host of a service's URL, on a connection of its own unless an agent is given. */
+export function visit(url: string, edgePort: number, path = '/', method = 'GET'): Promise<EdgeAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      { host: '127.0.0.1', port: edgePort, path, method, agent: false, headers: { host: new URL(url).host } },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString(),
+          }),
+        );
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}

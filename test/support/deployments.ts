@@ -1,0 +1,118 @@
+import type { ApiClient } from './client.js';
+import { eventually } from './processes.js';
+
+/** What the tests look at of the API's answers. */
+export interface Service {
+  id: string;
+  name: string;
+  url: string;
+  status: string;
+  healthStatus: string;
+  runtimeDetail: string;
+  lifecycleStatus: string;
+  liveDeploymentId: string | null;
+  deploymentId: string | null;
+}
+
+export interface Deployment {
+  id: string;
+  status: string;
+  error: string;
+  blockedReason: string;
+  commitSha: string;
+  commitMessage: string;
+  canRollback: boolean;
+  cancelRequested: boolean;
+  sourceDeploymentId: string | null;
+  trigger: string;
+  finishedAt: string | null;
+  steps: { name: string; startedAt: string; finishedAt: string | null }[];
+}
+
+export interface LogItem {
+  id: number;
+  level: string;
+  message: string;
+  source: string;
+}
+
+const ENDED = ['live', 'failed', 'cancelled'];
+
+export async function createService(
+  client: ApiClient,
+  input: { name: string; kind?: string; configuration: object; variables?: { key: string; value: string }[] },
+): Promise<Service> {
+  const { service } = await client.expect<{ service: Service }>('POST', '/services', { kind: 'web', ...input });
+  return service;
+}
+
+export async function readService(client: ApiClient, id: string): Promise<Service> {
+  return (await client.expect<{ service: Service }>('GET', `/services/${id}`)).service;
+}
+
+export async function queueDeploy(client: ApiClient, serviceId: string, body: object = {}): Promise<Deployment> {
+  return (await client.expect<{ deployment: Deployment }>('POST', `/services/${serviceId}/deploys`, body)).deployment;
+}
+
+export async function readDeployment(client: ApiClient, serviceId: string, id: string): Promise<Deployment> {
+  return (await client.expect<{ deployment: Deployment }>('GET', `/services/${serviceId}/deploys/${id}`)).deployment;
+}
+
+/** Polls, as a caller would, until the deployment has ended. */
+export async function ended(client: ApiClient, serviceId: string, id: string, withinMs = 90_000): Promise<Deployment> {
+  return eventually(
+    `deployment ${id} ends`,
+    async () => {
+      const deployment = await readDeployment(client, serviceId, id);
+      return ENDED.includes(deployment.status) ? deployment : undefined;
+    },
+    withinMs,
+  );
+}
+
+/** Deploys and insists that it goes live. */
+export async function deploy(client: ApiClient, serviceId: string, body: object = {}): Promise<Deployment> {
+  const queued = await queueDeploy(client, serviceId, body);
+  const deployment = await ended(client, serviceId, queued.id);
+  if (deployment.status !== 'live') {
+    const log = (await readLogs(client, serviceId)).map((line) => line.message).join('\n');
+    throw new Error(`the deployment ended ${deployment.status}: ${deployment.error}\n${log}`);
+  }
+  return deployment;
+}
+
+/** Every line of a service's log, by following the cursor from the beginning. */
+export async function readLogs(client: ApiClient, serviceId: string, query = ''): Promise<LogItem[]> {
+  const items: LogItem[] = [];
+  for (let after = 0; ; ) {
+    const page = await client.expect<{ items: LogItem[]; cursor: number; hasMore: boolean }>(
+      'GET',
+      `/services/${serviceId}/logs?after=${after}${query}`,
+    );
+    items.push(...page.items);
+    after = page.cursor;
+    if (!page.hasMore) return items;
+  }
+}
+
+/** Runs an action and polls its operation to the end. */
+export async function act(client: ApiClient, serviceId: string, action: string): Promise<string> {
+  const { operation } = await client.expect<{ operation: { id: string } }>('POST', `/services/${serviceId}/actions`, {
+    action,
+  });
+  return operationEnded(client, serviceId, operation.id);
+}
+
+export async function operationEnded(client: ApiClient, serviceId: string, id: string): Promise<string> {
+  return eventually(
+    `operation ${id} ends`,
+    async () => {
+      const { operation } = await client.expect<{ operation: { status: string } }>(
+        'GET',
+        `/services/${serviceId}/operations/${id}`,
+      );
+      return ['succeeded', 'failed'].includes(operation.status) ? operation.status : undefined;
+    },
+    90_000,
+  );
+}

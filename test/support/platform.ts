@@ -1,0 +1,186 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createKey, createWorkspace } from '../../shared/commands/identity.js';
+import { onlineWorkers } from '../../shared/db/workers.js';
+import { ApiClient } from './client.js';
+import { createTestDatabase, type TestDatabase } from './postgres.js';
+import { eventually, freePorts, PlatformProcess } from './processes.js';
+import { hasRedis, startRedis, type TestRedis } from './redis.js';
+
+export type EngineName = 'postgres' | 'redis';
+/** Every engine that this machine has; a missing one shows as pending in `describeEngines`. */
+export const ENGINES: readonly EngineName[] = ['postgres', 'redis'];
+
+const DIST = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface PlatformOptions {
+  engine: EngineName;
+  workers?: number;
+  env?: Record<string, string>;
+}
+
+/** A whole platform of real processes (api, workers, edge) on a database, a data folder and ports of its own. */
+export class Platform {
+  readonly engine: EngineName;
+  readonly database: TestDatabase;
+  readonly redis: TestRedis | null;
+  readonly dataDir: string;
+  readonly apiPort: number;
+  readonly edgePort: number;
+  readonly env: Record<string, string>;
+  readonly processes: PlatformProcess[] = [];
+  client: ApiClient;
+
+  constructor(
+    init: Pick<Platform, 'engine' | 'database' | 'redis' | 'dataDir' | 'apiPort' | 'edgePort' | 'env' | 'client'>,
+  ) {
+    this.engine = init.engine;
+    this.database = init.database;
+    this.redis = init.redis;
+    this.dataDir = init.dataDir;
+    this.apiPort = init.apiPort;
+    this.edgePort = init.edgePort;
+    this.env = init.env;
+    this.client = init.client;
+  }
+
+  get workers(): PlatformProcess[] {
+    return this.processes.filter((process) => process.name === 'worker' && !process.ended);
+  }
+
+  async startApi(): Promise<PlatformProcess> {
+    const api = this.#spawn('api', 'api/main.js');
+    await api.ready(async () => (await fetch(`http://127.0.0.1:${this.apiPort}/readyz`)).ok);
+    return api;
+  }
+
+  async startEdge(): Promise<PlatformProcess> {
+    const edge = this.#spawn('edge', 'workers/edge/main.js');
+    await edge.ready(async () => (await fetch(`http://127.0.0.1:${this.edgePort}/.ranvier/healthz`)).ok);
+    return edge;
+  }
+
+  async startWorker(env: Record<string, string> = {}): Promise<PlatformProcess> {
+    const worker = this.#spawn('worker', 'workers/main.js', env);
+    await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
+    return worker;
+  }
+
+  /** What marks the processes of this platform's sandboxes. */
+  async sandboxToken(): Promise<string> {
+    return createHash('sha256')
+      .update(await realpath(this.dataDir))
+      .digest('hex')
+      .slice(0, 16);
+  }
+
+  /** Ends every process, hosted applications included, and removes everything it made. */
+  async stop(): Promise<void> {
+    await this.#stopServices();
+    for (const process of [...this.processes].reverse()) await process.stop();
+    await this.redis?.stop();
+    await this.database.drop();
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** Hosted processes outlive the platform on purpose, so a test has to take its services down. */
+  async #stopServices(): Promise<void> {
+    if (this.workers.length === 0) return;
+    const { db } = this.database;
+    await db.raw(`update replicas set desired = 'stopped' where state <> 'stopped'`);
+    await eventually('no replica runs any more', async () => {
+      const [row] = await db('replicas').whereNot({ state: 'stopped' }).count({ count: '*' });
+      return Number(row?.count) === 0;
+    });
+  }
+
+  #spawn(name: string, main: string, env: Record<string, string> = {}): PlatformProcess {
+    const args = ['--enable-source-maps', join(DIST, main)];
+    const spawned = new PlatformProcess(name, process.execPath, args, { ...this.env, ...env });
+    this.processes.push(spawned);
+    return spawned;
+  }
+}
+
+/** Starts a platform with its workspace, owner and write key; stop it in `after`. */
+export async function startPlatform({ engine, workers = 1, env = {} }: PlatformOptions): Promise<Platform> {
+  const database = await createTestDatabase();
+  const redis = engine === 'redis' ? await startRedis() : null;
+  const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-platform-'));
+  await chmod(dataDir, 0o711);
+  const [apiPort = 0, edgePort = 0] = await freePorts(2);
+  const { workspace, key } = await seed(database);
+  const platform = new Platform({
+    engine,
+    database,
+    redis,
+    dataDir,
+    apiPort,
+    edgePort,
+    client: new ApiClient(`http://127.0.0.1:${apiPort}/api/v1`, workspace, key),
+    env: {
+      ...inherited(),
+      DATABASE_URL: database.url,
+      ...(redis ? { REDIS_URL: redis.url } : {}),
+      DATA_DIR: dataDir,
+      PORT: String(apiPort),
+      EDGE_PORT: String(edgePort),
+      SECRETS_KEY: randomBytes(32).toString('base64'),
+      ALLOW_LOCAL_REPOSITORIES: 'true',
+      DASHBOARD_USER: 'operator',
+      DASHBOARD_PASSWORD: 'operator-password',
+      RATE_LIMIT_READS_PER_MINUTE: '100000',
+      RATE_LIMIT_WRITES_PER_MINUTE: '100000',
+      LOG_LEVEL: 'info',
+      ...env,
+    },
+  });
+  await Promise.all([
+    platform.startApi(),
+    platform.startEdge(),
+    ...Array.from({ length: workers }, () => platform.startWorker()),
+  ]);
+  return platform;
+}
+
+/** The test run's own environment, without settings that would change a platform. */
+function inherited(): Record<string, string> {
+  const names = [
+    'PATH',
+    'HOME',
+    'LANG',
+    'NODE_EXTRA_CA_CERTS',
+    'SSL_CERT_FILE',
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'NO_PROXY',
+    'npm_config_registry',
+  ];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+async function seed({ db }: TestDatabase): Promise<{ workspace: string; key: string }> {
+  const email = 'owner@example.test';
+  const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: 'Test', owner: email }));
+  const { key } = await createKey(db, {
+    workspaceId: workspace.id,
+    email,
+    scope: 'write',
+    name: 'test',
+    expiresAt: null,
+  });
+  return { workspace: workspace.id, key };
+}
+
+/** The same tests on every engine; where Redis is not installed its half shows as pending. */
+export function describeEngines(title: string, tests: (engine: EngineName) => void): void {
+  for (const engine of ENGINES) {
+    const missing = engine === 'redis' && !hasRedis;
+    const name = `${title} (queues on ${engine})${missing ? ': redis-server is not installed' : ''}`;
+    if (missing) describe.skip(name, () => tests(engine));
+    else describe(name, () => tests(engine));
+  }
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Ports of 127.0.0.1 that were free a moment ago, each a different one. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(async (server) => {
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return (server.address() as { port: number }).port;
+    }),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** Waits until the condition holds; its last error or value is part of the failure's message. */
+export async function eventually<T>(
+  what: string,
+  condition: () => Promise<T | undefined | null | false> | T | undefined | null | false,
+  withinMs = 30_000,
+): Promise<T> {
+  const deadline = Date.now() + withinMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const value = await condition();
+      if (value) return value;
+      last = value;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what} (last: ${String(last)})`);
+    await delay(25);
+  }
+}
+
+/** A process of the platform under test, with what it printed. */
+export class PlatformProcess {
+  readonly child: ChildProcess;
+  readonly name: string;
+  output = '';
+
+  constructor(name: string, command: string, args: readonly string[], env: Record<string, string>) {
+    this.name = name;
+    this.child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (chunk) => {
+        this.output = (this.output + chunk).slice(-200_000);
+      });
+    }
+  }
+
+  get ended(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Waits until the condition holds, and fails at once where the process ends before. */
+  async ready(condition: () => Promise<boolean>): Promise<void> {
+    await eventually(
+      `${this.name} is ready`,
+      async () => {
+        if (this.ended) return 'ended';
+        return condition();
+      },
+      60_000,
+    ).catch((error) => {
+      throw new Error(`${error.message}\n${this.output}`);
+    });
+    if (this.ended) throw new Error(`${this.name} ended with code ${this.child.exitCode}:\n${this.output}`);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** Sends the signal and waits for the end; KILL where it does not come. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM', withinMs = 30_000): Promise<void> {
+    if (this.ended) return;
+    const exit = once(this.child, 'exit');
+    this.child.kill(signal);
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), withinMs);
+    await exit;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,99 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Db } from '../../shared/db/client.js';
+import { insertImage } from '../../shared/db/images.js';
+
+/** Records that tests need and that the API under test does not make: they stand for what workers have done. */
+
+export interface TestGroup {
+  id: string;
+  link(serviceId: string): Promise<void>;
+  unlink(serviceId: string): Promise<void>;
+}
+
+export interface TestEnvironment {
+  projectId: string;
+  environmentId: string;
+  /** A group that is confined to the environment. */
+  group(name: string): Promise<TestGroup>;
+}
+
+/** A project with one environment. */
+export async function newEnvironment(
+  db: Db,
+  workspaceId: string,
+  options: { protected?: boolean } = {},
+): Promise<TestEnvironment> {
+  const projectId = uuidv7();
+  const environmentId = uuidv7();
+  await db('projects').insert({ id: projectId, workspace_id: workspaceId, name: 'Project', color: 'violet' });
+  await db('environments').insert({
+    id: environmentId,
+    workspace_id: workspaceId,
+    project_id: projectId,
+    name: 'Production',
+    protected: options.protected ?? false,
+  });
+  return {
+    projectId,
+    environmentId,
+    async group(name) {
+      const id = uuidv7();
+      await db('environment_groups').insert({ id, workspace_id: workspaceId, environment_id: environmentId, name });
+      return {
+        id,
+        async link(serviceId) {
+          await db('environment_group_services').insert({ group_id: id, service_id: serviceId });
+        },
+        async unlink(serviceId) {
+          await db('environment_group_services').where({ group_id: id, service_id: serviceId }).delete();
+        },
+      };
+    },
+  };
+}
+
+/** A deployment of the service in this state, as the engine would have left it. Returns its id. */
+export async function newDeployment(db: Db, serviceId: string, fields: Record<string, unknown> = {}): Promise<string> {
+  const service = await db('services').where({ id: serviceId }).first();
+  const id = uuidv7();
+  await db('deployments').insert({
+    id,
+    workspace_id: service.workspace_id,
+    service_id: serviceId,
+    trigger: 'manual',
+    actor: 'test@example.com',
+    configuration: service.configuration,
+    sealed_variables: Buffer.alloc(0),
+    ...fields,
+  });
+  return id;
+}
+
+/** A deployment that went live, with a retained image, which the service now serves. Returns its id. */
+export async function pretendLive(db: Db, serviceId: string, fields: Record<string, unknown> = {}): Promise<string> {
+  const { workspace_id: workspaceId } = await db('services').where({ id: serviceId }).first();
+  const manifest = {
+    type: 'process' as const,
+    runtime: 'node',
+    startCommand: 'node .',
+    workingDirectory: '',
+    publishDirectory: '',
+    environment: {},
+  };
+  const image = await insertImage(db, { workspaceId, serviceId, digest: uuidv7(), manifest, sizeBytes: 1 });
+  const now = new Date();
+  const id = await newDeployment(db, serviceId, {
+    status: 'live',
+    image_id: image.id,
+    went_live_at: now,
+    finished_at: now,
+    ...fields,
+  });
+  await db('services').where({ id: serviceId }).update({
+    live_deployment_id: id,
+    lifecycle_status: 'active',
+    health_status: 'ready',
+    health_checked_at: now,
+  });
+  return id;
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { loadRouteFacts, removeEdge, reportEdge, waitingEdges } from '../../../shared/db/edge.js';
+import { CHANNELS, Listener } from '../../../shared/db/listener.js';
+import { createLogger } from '../../../shared/log.js';
+import type { Edge } from '../../../workers/edge/edge.js';
+import type { NodeEdge } from '../../../workers/edge/proxy/node-edge.js';
+import { RouteSync } from '../../../workers/edge/route-sync.js';
+import type { RouteTable } from '../../../workers/edge/table.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { Records, type Service } from './records.js';
+import { ask, Bench, until } from './support.js';
+
+const log = createLogger('test-edge', 'silent');
+const DOMAIN = 'sites.test';
+
+describe('edge and PostgreSQL', () => {
+  let database: TestDatabase;
+  let records: Records;
+  let bench: Bench;
+  const closers: (() => Promise<unknown>)[] = [];
+
+  before(async () => {
+    database = await createTestDatabase();
+    records = new Records(database.db);
+    await records.workspace();
+  });
+  after(() => database.drop());
+  beforeEach(() => {
+    bench = new Bench();
+  });
+  afterEach(async () => {
+    for (const close of closers.splice(0)) await close();
+    await bench.close();
+  });
+
+  /** An edge as the process has it: listener, sync, proxy. */
+  async function startEdge(): Promise<{ edge: NodeEdge; sync: RouteSync; id: string }> {
+    const identity = { id: randomUUID(), host: 'test', pid: process.pid };
+    const edge: NodeEdge = await bench.edge({ refresh: (id) => sync.reload(id) });
+    const sync: RouteSync = new RouteSync({ db: database.db, log, edge, identity, domain: DOMAIN });
+    const listener = new Listener(database.url, log);
+    listener.on(CHANNELS.route, (id) => sync.wake(id));
+    closers.push(async () => {
+      await listener.close();
+      await sync.close();
+      await removeEdge(database.db, identity.id);
+    });
+    await listener.start();
+    await sync.start();
+    return { edge, sync, id: identity.id };
+  }
+
+  const hostOf = (service: Service) => `${service.slug}.${DOMAIN}`;
+
+  it('serves what is stored, follows every change, and acknowledges it', async () => {
+    const one = await bench.replica((_req, res) => res.end('one'));
+    const two = await bench.replica((_req, res) => res.end('two'));
+    const service = await records.service();
+    const first = await records.release(service, [one]);
+    const { edge } = await startEdge();
+    expect((await ask(edge.port, '/', { host: hostOf(service) })).text).to.equal('one');
+    await until(
+      'the first version is acknowledged',
+      async () => (await waitingEdges(database.db, service.id, first)) === 0,
+    );
+
+    const second = await records.release(service, [two]);
+    await until('the second is too', async () => (await waitingEdges(database.db, service.id, second)) === 0);
+    expect((await ask(edge.port, '/', { host: hostOf(service) })).text).to.equal('two');
+
+    const suspended = await records.change(service, { lifecycle_status: 'suspended' });
+    await until('it is suspended', async () => (await waitingEdges(database.db, service.id, suspended)) === 0);
+    expect((await ask(edge.port, '/', { host: hostOf(service) })).status).to.equal(503);
+
+    const deleted = await records.change(service, { lifecycle_status: 'deleted', deleted_at: new Date() });
+    await until('it is gone', async () => (await waitingEdges(database.db, service.id, deleted)) === 0);
+    expect((await ask(edge.port, '/', { host: hostOf(service) })).status).to.equal(404);
+  });
+
+  it('acknowledges a version only when it serves it and the older one is drained', async () => {
+    let finish: () => void = () => undefined;
+    let asked = false;
+    const old = await bench.replica((_req, res) => {
+      if (asked) return res.end('old');
+      asked = true;
+      finish = () => res.end('old');
+    });
+    const fresh = await bench.replica((_req, res) => res.end('new'));
+    const service = await records.service();
+    await records.release(service, [old]);
+    const { edge, sync } = await startEdge();
+    const slow = ask(edge.port, '/', { host: hostOf(service) });
+    await until('the old release has a request', () => asked);
+
+    const version = await records.release(service, [fresh]);
+    const host = hostOf(service);
+    await until('the new release serves', async () => (await ask(edge.port, '/', { host })).text === 'new');
+    await sync.reload(null);
+    expect(await waitingEdges(database.db, service.id, version)).to.equal(1);
+    finish();
+    expect((await slow).text).to.equal('old');
+    await until('it is acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
+  });
+
+  it('routes only to replicas of the live release that are wanted and ready', async () => {
+    const replica = await bench.replica((_req, res) => res.end('ok'));
+    const service = await records.service();
+    await records.release(service, [await bench.deadReplica()]);
+    await records.release(service, [replica, await bench.deadReplica(), await bench.deadReplica()]);
+    await database.db('replicas').where({ service_id: service.id, position: 1 }).update({ desired: 'stopped' });
+    await database.db('replicas').where({ service_id: service.id, position: 2 }).update({ state: 'unhealthy' });
+    const [facts] = await loadRouteFacts(database.db, [service.id]);
+    expect(facts?.replicas.map(({ port }) => port)).to.deep.equal([replica.port]);
+    expect(facts).to.include({ digest: 'd', cacheProfile: 'static', maintenance: false, platformDomainEnabled: true });
+  });
+
+  it('finds the new release without a notification when the old one refuses', async () => {
+    const service = await records.service();
+    await records.release(service, [await bench.deadReplica()]);
+    const { edge } = await startEdge();
+    const replica = await bench.replica((_req, res) => res.end('found'));
+    // No NOTIFY: only the refused connection tells.
+    await database.db('replicas').where({ service_id: service.id }).update({ port: replica.port });
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => ask(edge.port, '/', { host: hostOf(service), method: 'POST', body: 'x' })),
+    );
+    expect(answers.map(({ text }) => text)).to.deep.equal(Array(5).fill('found'));
+  });
+
+  it('shares one query between those who ask while another runs', async () => {
+    const service = await records.service();
+    const { sync } = await startEdge();
+    let queries = 0;
+    const count = ({ sql }: { sql: string }) => {
+      if (sql.includes('from services s')) queries += 1;
+    };
+    database.db.on('query', count);
+    await Promise.all(Array.from({ length: 50 }, () => sync.reload(service.id)));
+    database.db.off('query', count);
+    expect(queries).to.be.at.most(2);
+  });
+
+  it('waits for edges that are seen and for no others', async () => {
+    const service = await records.service();
+    const version = await records.change(service, {});
+    expect(await waitingEdges(database.db, service.id, version)).to.equal(0);
+    const identity = { id: randomUUID(), host: 'test', pid: 1 };
+    expect(await reportEdge(database.db, identity)).to.equal(true);
+    expect(await reportEdge(database.db, identity)).to.equal(false);
+    expect(await waitingEdges(database.db, service.id, version)).to.equal(1);
+    await database.db.raw(`update edges set seen_at = now() - interval '7 seconds' where id = ?`, [identity.id]);
+    expect(await waitingEdges(database.db, service.id, version)).to.equal(0);
+    await removeEdge(database.db, identity.id);
+  });
+
+  it('acknowledges kinds that are never routed, so that nobody waits in vain', async () => {
+    const service = await records.service('worker');
+    await startEdge();
+    const version = await records.change(service, {});
+    await until('it is acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
+  });
+
+  it('makes itself known again, with all it serves, when PostgreSQL has forgotten it', async () => {
+    const service = await records.service();
+    const version = await records.change(service, {});
+    const { id } = await startEdge();
+    await removeEdge(database.db, id);
+    await until('it is back', async () => (await database.db('edges').where({ id })).length === 1);
+    await until('it acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
+  });
+
+  it('keeps the table while PostgreSQL does not answer', async () => {
+    const own = await createTestDatabase();
+    const tables: RouteTable[] = [];
+    const edge: Edge = {
+      listen: async () => undefined,
+      close: async () => undefined,
+      apply: async (table) => void tables.push(table),
+    };
+    const ownRecords = new Records(own.db);
+    await ownRecords.workspace();
+    const service = await ownRecords.service();
+    await ownRecords.change(service, {});
+    const identity = { id: randomUUID(), host: 'test', pid: 1 };
+    const sync = new RouteSync({ db: own.db, log, edge, identity, domain: DOMAIN });
+    await sync.start();
+    await own.drop();
+    let failed = false;
+    await sync.reload(null).catch(() => {
+      failed = true;
+    });
+    await sync.close();
+    expect(failed).to.equal(true);
+    expect(tables).to.have.length(1);
+    expect([...(tables[0]?.keys() ?? [])]).to.deep.equal([hostOf(service)]);
+  });
+});

@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type RequestListener, request, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { createLogger } from '../../../shared/log.js';
+import { NodeEdge, type NodeEdgeOptions } from '../../../workers/edge/proxy/node-edge.js';
+import type { Route, RouteTable } from '../../../workers/edge/table.js';
+
+export const HOST = 'app.test';
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The connection ended before the answer did. */
+  cut: boolean;
+}
+
+export interface AskOptions {
+  method?: string;
+  host?: string;
+  headers?: Record<string, string>;
+  body?: Buffer | string;
+}
+
+/** Asks the edge on a connection of its own. Rejects only where no answer began. */
+export function ask(port: number, path: string, options: AskOptions = {}): Promise<Answer> {
+  const { method = 'GET', host = HOST, headers = {}, body } = options;
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ port, host: '127.0.0.1', path, method, agent: false, headers: { host, ...headers } });
+    outgoing.on('error', reject);
+    outgoing.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      const finish = (cut: boolean) =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString(),
+          cut,
+        });
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => finish(false));
+      response.on('error', () => finish(true));
+    });
+    outgoing.end(body);
+  });
+}
+
+/** Sends these bytes and returns all that comes back until the edge closes the connection. */
+export async function sendRaw(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk.toString('latin1')));
+  socket.write(bytes, 'latin1');
+  await once(socket, 'close');
+  return text;
+}
+
+export interface TestReplica {
+  id: string;
+  address: string;
+  port: number;
+  server: Server;
+}
+
+/** The servers and edges of one test; `close` ends them all. */
+export class Bench {
+  readonly #closers: (() => Promise<unknown> | unknown)[] = [];
+  #ids = 0;
+
+  /** A real HTTP server on a free port, to be a replica. */
+  async replica(handler: RequestListener): Promise<TestReplica> {
+    const server = createServer(handler);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    this.#closers.push(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return { id: this.#nextId(), address: '127.0.0.1', port: (server.address() as AddressInfo).port, server };
+  }
+
+  /** An address on which nobody listens. */
+  async deadReplica(): Promise<TestReplica> {
+    const replica = await this.replica(() => undefined);
+    replica.server.close();
+    await once(replica.server, 'close');
+    return replica;
+  }
+
+  async edge(options: Partial<NodeEdgeOptions> = {}): Promise<NodeEdge> {
+    const edge = new NodeEdge({
+      port: 0,
+      imagesDir: '/nonexistent',
+      log: createLogger('test-edge', 'silent'),
+      refresh: async () => undefined,
+      ...options,
+    });
+    await edge.listen();
+    this.#closers.unshift(() => edge.close());
+    return edge;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0)) await close();
+  }
+
+  #nextId(): string {
+    this.#ids += 1;
+    return `replica-${this.#ids}`;
+  }
+}
+
+/** A table with one proxied host. */
+export function proxied(replicas: readonly TestReplica[], overrides: Partial<Route> = {}): RouteTable {
+  return tableWith({
+    target: { type: 'proxy', replicas: replicas.map(({ id, address, port }) => ({ id, address, port })) },
+    ...overrides,
+  });
+}
+
+export function tableWith(overrides: Partial<Route>): RouteTable {
+  const route: Route = {
+    serviceId: 'service',
+    host: HOST,
+    allow: [],
+    maintenance: null,
+    target: { type: 'unavailable', reason: 'not_deployed' },
+    ...overrides,
+  };
+  return new Map([[route.host, route]]);
+}
+
+/** Waits until the condition holds; fails after ten seconds. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
