@@ -34,7 +34,7 @@ import type {
   SandboxLevel,
   SandboxSpec,
 } from './sandbox.js';
-import { copiedImage, prepareScratch } from './scratch.js';
+import { copiedImage, ownerOf, prepareScratch } from './scratch.js';
 import { commandScript } from './scripts.js';
 import { uidOf } from './users.js';
 
@@ -141,19 +141,22 @@ export class HostSandbox implements Sandbox {
   }
 
   async sweep(isWanted: (id: string) => boolean): Promise<number> {
-    const unwanted = (id: string) => !this.#running.has(id) && !isWanted(id);
-    const ended = new Set<number>();
-    const ids = new Set<string>();
-    for (const [pid, marker] of await markedProcesses(`${this.#token}:`)) {
+    const processes = new Map<string, number>();
+    for (const marker of (await markedProcesses(`${this.#token}:`)).values()) {
       const id = marker.slice(this.#token.length + 1);
-      if (!unwanted(id)) continue;
-      ids.add(id);
-      ended.add(pid);
+      processes.set(id, (processes.get(id) ?? 0) + 1);
     }
-    for (const id of await readdir(this.#scratchRoot()).catch(() => [])) if (unwanted(id)) ids.add(id);
-    for (const id of this.#cgroups === null ? [] : await listCgroups(this.#cgroups)) if (unwanted(id)) ids.add(id);
-    for (const id of ids) await this.#end(id, null);
-    return ended.size;
+    const traces = await readdir(this.#scratchRoot()).catch(() => []);
+    const groups = this.#cgroups === null ? [] : await listCgroups(this.#cgroups);
+    let ended = 0;
+    for (const id of new Set([...processes.keys(), ...traces, ...groups])) {
+      if (this.#running.has(id)) continue;
+      const owner = await ownerOf(join(this.#scratchRoot(), id));
+      if (owner === null ? isWanted(id) : await this.isAlive(owner)) continue;
+      await this.#end(id, null);
+      ended += processes.get(id) ?? 0;
+    }
+    return ended;
   }
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
@@ -163,7 +166,8 @@ export class HostSandbox implements Sandbox {
     const uid = uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
     const mounted = this.level === 'namespaces' && this.#host.overlay;
-    const folders = { ...spec, scratch, uid, mounted, dataDir: this.#dataDir, level: this.level };
+    const owner = tied ? { pid: process.pid, startedAt: (await startTimeOf(process.pid)) ?? '' } : null;
+    const folders = { ...spec, scratch, owner, uid, mounted, dataDir: this.#dataDir, level: this.level };
     const { directory, image } = await prepareScratch(folders);
     const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
     const plan: Plan = {

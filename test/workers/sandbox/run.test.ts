@@ -181,7 +181,7 @@ for (const level of LEVELS) {
       worker.kill('SIGKILL');
       await once(worker, 'exit');
       // Without a namespace, what left its process group is ended by the next sweep.
-      if (level !== 'namespaces') await ground.sandbox.sweep(() => false);
+      if (level !== 'namespaces') await ground.sandbox.sweep(() => true);
       while ((await ground.left()).length > 0) await sleep(20);
     });
 
