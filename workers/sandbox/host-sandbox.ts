@@ -136,7 +136,7 @@ export class HostSandbox implements Sandbox {
     await this.#end(id, process);
   }
 
-  async listeningPorts(id: string): Promise<number[]> {
+  async listeningPorts(id: string): Promise<number[] | null> {
     return listeningPortsOf(await this.#members(id));
   }
 

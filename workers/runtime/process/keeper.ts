@@ -163,19 +163,9 @@ export class ReplicaKeeper {
   }
 
   async #check(row: ReplicaRow): Promise<void> {
-    const { db, config } = this.#deps;
+    const { db } = this.#deps;
     const spec = await this.#release(row);
-    const healthy =
-      row.port === null
-        ? Date.now() - this.#startedAt >= SETTLED_MS
-        : (
-            await checkHealth({
-              address: row.address,
-              port: row.port,
-              path: spec.configuration.healthCheckPath,
-              host: `${spec.slug}.${config.edgeDomain}`,
-            })
-          ).healthy;
+    const healthy = await this.#isHealthy(row, spec);
     this.#good = healthy ? this.#good + 1 : 0;
     this.#bad = healthy ? 0 : this.#bad + 1;
     const good = this.#good >= (row.state === 'starting' && row.port !== null ? GOOD_CHECKS : 1);
@@ -189,6 +179,20 @@ export class ReplicaKeeper {
   #pace(row: ReplicaRow, healthy: boolean, good: boolean): keyof typeof CHECK_MS {
     if (row.state === 'starting' && !good) return healthy ? 'proving' : 'starting';
     return healthy ? 'ready' : 'failing';
+  }
+
+  async #isHealthy(row: ReplicaRow, spec: ReleaseSpec): Promise<boolean> {
+    if (row.port === null) return Date.now() - this.#startedAt >= SETTLED_MS;
+    const host = `${spec.slug}.${this.#deps.config.edgeDomain}`;
+    const path = spec.configuration.healthCheckPath;
+    const { healthy } = await checkHealth({ address: row.address, port: row.port, path, host });
+    return healthy && (row.state !== 'starting' || (await this.#listens(row, row.port)));
+  }
+
+  /** Another program of this host may have taken the port meanwhile, and answers there: ours has to be the one. */
+  async #listens(row: ReplicaRow, port: number): Promise<boolean> {
+    const ports = await this.#deps.sandbox.listeningPorts(sandboxIdOf(row), processOf(row));
+    return ports?.includes(port) ?? true;
   }
 
   async #stop(row: ReplicaRow): Promise<void> {
