@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../shared/errors.js';
-import type { ApiMiddleware } from '../context.js';
 import { parseJson } from '../json.js';
+import type { ApiMiddleware } from '../state.js';
 
 /** Bytes (specification, Limits). */
 export const BODY_LIMIT = 262_144;

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Transaction } from '../../shared/db/client.js';
 import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../../shared/db/receipts.js';
 import { AppError } from '../../shared/errors.js';
-import type { ApiContext, ApiDeps, ApiMiddleware } from '../context.js';
+import type { ApiDeps } from '../context.js';
 import type { ReadRequest, Route, WriteRequest } from '../route.js';
+import type { ApiContext, ApiMiddleware } from '../state.js';
 import { assertPermitted } from './authorize.js';
 
 const KEY = /^[!-~]{1,160}$/;

@@ -18,8 +18,11 @@ describe('Rate limits', () => {
   });
   after(() => api.close());
 
-  const statuses = (responses: ApiResponse[]) =>
-    responses.reduce<Record<number, number>>((all, { status }) => ({ ...all, [status]: (all[status] ?? 0) + 1 }), {});
+  function statuses(responses: ApiResponse[]): Record<number, number> {
+    const counts: Record<number, number> = {};
+    for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  }
 
   it('say in every answer what is left, and 429 says when to retry', async () => {
     const { client } = workspace.owner;
