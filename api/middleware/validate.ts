@@ -26,7 +26,7 @@ export function validate(ajv: Ajv, route: Route): ApiMiddleware {
   };
 }
 
-const INTEGER = /^-?\d{1,15}$/;
+const INTEGER = /^-?\d{1,16}$/;
 
 function readQuery(
   query: NodeJS.Dict<string | string[]>,

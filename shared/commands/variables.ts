@@ -17,6 +17,8 @@ export interface VariableInput {
   workspaceId: string;
   owner: VariableOwner;
   content: VariableContent;
+  /** Where in the request's body the content stands, for the details of a refusal. */
+  at?: string;
   /** Asked before a reference into a protected environment is stored: it lends that service's secrets. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
@@ -53,18 +55,19 @@ async function store(
   trx: Transaction,
   { keyring }: Pick<CommandDeps, 'keyring'>,
   id: string,
-  { workspaceId, owner, content, authorize }: VariableInput,
+  { workspaceId, owner, content, at = '', authorize }: VariableInput,
 ): Promise<StoredContent> {
   if ('value' in content) {
-    if (Buffer.byteLength(content.value) > VALUE_BYTES) throw invalid('/value', `must not exceed ${VALUE_BYTES} bytes`);
+    if (Buffer.byteLength(content.value) > VALUE_BYTES)
+      throw invalid(`${at}/value`, `must not exceed ${VALUE_BYTES} bytes`);
     const sealed = keyring.seal(content.value, `variable:${id}`);
     return { sealed, reference_service_id: null, reference_key: null };
   }
   const { serviceId, key } = content.reference;
   const provider = await findReferable(trx, workspaceId, serviceId);
-  if (!provider) throw invalid('/reference/serviceId', 'is no service of this workspace');
+  if (!provider) throw invalid(`${at}/reference/serviceId`, 'is no service of this workspace');
   if ('serviceId' in owner && owner.serviceId === provider.id) {
-    throw invalid('/reference/serviceId', 'is the service itself');
+    throw invalid(`${at}/reference/serviceId`, 'is the service itself');
   }
   authorize({ protectedEnvironment: provider.environment_protected });
   return { sealed: null, reference_service_id: provider.id, reference_key: key };
