@@ -36,6 +36,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const api = apiRouter(deps);
 
   const app = new Koa<ApiState>();
+  app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
   app.use(accessLog(deps.metrics));
   app.use(errors());
