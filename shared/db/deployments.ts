@@ -160,6 +160,10 @@ export async function advanceDeployment(db: Db, { id, fence }: Claim, change: St
  * Returns the route version that edges must reach, or undefined.
  */
 export async function goLive(trx: Transaction, { id, fence }: Claim): Promise<number | undefined> {
+  // Commands lock the service before its deployments; taking them in the same order cannot deadlock.
+  await trx.raw('select 1 from services where id = (select service_id from deployments where id = :id) for update', {
+    id,
+  });
   const [won] = await rowsOf<{ service_id: string }>(
     trx,
     `update deployments
