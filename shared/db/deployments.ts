@@ -287,5 +287,5 @@ function newStep(): string {
 }
 
 function isoNow(): string {
-  return `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24\\:MI\\:SS.MS"Z"')`;
+  return `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24\\:MI\\:SS.MS"Z"')`;
 }
