@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
 import { SourceError } from './source.js';
 
 export interface GitCommand {
@@ -25,6 +24,8 @@ export interface GitOptions {
   configFile: string;
   allowFile: boolean;
 }
+
+const execute = promisify(execFile);
 
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/homebrew/bin'];
 /** The largest file git may write: a pack of a repository that is far too large ends there. */
@@ -120,21 +121,19 @@ export class Git {
 
 /** Where the host has the tools: files stay bounded, and git does not outlive a killed worker. */
 async function findWrapper(): Promise<string[]> {
+  const tools = [
+    ['prlimit', `--fsize=${LARGEST_FILE_BYTES}`, '--core=0', '--'],
+    ['setpriv', '--pdeathsig', 'KILL', '--'],
+  ];
   const wrapper: string[] = [];
-  if (await hasTool('prlimit')) wrapper.push('prlimit', `--fsize=${LARGEST_FILE_BYTES}`, '--core=0', '--');
-  if (await hasTool('setpriv')) wrapper.push('setpriv', '--pdeathsig', 'KILL', '--');
-  return wrapper;
-}
-
-async function hasTool(name: string): Promise<boolean> {
-  for (const folder of FOLDERS) {
-    const found = await access(join(folder, name)).then(
+  for (const [file = '', ...args] of tools) {
+    const works = await execute(file, [...args, 'true'], { env: { PATH: FOLDERS.join(':') } }).then(
       () => true,
       () => false,
     );
-    if (found) return true;
+    if (works) wrapper.push(file, ...args);
   }
-  return false;
+  return wrapper;
 }
 
 function collect(child: ChildProcess, signal: AbortSignal): Promise<GitResult> {
@@ -171,8 +170,8 @@ function collect(child: ChildProcess, signal: AbortSignal): Promise<GitResult> {
     });
     child.once('close', (code, killedBy) => {
       finish();
-      // A wrapper that cannot find git says so with this code.
       if (stopped !== undefined) reject(stopped);
+      // A wrapper that cannot find git says so with this code.
       else if (code === 127 && /failed to execute git/.test(stderr)) reject(gitMissing());
       else resolve({ code, killedBy, stdout: Buffer.concat(stdout).toString('utf8'), stderr });
     });

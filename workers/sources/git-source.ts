@@ -3,6 +3,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config.js';
 import type { Logger } from '../../shared/log.js';
+import { removeUnused } from '../unused.js';
 import { explainRemote, isRedirect, lastLine, refusesCommits } from './explain.js';
 import { Git, type GitResult } from './git-command.js';
 import { type Mirror, MirrorDamaged, withMirror } from './mirror.js';
@@ -67,6 +68,12 @@ class GitSource implements RepositorySource {
     if (!SHA.test(sha)) throw new SourceError(`"${sha}" is not the number of a commit`);
     const remote = await this.#open(url);
     await this.#withCommit(url, remote, sha, signal, (mirror) => mirror.checkout(sha, directory));
+  }
+
+  async sweep(): Promise<number> {
+    // The file is written once for the life of the process.
+    this.#prepared = null;
+    return removeUnused(this.#mirrors);
   }
 
   async #open(address: string): Promise<Remote> {

@@ -28,4 +28,6 @@ export interface RepositorySource {
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
   /** The commit's files into an empty folder, without `.git` and without submodules. Links are kept as they are. */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
+  /** Removes this host's mirrors that were not used for 30 days; returns how many it removed. */
+  sweep(): Promise<number>;
 }

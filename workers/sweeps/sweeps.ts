@@ -66,7 +66,11 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
       scope: 'host',
       sweep: async () => {
         const wanted = await wantedDigests(deps.db);
-        return count(await deps.images.sweep((digest) => wanted.has(digest)), 'images');
+        return [
+          ...count(await deps.images.sweep((digest) => wanted.has(digest)), 'images'),
+          ...count(await deps.builder.sweep(), 'unused build caches'),
+          ...count(await deps.source.sweep(), 'unused mirrors'),
+        ];
       },
     },
   ];

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -137,6 +137,16 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     await source.checkout({ url: repository.url, sha: first, directory, signal: never });
     expect(existsSync(join(directory, 'index.html'))).to.equal(true);
     expect(existsSync(join(mirrors, `${name}.lock`))).to.equal(false);
+  });
+
+  it('forgets mirrors that were not used for a month, and goes on without them', async () => {
+    await source.resolve({ url: repository.url, ref: 'main', signal: never });
+    const mirrors = join(dataDir, 'mirrors');
+    expect(await source.sweep()).to.equal(0);
+    for (const name of await readdir(mirrors)) await utimes(join(mirrors, name), 0, 0);
+    await source.sweep();
+    expect(await readdir(mirrors)).to.deep.equal([]);
+    await source.resolve({ url: repository.url, ref: 'main', signal: never });
   });
 
   it('serves many at once from one mirror', async () => {

@@ -1,0 +1,451 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/domain/configuration.js';
+import { createLogger } from '../../../shared/log.js';
+import { type BuildContext, BuildError, type Builder, type BuildRequest } from '../../../workers/builders/builder.js';
+import { createImageStore, type LocalImageStore } from '../../../workers/builders/image-store.js';
+import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
+import { createSandbox } from '../../../workers/sandbox/create.js';
+import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
+import { createGitSource } from '../../../workers/sources/git-source.js';
+import {
+  builtSite,
+  createRepository,
+  type Files,
+  hasGit,
+  nodeServer,
+  npmServer,
+  packageJson,
+  pythonServer,
+  type TestRepository,
+} from '../../support/repositories.js';
+
+const run = promisify(execFile);
+const log = createLogger('test', 'silent');
+const hasRegistry =
+  spawnSync('npm', ['view', 'ms@2.1.3', 'version'], { timeout: 30_000 }).stdout?.toString().trim() === '2.1.3';
+const hasPython = spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0;
+
+/** What an operator's environment has for proxies, registries and certificates; the test run's own stands for it. */
+const BUILD_ENVIRONMENT = Object.fromEntries(
+  ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'npm_config_registry'].flatMap(
+    (name) => (process.env[name] ? [[name, process.env[name]]] : []),
+  ),
+);
+
+describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, function () {
+  this.timeout(120_000);
+  let root: string;
+  let dataDir: string;
+  let sandbox: Sandbox;
+  let images: LocalImageStore;
+  let builder: Builder;
+  let number = 0;
+  const repositories: TestRepository[] = [];
+
+  before(async function () {
+    if (!hasGit) this.skip();
+    root = await mkdtemp(join(tmpdir(), 'ranvier-builds-'));
+    dataDir = join(root, 'data');
+    await mkdir(dataDir, { mode: 0o711 });
+    sandbox = await createSandbox({ log, dataDir });
+    images = createImageStore({ dataDir, log });
+    const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
+    const source = createGitSource({ config, log });
+    builder = createRepositoryBuilder({ config, log, sandbox, source, images });
+  });
+  afterEach(async () => {
+    const left = existsSync(join(dataDir, 'builds')) ? await readdir(join(dataDir, 'builds')) : [];
+    expect(left, 'folders of builds that have ended').to.deep.equal([]);
+  });
+  after(async () => {
+    for (const repository of repositories) await repository.remove();
+    if (root) await rm(root, { recursive: true, force: true });
+  });
+
+  interface Wanted {
+    files: Files;
+    configuration?: Partial<ServiceConfiguration>;
+    request?: Partial<BuildRequest>;
+    signal?: AbortSignal;
+    onLog?: (line: string) => void;
+  }
+
+  async function build({ files, configuration = {}, request = {}, signal, onLog }: Wanted) {
+    const repository = await createRepository(files);
+    repositories.push(repository);
+    const lines: string[] = [];
+    const context: BuildContext = {
+      signal: signal ?? new AbortController().signal,
+      log: async (line) => {
+        lines.push(line);
+        onLog?.(line);
+      },
+    };
+    number += 1;
+    const image = await builder.build(
+      {
+        id: `test${process.pid}-${number}`,
+        workspaceId: 'w',
+        serviceId: `service-${number}`,
+        userNumber: 7000 + number,
+        kind: 'web',
+        configuration: { ...DEFAULT_CONFIGURATION, ...configuration },
+        repository: repository.url,
+        commitSha: await repository.git('rev-parse', 'HEAD'),
+        clearCache: false,
+        environment: {},
+        ...request,
+      },
+      context,
+    );
+    return { ...image, folder: images.pathOf(image.digest), lines, output: lines.join('\n') };
+  }
+
+  async function failure(wanted: Wanted): Promise<string> {
+    try {
+      await build(wanted);
+    } catch (error) {
+      expect(error, String(error)).to.be.instanceOf(BuildError);
+      return (error as Error).message;
+    }
+    throw new Error('the build succeeded');
+  }
+
+  /** A project whose build script is this shell command. */
+  const script = (command: string): Files => ({
+    'package.json': packageJson({ scripts: { build: command, start: 'node x' } }),
+  });
+
+  it(`builds a Node application with a dependency from the registry${hasRegistry ? '' : ': no registry can be reached'}`, async function () {
+    if (!hasRegistry) this.skip();
+    const files = await npmServer();
+    const { manifest, folder, output } = await build({ files, configuration: { includePaths: [] } });
+    expect(manifest).to.deep.equal({
+      type: 'process',
+      runtime: 'node',
+      startCommand: 'export PATH="$PWD/node_modules/.bin:$PATH"; npm start',
+      workingDirectory: '',
+      publishDirectory: '',
+      environment: {},
+    });
+    expect(existsSync(join(folder, 'node_modules/ms/package.json'))).to.equal(true);
+    expect(existsSync(join(folder, '.git'))).to.equal(false);
+    expect(output)
+      .to.match(/^\$ npm ci$/m)
+      .and.match(/^"npm ci" took [\d.]+ s$/m);
+    const cache = join(dataDir, 'caches', `service-${number}`, 'npm');
+    expect((await readdir(cache)).length).to.be.greaterThan(0);
+  });
+
+  it('installs development dependencies whatever NODE_ENV the service has', async () => {
+    const files: Files = {
+      'package.json': packageJson({ scripts: { build: 'tool', start: 'x' }, devDependencies: { tool: 'file:./tool' } }),
+      'tool/package.json': JSON.stringify({ name: 'tool', version: '1.0.0', bin: './tool.js' }),
+      'tool/tool.js': { script: "#!/usr/bin/env node\nconsole.log('NODE_ENV is', process.env.NODE_ENV);\n" },
+    };
+    const { output } = await build({ files, request: { environment: { NODE_ENV: 'production' } } });
+    expect(output).to.contain('NODE_ENV is production');
+  });
+
+  it('builds a site with its build script and keeps only what is published', async () => {
+    const { manifest, folder, output, sizeBytes } = await build({
+      files: builtSite('hello'),
+      request: { kind: 'static' },
+    });
+    expect(manifest).to.include({ type: 'static', publishDirectory: '', startCommand: '' });
+    expect(await readdir(folder)).to.deep.equal(['index.html']);
+    expect(sizeBytes).to.equal('<h1>hello</h1>'.length);
+    expect(output).to.contain('wrote dist/index.html');
+  });
+
+  it('publishes a site that needs no build as it is', async () => {
+    const { folder, manifest } = await build({
+      files: { 'index.html': 'x', 'css/a.css': 'y' },
+      request: { kind: 'static' },
+    });
+    expect(manifest.type).to.equal('static');
+    expect((await readdir(folder)).sort()).to.deep.equal(['css', 'index.html']);
+  });
+
+  it('says what there is where the published folder is missing, is empty or leads out', async () => {
+    const kind = 'static';
+    const files = { 'package.json': packageJson({ scripts: { build: 'mkdir out' } }) };
+    expect(await failure({ files, request: { kind } })).to.match(
+      /^publishDirectory "dist" does not exist after the build; the folder has: .*out\/, package/,
+    );
+    expect(await failure({ files, configuration: { publishDirectory: 'out' }, request: { kind } })).to.match(
+      /is empty/,
+    );
+    const out: Files = { 'package.json': packageJson({ scripts: { build: 'ln -s /etc dist' } }) };
+    expect(await failure({ files: out, request: { kind } })).to.match(/leads out/);
+  });
+
+  it(`builds Python applications, with packages beside them${hasPython ? '' : ': python3 with pip is not installed'}`, async function () {
+    if (!hasPython) this.skip();
+    const plain = await build({ files: pythonServer('hi') });
+    expect(plain.manifest).to.include({ runtime: 'python', startCommand: 'python3 main.py' });
+    const wheel = await makeWheel(root);
+    const repository = await createRepository({
+      ...pythonServer('hi'),
+      'requirements.txt': './greet-1.0-py3-none-any.whl\n',
+    });
+    repositories.push(repository);
+    await writeFile(join(repository.folder, 'greet-1.0-py3-none-any.whl'), await readFile(wheel));
+    await repository.commit({});
+    const commitSha = await repository.git('rev-parse', 'HEAD');
+    const { folder, manifest } = await build({
+      files: {},
+      request: { repository: repository.url, commitSha },
+      configuration: { buildCommand: 'greet' },
+    });
+    expect(existsSync(join(folder, '.python_packages/greet.py'))).to.equal(true);
+    expect(manifest.environment.PYTHONPATH).to.equal('.python_packages');
+    expect(manifest.startCommand).to.match(/\.python_packages\/bin/);
+  });
+
+  it('names a tool that the host lacks', async () => {
+    const files = { 'package.json': packageJson({ scripts: { start: 'x' } }), 'yarn.lock': '' };
+    const request = { environment: { PATH: '/nowhere' } };
+    expect(await failure({ files, request })).to.match(
+      /node and yarn are not installed on this host; .*npm install -g yarn/,
+    );
+  });
+
+  it('works in rootDirectory and leaves out what the path filters name', async () => {
+    const files: Files = {
+      ...nodeServer('x'),
+      'README.md': 'x',
+      'apps/web/server.js': 'x',
+      'apps/web/notes/a.txt': 'x',
+    };
+    const { folder, manifest, output } = await build({
+      files,
+      configuration: {
+        rootDirectory: 'apps/web',
+        startCommand: 'node server.js',
+        buildCommand: 'pwd; touch made',
+        includePaths: ['apps/web'],
+        ignorePaths: ['*.txt'],
+      },
+    });
+    expect(manifest.workingDirectory).to.equal('apps/web');
+    expect(await readdir(folder)).to.deep.equal(['apps']);
+    expect((await readdir(join(folder, 'apps/web'))).sort()).to.deep.equal(['made', 'server.js']);
+    expect(output)
+      .to.match(/4 files are left out/)
+      .and.match(/\/apps\/web$/m);
+    expect(await failure({ files, configuration: { rootDirectory: 'nope' } })).to.match(
+      /rootDirectory "nope" does not exist; the folder has: README\.md, apps\/, package\.json/,
+    );
+    const linked: Files = { ...nodeServer('x'), out: { link: '/etc' } };
+    expect(await failure({ files: linked, configuration: { rootDirectory: 'out' } })).to.match(/leads out/);
+  });
+
+  it('reports the command, its code and what it said last', async () => {
+    expect(await failure({ files: script('node -e "throw new Error(\'the cause\')"') })).to.equal(
+      '"npm run build" exited with code 1: Error: the cause',
+    );
+    const missing = { ...DEFAULT_CONFIGURATION, buildCommand: 'no-such-tool --now' };
+    expect(await failure({ files: script('true'), configuration: missing })).to.match(
+      /^"no-such-tool --now" exited with code 127: .*no-such-tool: not found/,
+    );
+    const broken = { ...script('true'), 'package-lock.json': '{' };
+    expect(await failure({ files: broken })).to.match(/^"npm ci" exited with code 1: npm /);
+  });
+
+  it('ends a build that hangs', async () => {
+    const files = script('echo begun; sleep 987 & sleep 987');
+    expect(await failure({ files, configuration: { timeoutSeconds: 4 } })).to.match(
+      /^"npm (run build|install)" did not finish within 4 s/,
+    );
+    expect(await processes('sleep 987')).to.equal('');
+  });
+
+  it('keeps up with a flood of output and shows its end', async () => {
+    const { lines } = await build({ files: script('seq 1 200000; echo the end') });
+    expect(lines.length).to.be.lessThan(25_000);
+    expect(lines).to.include('the end');
+    expect(lines.some((line) => /\d+ more lines are left out/.test(line))).to.equal(true);
+  });
+
+  it('ends a build that uses too much memory, and says so', async function () {
+    if (sandbox.level !== 'namespaces') this.skip();
+    const files: Files = {
+      ...script('node eat.js'),
+      'eat.js': 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1));\n',
+    };
+    expect(await failure({ files })).to.match(/^"npm run build" was killed for using more than 2048 MB of memory/);
+  });
+
+  it('lets a build write nowhere but in its own folders, and shows it nothing of the platform', async function () {
+    if (sandbox.level !== 'namespaces') this.skip();
+    const mark = join(root, 'outside');
+    const command = [
+      `touch ${mark}`,
+      'touch /etc/x',
+      'touch /usr/x',
+      `ls ${dataDir}`,
+      'ls /root',
+      'cat /proc/1/environ | tr "\\0" "\\n"',
+      'env',
+      'id -u',
+      'true',
+    ].join('; ');
+    process.env.RANVIER_TEST_SECRET = 'platform-secret';
+    try {
+      const { output } = await build({ files: script(command), request: { environment: { OWN: 'own-value' } } });
+      expect(output).to.contain('OWN=own-value').and.contain('CI=true');
+      expect(output).not.to.contain('platform-secret');
+      expect(output).not.to.match(/^(DATABASE_URL|SECRETS_KEY|SSH_AUTH_SOCK)=/m);
+      expect(output).not.to.match(/^0$/m);
+      expect(existsSync(mark)).to.equal(false);
+      expect(existsSync('/etc/x') || existsSync('/usr/x')).to.equal(false);
+      expect(output).not.to.match(/^mirrors$/m);
+    } finally {
+      delete process.env.RANVIER_TEST_SECRET;
+    }
+  });
+
+  it('refuses links that lead out and files that are none, and makes links to itself relative', async () => {
+    expect(await failure({ files: { ...nodeServer('x'), evil: { link: '/etc/passwd' } } })).to.match(
+      /symbolic link "evil" → "\/etc\/passwd" leads out/,
+    );
+    expect(await failure({ files: { ...nodeServer('x'), 'a/evil': { link: '../../x' } } })).to.match(/"a\/evil"/);
+    const winding: Files = {
+      ...nodeServer('x'),
+      'deep/a/b/up': { link: '../../..' },
+      evil: { link: 'deep/a/b/up/../x' },
+    };
+    expect(await failure({ files: winding })).to.match(/"evil"/);
+    expect(await failure({ files: script('mkfifo pipe') })).to.match(/"pipe" is a socket, pipe or device/);
+    const { folder } = await build({ files: script('echo hi >a; mkdir -p d; ln -s "$PWD/a" d/b; ln -s nowhere c') });
+    expect(await readFile(join(folder, 'd/b'), 'utf8')).to.equal('hi\n');
+    expect((await lstat(join(folder, 'c'))).isSymbolicLink()).to.equal(true);
+  });
+
+  it('reads no file through a link that a repository brings', async () => {
+    const secret = join(root, 'secret');
+    await writeFile(secret, 'web: echo stolen');
+    const message = await failure({ files: { Procfile: { link: secret } } });
+    expect(message).to.match(/of no kind that can be built/);
+  });
+
+  it('makes images that nobody but the platform can change', async () => {
+    const command =
+      'echo x >open; chmod 666 open; echo x >tool; chmod 4777 tool; mkdir -m 777 d; echo y >hard; ln hard d/hard';
+    const { folder } = await build({ files: script(command) });
+    const mode = async (path: string) => ((await stat(join(folder, path))).mode & 0o7777).toString(8);
+    expect([await mode('open'), await mode('tool'), await mode('d'), await mode('.')]).to.deep.equal([
+      '644',
+      '755',
+      '755',
+      '755',
+    ]);
+    expect((await stat(join(folder, 'hard'))).nlink).to.equal(1);
+    if (process.getuid?.() === 0) {
+      const { stdout } = await run('find', [folder, '!', '-user', '0']);
+      expect(stdout).to.equal('');
+    }
+  });
+
+  it('gives equal content one digest and one folder, and other content another', async () => {
+    const before = existsSync(join(dataDir, 'images')) ? (await readdir(join(dataDir, 'images'))).length : 0;
+    const files: Files = { 'index.html': 'same', 'a/b': { script: 'x' }, l: { link: 'a/b' } };
+    const [one, two] = [await build({ files }), await build({ files })];
+    expect(two.digest).to.equal(one.digest);
+    expect((await readdir(join(dataDir, 'images'))).length).to.equal(before + 1);
+    const others: Files[] = [
+      { ...files, 'index.html': 'Same' },
+      { ...files, 'a/b': 'x' },
+      { ...files, l: { link: 'a' } },
+      { ...files, 'a/c': '' },
+    ];
+    const digests = new Set([one.digest]);
+    for (const other of others) digests.add((await build({ files: other })).digest);
+    expect(digests.size).to.equal(5);
+  });
+
+  it('refuses an image beyond the storage of the plan', async () => {
+    const files = script('for i in 1 2 3; do truncate -s 500M zeros$i; done');
+    expect(await failure({ files })).to.match(/larger than the 1 GB that the plan allows/);
+    expect(await failure({ files: script('truncate -s 1100M zeros') })).to.match(/"npm run build" (exited|was ended)/);
+  });
+
+  it('ends everything of a build that is cancelled', async () => {
+    const controller = new AbortController();
+    const reason = new Error('cancelled');
+    const building = build({
+      files: script('echo begun; (setsid sleep 986 &) ; sleep 986'),
+      signal: controller.signal,
+      onLog: (line) => {
+        if (line === 'begun') controller.abort(reason);
+      },
+    });
+    expect(await building.catch((error: unknown) => error)).to.equal(reason);
+    expect(await processes('sleep 986')).to.equal('');
+  });
+
+  it('keeps a cache between builds until it is asked to clear it', async () => {
+    const files = script(
+      'test -e "$npm_config_cache/mark" && echo found || echo fresh; touch "$npm_config_cache/mark"',
+    );
+    const request = { serviceId: 'cached', userNumber: 6999 };
+    expect((await build({ files, request })).lines).to.include('fresh');
+    expect((await build({ files, request })).lines).to.include('found');
+    expect((await build({ files, request: { ...request, clearCache: true } })).lines).to.include('fresh');
+  });
+
+  it('sweeps images that nobody wants and what a killed worker left, and nothing else', async () => {
+    const [wanted, unwanted, young] = [
+      await build({ files: { 'index.html': 'wanted' } }),
+      await build({ files: { 'index.html': 'unwanted' } }),
+      await build({ files: { 'index.html': 'young' } }),
+    ];
+    const old = new Date(Date.now() - 2 * 60 * 60_000);
+    for (const { folder } of [wanted, unwanted]) await utimes(folder, old, old);
+    const dead = join(dataDir, 'builds/dead-1');
+    await mkdir(dead, { recursive: true });
+    await writeFile(join(dead, 'owner'), JSON.stringify({ pid: 999_999_999, startedAt: '1' }));
+    const half = join(dataDir, `images/removed-${'0'.repeat(64)}`);
+    await mkdir(half);
+    expect(await images.sweep((digest) => digest === wanted.digest)).to.equal(1);
+    expect([
+      await images.has(wanted.digest),
+      await images.has(unwanted.digest),
+      await images.has(young.digest),
+    ]).to.deep.equal([true, false, true]);
+    expect(existsSync(half)).to.equal(false);
+    const caches = join(dataDir, 'caches');
+    const [stale = '', fresh = ''] = await readdir(caches);
+    await utimes(join(caches, stale), 0, 0);
+    expect(await builder.sweep()).to.equal(1);
+    expect([dead, join(caches, stale), join(caches, fresh)].map(existsSync)).to.deep.equal([false, false, true]);
+  });
+});
+
+async function processes(pattern: string): Promise<string> {
+  const { stdout } = await run('sh', ['-c', 'ps -eo args | grep -F -- "$1" | grep -v grep || true', 'sh', pattern]);
+  return stdout;
+}
+
+/** A package with one command, as a file that pip installs without any index. */
+async function makeWheel(folder: string): Promise<string> {
+  const path = join(folder, 'greet-1.0-py3-none-any.whl');
+  const program = `import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w") as wheel:
+    wheel.writestr("greet.py", "def main():\\n    print('greeted')\\n")
+    info = "greet-1.0.dist-info/"
+    wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: greet\\nVersion: 1.0\\n")
+    wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr(info + "entry_points.txt", "[console_scripts]\\ngreet = greet:main\\n")
+    wheel.writestr(info + "RECORD", "")
+`;
+  await run('/usr/bin/python3', ['-c', program, path]);
+  return path;
+}

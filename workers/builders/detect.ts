@@ -1,0 +1,126 @@
+import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
+import { isRouted, type ServiceKind } from '../../shared/domain/service.js';
+import { BuildError } from './builder.js';
+import type { ProjectFiles } from './project.js';
+import { go } from './toolchains/go.js';
+import { node } from './toolchains/node.js';
+import { python } from './toolchains/python.js';
+import type { Tool, Toolchain, ToolchainPlan } from './toolchains/toolchain.js';
+
+/** What a build does, decided before anything runs. */
+export interface BuildPlan
+  extends Pick<ToolchainPlan, 'tools' | 'searchPath' | 'environment' | 'buildEnvironment' | 'caches'> {
+  type: 'process' | 'static';
+  runtime: string;
+  tools: Tool[];
+  install: string[];
+  build: string[];
+  /** Empty for a static site. */
+  startCommand: string;
+}
+
+type Settings = Pick<ServiceConfiguration, 'runtime' | 'buildMethod' | 'sourceType' | 'buildCommand' | 'startCommand'>;
+
+/** In this order: a Node project may have a Python script beside it, hardly the other way round. */
+const TOOLCHAINS: readonly Toolchain[] = [node, go, python];
+
+const CONTAINERS = 'the runtime of this installation ("process") builds no containers; set RUNTIME=swarm, or';
+/** File → language, for what this version cannot build. */
+const FOREIGN: Readonly<Record<string, string>> = {
+  Gemfile: 'ruby',
+  'Cargo.toml': 'rust',
+  'mix.exs': 'elixir',
+  'composer.json': 'php',
+  'index.php': 'php',
+};
+
+const NOTHING: ToolchainPlan = {
+  tools: [],
+  install: [],
+  build: [],
+  start: null,
+  startAdvice: '',
+  searchPath: [],
+  environment: {},
+  buildEnvironment: {},
+  caches: {},
+};
+
+/** Decides how to build and start a project; the settings win over what its files suggest. Throws `BuildError`. */
+export function planBuild(files: ProjectFiles, kind: ServiceKind, settings: Settings): BuildPlan {
+  refuseContainers(settings);
+  const wantsStatic = kind === 'static' || settings.buildMethod === 'static' || settings.runtime === 'static';
+  const toolchain = chooseToolchain(files, settings);
+  const plan = toolchain?.plan(files) ?? NOTHING;
+  if (wantsStatic) return staticPlan(kind, plan, settings);
+  const start = settings.startCommand.trim() || procfileCommand(files, kind) || plan.start;
+  if (start !== null) return processPlan(toolchain?.runtime ?? 'auto', plan, settings, start);
+  if (toolchain === null && isRouted(kind) && files.has('index.html')) return staticPlan(kind, plan, settings);
+  throw toolchain === null ? unknownProject(files) : noStart(plan, kind);
+}
+
+function refuseContainers({ sourceType, runtime, buildMethod }: Settings): void {
+  if (sourceType === 'image' || runtime === 'image' || buildMethod === 'image') {
+    throw new BuildError(`an image cannot be deployed: ${CONTAINERS} deploy from a repository`);
+  }
+  if (runtime === 'docker' || buildMethod === 'dockerfile') {
+    throw new BuildError(`a Dockerfile cannot be built: ${CONTAINERS} set runtime to auto and buildMethod to railpack`);
+  }
+}
+
+function chooseToolchain(files: ProjectFiles, { runtime }: Settings): Toolchain | null {
+  if (runtime === 'auto' || runtime === 'static') return TOOLCHAINS.find((t) => t.matches(files)) ?? null;
+  const chosen = TOOLCHAINS.find((t) => t.runtime === runtime);
+  if (chosen === undefined) throw unsupported(runtime);
+  return chosen;
+}
+
+function processPlan(runtime: string, plan: ToolchainPlan, settings: Settings, startCommand: string): BuildPlan {
+  return { ...steps(plan, settings), type: 'process', runtime, startCommand };
+}
+
+/** Nothing is installed for a site that nothing builds: its files are published as they are. */
+function staticPlan(kind: ServiceKind, plan: ToolchainPlan, settings: Settings): BuildPlan {
+  if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
+  const built = steps(plan, settings);
+  const needed = built.build.length > 0 ? built : steps(NOTHING, settings);
+  return { ...needed, type: 'static', runtime: 'static', startCommand: '' };
+}
+
+function steps(plan: ToolchainPlan, { buildCommand }: Settings) {
+  const { tools, install, searchPath, environment, buildEnvironment, caches } = plan;
+  const build = buildCommand.trim() === '' ? plan.build : [buildCommand.trim()];
+  return { tools, install, build, searchPath, environment, buildEnvironment, caches };
+}
+
+function procfileCommand(files: ProjectFiles, kind: ServiceKind): string | null {
+  const line = kind === 'worker' ? 'worker' : 'web';
+  return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
+}
+
+function noStart(plan: ToolchainPlan, kind: ServiceKind): BuildError {
+  const line = kind === 'worker' ? 'worker' : 'web';
+  return new BuildError(
+    `nothing says how to start it: set startCommand, add a "${line}:" line to a Procfile, or ${plan.startAdvice}` +
+      (isRouted(kind) ? '; for a site of files set buildMethod to static' : ''),
+  );
+}
+
+function unknownProject(files: ProjectFiles): BuildError {
+  const foreign = Object.keys(FOREIGN).find((name) => files.has(name));
+  if (foreign !== undefined) return unsupported(FOREIGN[foreign] ?? foreign);
+  if (files.has('Dockerfile')) {
+    return new BuildError(`a Dockerfile cannot be built: ${CONTAINERS} set startCommand (and buildCommand)`);
+  }
+  return new BuildError(
+    'the project is of no kind that can be built: there is no package.json, requirements.txt, pyproject.toml, go.mod, ' +
+      'Procfile or index.html in its root directory; check rootDirectory, or set startCommand',
+  );
+}
+
+function unsupported(language: string): BuildError {
+  return new BuildError(
+    `a ${language} project cannot be built: the runtime of this installation ("process") knows node, python, go and ` +
+      'static sites; set RUNTIME=swarm and use a Dockerfile, or set runtime to one of those',
+  );
+}
