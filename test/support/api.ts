@@ -80,7 +80,7 @@ export async function startTestApi({ isEnding = () => false, ...overrides }: Ove
     ...overrides,
   };
   const log = createLogger('test', 'fatal');
-  const engine = createEngine(config, log, 'test');
+  const engine = await createEngine(config, log, 'test');
   let wakes = 0;
   const dispatcher = { wake: () => void wakes++ };
   const keyring = new Keyring(config.secretsKey);
