@@ -1,4 +1,5 @@
 import { actionRoutes } from './resources/actions/routes.js';
+import { canvasRoutes } from './resources/canvas/routes.js';
 import { catalogRoutes } from './resources/catalog/routes.js';
 import { deploymentRoutes } from './resources/deployments/routes.js';
 import { environmentGroupRoutes } from './resources/environment-groups/routes.js';
@@ -25,4 +26,5 @@ export const ROUTES: readonly Route[] = [
   ...environmentGroupRoutes,
   ...groupVariableRoutes,
   ...logRoutes,
+  ...canvasRoutes,
 ];

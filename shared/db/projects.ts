@@ -12,6 +12,11 @@ export async function findProject(db: Db, workspaceId: string, id: string): Prom
   return db<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).first();
 }
 
+/** The same, kept from being deleted until the commit. */
+export async function holdProject(trx: Transaction, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
+  return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forKeyShare().first();
+}
+
 /** The same, for a change of it or of which environments it has: whoever else wants that waits for our commit. */
 export async function lockProject(trx: Transaction, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forNoKeyUpdate().first();
