@@ -10,7 +10,7 @@ import {
 import { holdEnvironment } from '../db/environments.js';
 import { lockService } from '../db/service-lifecycle.js';
 import { findServiceView, type ServiceView } from '../db/services.js';
-import { AppError } from '../errors.js';
+import { AppError, invalidRequest } from '../errors.js';
 
 /** Asked whether the caller may change what is in a protected environment. */
 type Authorize = (facts: { protectedEnvironment: boolean }) => void;
@@ -64,9 +64,7 @@ export interface LinkInput {
 export async function linkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
   const service = await lock(trx, group, serviceId);
   if (!service) {
-    throw new AppError('invalid_request', undefined, [
-      { path: '/serviceId', message: 'is no service of this workspace' },
-    ]);
+    throw invalidRequest('/serviceId', 'is no service of this workspace');
   }
   authorize({ protectedEnvironment: service.environment_protected });
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
@@ -107,9 +105,7 @@ async function holdScope(
   if (environmentId === null) return null;
   const environment = await holdEnvironment(trx, workspaceId, environmentId);
   if (!environment) {
-    throw new AppError('invalid_request', undefined, [
-      { path: '/environmentId', message: 'is no environment of this workspace' },
-    ]);
+    throw invalidRequest('/environmentId', 'is no environment of this workspace');
   }
   authorize({ protectedEnvironment: environment.protected });
   return environment.id;

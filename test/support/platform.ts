@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -67,6 +67,14 @@ export class Platform {
     const worker = this.#spawn('worker', 'workers/main.js', env);
     await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
     return worker;
+  }
+
+  /** What marks the processes of this platform's sandboxes. */
+  async sandboxToken(): Promise<string> {
+    return createHash('sha256')
+      .update(await realpath(this.dataDir))
+      .digest('hex')
+      .slice(0, 16);
   }
 
   /** Ends every process, hosted applications included, and removes everything it made. */

@@ -38,6 +38,12 @@ export async function mochaGlobalTeardown(): Promise<void> {
   if (run) await rm(run.dataDir, { recursive: true, force: true });
 }
 
+/** The server's process, for tests that strike it. It is started again by itself. */
+export function testPostgresPid(): number {
+  if (!run) throw new Error('the test PostgreSQL is not running');
+  return run.postgres.pid();
+}
+
 export interface TestDatabase {
   url: string;
   db: Db;

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { freePorts, PlatformProcess } from './processes.js';
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
@@ -10,6 +11,10 @@ export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 export interface TestRedis {
   url: string;
   port: number;
+  /** Kills the server and starts it again on its data. */
+  restart(): Promise<void>;
+  /** Forgets everything. */
+  flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -18,11 +23,24 @@ export async function startRedis(): Promise<TestRedis> {
   const [port = 0] = await freePorts(1);
   const dir = await mkdtemp(join(tmpdir(), 'ranvier-redis-'));
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--appendonly', 'yes', '--save', ''];
-  const server = new PlatformProcess('redis-server', 'redis-server', args, { PATH: '/usr/local/bin:/usr/bin:/bin' });
-  await server.ready(() => accepts(port));
+  const start = async () => {
+    const server = new PlatformProcess('redis-server', 'redis-server', args, { PATH: '/usr/local/bin:/usr/bin:/bin' });
+    await server.ready(() => accepts(port));
+    return server;
+  };
+  let server = await start();
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
+    async restart() {
+      await server.stop('SIGKILL');
+      server = await start();
+    },
+    async flush() {
+      const client = new Redis(port, '127.0.0.1');
+      await client.flushall();
+      client.disconnect();
+    },
     async stop() {
       await server.stop();
       await rm(dir, { recursive: true, force: true });

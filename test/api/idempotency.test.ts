@@ -1,0 +1,162 @@
+import { expect } from 'chai';
+import {
+  type ApiResponse,
+  expectError,
+  newKey,
+  newService,
+  startTestApi,
+  type TestApi,
+  type TestWorkspace,
+} from '../support/api.js';
+
+describe('Idempotency', () => {
+  let api: TestApi;
+  let workspace: TestWorkspace;
+  let services: string;
+
+  before(async () => {
+    api = await startTestApi();
+    workspace = await api.workspace();
+    services = `${workspace.path}/services`;
+  });
+  after(() => api.close());
+
+  const keyed = (key: string) => ({ 'Idempotency-Key': key });
+  const replayed = ({ headers }: ApiResponse) => headers.get('idempotency-replayed');
+  const named = (name: string) => api.db('services').where({ name });
+
+  it('without a key nothing is retained and the header is absent', async () => {
+    const body = { name: 'Unkeyed', kind: 'web' };
+    const response = await workspace.owner.client.post(services, body);
+    expect(replayed(response)).to.equal(null);
+    await workspace.owner.client.post(services, body);
+    expect(await named('Unkeyed')).to.have.length(2);
+  });
+
+  it('the same key and payload replay the original status and body, not the current state', async () => {
+    const first = await workspace.owner.client.post(services, { name: 'Once', kind: 'web' }, keyed('once'));
+    expect([first.status, replayed(first)]).to.deep.equal([201, 'false']);
+    await workspace.owner.client.patch(`${services}/${first.body.service.id}`, { name: 'Renamed' });
+    const second = await workspace.owner.client.post(services, '{"kind":"web",  "name":"Once"}', keyed('once'));
+    expect([second.status, replayed(second)]).to.deep.equal([201, 'true']);
+    expect(second.body).to.deep.equal(first.body);
+    expect(await named('Once')).to.have.length(0);
+  });
+
+  it('the same key with a changed payload is idempotency_conflict', async () => {
+    await workspace.owner.client.post(services, { name: 'Changed', kind: 'web' }, keyed('changed'));
+    const response = await workspace.owner.client.post(services, { name: 'Changed', kind: 'static' }, keyed('changed'));
+    expectError(response, 409, 'idempotency_conflict');
+  });
+
+  it('requests at the same time with one key do the work once and all get its answer', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        workspace.owner.client.post(services, { name: 'Stampede', kind: 'web' }, keyed('stampede')),
+      ),
+    );
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array(8).fill(201));
+    expect(new Set(responses.map(({ body }) => body.service.id)).size).to.equal(1);
+    expect(responses.filter((response) => replayed(response) === 'false')).to.have.length(1);
+    expect(await named('Stampede')).to.have.length(1);
+  });
+
+  it('a failure is not retained', async () => {
+    const bad = await workspace.owner.client.post(services, { name: 'Retry', kind: 'nonsense' }, keyed('retry'));
+    expectError(bad, 400, 'invalid_request');
+    const deploying = { name: 'Retry', kind: 'web', deploy: true };
+    expectError(await workspace.owner.client.post(services, deploying, keyed('retry')), 400, 'source_invalid');
+    const good = await workspace.owner.client.post(services, { name: 'Retry', kind: 'web' }, keyed('retry'));
+    expect([good.status, replayed(good)]).to.deep.equal([201, 'false']);
+  });
+
+  it('the scope is workspace, actor, credential, method and path', async () => {
+    const body = { name: 'Scoped', kind: 'web' };
+    const key = keyed('scoped');
+    const first = await workspace.owner.client.post(services, body, key);
+    const another = await newKey(api.db, workspace.id, workspace.owner.email, 'write');
+    const other = await workspace.member('developer');
+    expect(replayed(await api.client(`Bearer ${another.key}`).post(services, body, key))).to.equal('false');
+    expect(replayed(await other.client.post(services, body, key))).to.equal('false');
+    const path = `${services}/${first.body.service.id}`;
+    expect(replayed(await workspace.owner.client.post(`${path}/archive`, {}, key))).to.equal('false');
+    expect(replayed(await workspace.owner.client.post(`${path}/restore`, {}, key))).to.equal('false');
+    expect(replayed(await workspace.owner.client.patch(path, {}, key))).to.equal('false');
+    expect(
+      replayed(await workspace.owner.client.patch(path.toUpperCase().replace(/^.*SERVICES/, services), {}, key)),
+    ).to.equal('true');
+  });
+
+  it('a deletion is replayed although its service is gone', async () => {
+    const service = await newService(workspace.owner.client, workspace.path, { name: 'Gone' });
+    const path = `${services}/${service.id}`;
+    const first = await workspace.owner.client.delete(path, { confirm: 'Gone' }, keyed('gone'));
+    const second = await workspace.owner.client.delete(path, { confirm: 'Gone' }, keyed('gone'));
+    expect([second.status, replayed(second)]).to.deep.equal([200, 'true']);
+    expect(second.body).to.deep.equal(first.body);
+  });
+
+  it('a key is 1 to 160 visible ASCII characters without spaces', async () => {
+    const body = { name: 'Keyed', kind: 'web' };
+    for (const key of ['', 'a b', 'a'.repeat(161), 'clé']) {
+      const response = await workspace.owner.client.post(services, body, keyed(key));
+      expectError(response, 400, 'invalid_request');
+      expect(response.body.error.details[0].path).to.equal('header.Idempotency-Key');
+    }
+    for (const key of ['!', '~'.repeat(160), '{"a":1}']) {
+      expect((await workspace.owner.client.post(services, body, keyed(key))).status).to.equal(201);
+    }
+  });
+
+  it('requestId in the body must equal the key', async () => {
+    const body = { name: 'Request', kind: 'web', requestId: 'r-1' };
+    const response = await workspace.owner.client.post(services, body, keyed('r-2'));
+    expectError(response, 400, 'invalid_request');
+    expect(response.body.error.details[0].path).to.equal('/requestId');
+    expect((await workspace.owner.client.post(services, body, keyed('r-1'))).status).to.equal(201);
+  });
+
+  it('a receipt is retained for 24 hours', async () => {
+    const body = { name: 'Expiring', kind: 'web' };
+    await workspace.owner.client.post(services, body, keyed('expiring'));
+    const receipt = await api.db('receipts').where({ key: 'expiring' }).first();
+    expect(receipt.expires_at.getTime() - receipt.created_at.getTime()).to.equal(24 * 3_600_000);
+    await api
+      .db('receipts')
+      .where({ key: 'expiring' })
+      .update({ expires_at: new Date(Date.now() - 1) });
+    const again = await workspace.owner.client.post(services, body, keyed('expiring'));
+    expect([again.status, replayed(again)]).to.deep.equal([201, 'false']);
+    expect(await named('Expiring')).to.have.length(2);
+  });
+
+  it('a deployment keeps its key: once the receipt is gone the key is idempotency_legacy_conflict', async () => {
+    const configuration = { repository: 'https://example.com/a.git' };
+    const service = await newService(workspace.owner.client, workspace.path, { configuration });
+    const deploys = `${services}/${service.id}/deploys`;
+    const first = await workspace.owner.client.post(deploys, {}, keyed('deploy'));
+    expect(first.status).to.equal(200);
+    expect(replayed(await workspace.owner.client.post(deploys, {}, keyed('deploy')))).to.equal('true');
+    const created = { name: 'Legacy', kind: 'web', configuration, deploy: true };
+    await workspace.owner.client.post(services, created, keyed('create'));
+    await api.db('receipts').delete();
+    const second = await workspace.owner.client.post(deploys, {}, keyed('deploy'));
+    expectError(second, 409, 'idempotency_legacy_conflict');
+    expect(second.body.error.message).to.contain(first.body.deployment.id);
+    expectError(
+      await workspace.owner.client.post(services, created, keyed('create')),
+      409,
+      'idempotency_legacy_conflict',
+    );
+    expect(await named('Legacy')).to.have.length(1);
+    expect(await api.db('deployments').where({ service_id: service.id })).to.have.length(1);
+  });
+
+  it('a key never opens what its sender may no longer do', async () => {
+    const member = await workspace.member('developer');
+    const body = { name: 'Demoted', kind: 'web' };
+    await member.client.post(services, body, keyed('demoted'));
+    await api.db('memberships').where({ user_id: member.userId }).update({ role: 'viewer' });
+    expectError(await member.client.post(services, body, keyed('demoted')), 403, 'forbidden');
+  });
+});

@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import { ingestLogs, insertLogBatch } from '../../shared/db/log-batches.js';
+import type { LogSource } from '../../shared/domain/log.js';
+import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { newDeployment } from '../support/records.js';
+
+describe('Logs', () => {
+  let api: TestApi;
+  let workspace: TestWorkspace;
+  let service: Json;
+  let path: string;
+
+  before(async () => {
+    api = await startTestApi();
+    workspace = await api.workspace();
+  });
+  beforeEach(async () => {
+    service = await newService(workspace.owner.client, workspace.path);
+    path = `${workspace.path}/services/${service.id}/logs`;
+  });
+  after(() => api.close());
+
+  async function write(
+    messages: string[],
+    {
+      source = 'runtime',
+      deploymentId = null,
+      hoursAgo = 0,
+    }: { source?: LogSource; deploymentId?: string | null; hoursAgo?: number } = {},
+  ): Promise<void> {
+    const timestamp = new Date(Date.now() - hoursAgo * 3_600_000).toISOString();
+    const lines = messages.map((message) => ({ level: 'info' as const, message, timestamp }));
+    await insertLogBatch(api.db, { serviceId: service.id, deploymentId, source, lines });
+    await ingestLogs(api.db, service.id);
+  }
+
+  async function messages(query = ''): Promise<string[]> {
+    const { body } = await workspace.owner.reader.get(`${path}${query}`);
+    return body.items.map((item: Json) => item.message);
+  }
+
+  it('of a service that wrote nothing are an empty batch with cursor 0', async () => {
+    const { body } = await workspace.owner.reader.get(path);
+    expect(body).to.deep.equal({ available: true, cursor: 0, hasMore: false, items: [], limit: 500 });
+  });
+
+  it('without after are the newest batch, in ascending order of id', async () => {
+    await write(['a', 'b', 'c', 'd']);
+    const { body } = await workspace.owner.reader.get(`${path}?limit=2`);
+    expect(body.items.map((item: Json) => [item.id, item.message])).to.deep.equal([
+      [3, 'c'],
+      [4, 'd'],
+    ]);
+    expect(body).to.include({ cursor: 4, limit: 2 });
+    expect(body.items[0]).to.include({ level: 'info', source: 'runtime' });
+  });
+
+  it('with after are the later lines; the cursor leads from batch to batch without a gap', async () => {
+    await write(['a', 'b', 'c', 'd', 'e']);
+    const seen: string[] = [];
+    let cursor = 0;
+    for (let more = true; more; ) {
+      const { body } = await workspace.owner.reader.get(`${path}?after=${cursor}&limit=2`);
+      seen.push(...body.items.map((item: Json) => item.message));
+      cursor = body.cursor;
+      more = body.hasMore;
+    }
+    expect(seen).to.deep.equal(['a', 'b', 'c', 'd', 'e']);
+    const idle = await workspace.owner.reader.get(`${path}?after=${cursor}`);
+    expect(idle.body).to.deep.include({ items: [], cursor: 5, hasMore: false });
+    await write(['f']);
+    expect(await messages(`?after=${cursor}`)).to.deep.equal(['f']);
+  });
+
+  it('are filtered by deployment, source and a part of the message in any case', async () => {
+    const deploymentId = await newDeployment(api.db, service.id);
+    await write(['Compiling'], { source: 'build', deploymentId });
+    await write(['ready at 100%', 'under_score', 'back\\slash']);
+    expect(await messages(`?deploymentId=${deploymentId}`)).to.deep.equal(['Compiling']);
+    expect(await messages('?source=build')).to.deep.equal(['Compiling']);
+    expect(await messages('?search=COMPIL')).to.deep.equal(['Compiling']);
+    expect(await messages('?search=0%25')).to.deep.equal(['ready at 100%']);
+    expect(await messages('?search=%25')).to.deep.equal(['ready at 100%']);
+    expect(await messages('?search=_')).to.deep.equal(['under_score']);
+    expect(await messages('?search=%5C')).to.deep.equal(['back\\slash']);
+    expect(await messages('?source=system')).to.deep.equal([]);
+  });
+
+  it('look back 24 hours, at least one, and no further than the plan retains', async () => {
+    await write(['old'], { hoursAgo: 30 });
+    await write(['recent'], { hoursAgo: 0.5 });
+    expect(await messages()).to.deep.equal(['recent']);
+    expect(await messages('?hours=0')).to.deep.equal(['recent']);
+    expect(await messages('?hours=-7')).to.deep.equal(['recent']);
+    expect(await messages('?hours=99999')).to.deep.equal(['recent']);
+    await workspace.owner.client.patch(`${workspace.path}/services/${service.id}`, {
+      configuration: { plan: 'starter' },
+    });
+    expect(await messages('?hours=48')).to.deep.equal(['old', 'recent']);
+  });
+
+  it('refuse values out of bounds, unknown parameters and opaque cursors', async () => {
+    const bad = [
+      'after=-1',
+      'after=x',
+      'after=1.5',
+      'after=',
+      'limit=0',
+      'limit=501',
+      'limit=1e2',
+      'source=kernel',
+      'deploymentId=1',
+      'deploymentId=urn:uuid:00000000-0000-4000-8000-000000000000',
+      `search=${'x'.repeat(201)}`,
+      'search=%00',
+      'hours=soon',
+      'cursor=abc',
+      'after=1&after=2',
+    ];
+    for (const query of bad) {
+      expectError(await workspace.owner.reader.get(`${path}?${query}`), 400, 'invalid_request');
+    }
+  });
+});

@@ -1,0 +1,151 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { rowsOf } from '../../shared/db/client.js';
+import type { DeploymentRow } from '../../shared/db/rows.js';
+import { visit } from '../support/client.js';
+import type { Platform } from '../support/platform.js';
+import type { Promises, Visits } from './load.js';
+
+/** One line of the books: what was counted, and what is wrong with it. */
+export interface Entry {
+  what: string;
+  counted: number;
+  wrong: string[];
+}
+
+/** Balances the books of a run that has come to rest. */
+export async function balance(platform: Platform, promises: Promises, visits: Visits): Promise<Entry[]> {
+  const { db } = platform.database;
+  const entries: Entry[] = [];
+  const enter = (what: string, counted: number, wrong: string[]) => entries.push({ what, counted, wrong });
+  /** Counts what the statement finds; every row is wrong. */
+  const none = async (what: string, sql: string) => {
+    const rows = await rowsOf<{ id: string }>(db, sql);
+    enter(
+      what,
+      rows.length,
+      rows.map((row) => JSON.stringify(row)),
+    );
+  };
+
+  const stored = new Set((await db<DeploymentRow>('deployments').select('id')).map((row) => row.id));
+  enter('accepted deployments have their record', promises.deployments.size, [
+    ...[...promises.deployments].filter((id) => !stored.has(id)),
+    ...promises.broken,
+  ]);
+  const keyless = await rowsOf<{ n: number }>(db, 'select count(*) as n from deployments');
+  enter(
+    'no deployment that nobody asked for',
+    keyless[0]?.n ?? 0,
+    [...stored].filter((id) => !promises.deployments.has(id)),
+  );
+  await none(
+    'deployments that have not ended',
+    `select id, status from deployments where status in ('queued', 'building', 'releasing')`,
+  );
+  await none(
+    'live although a cancellation was answered',
+    `select id from deployments where status = 'live' and cancel_requested_at is not null`,
+  );
+  const ended = await db<DeploymentRow>('deployments').select('id', 'status', 'steps', 'error');
+  enter(
+    'steps: each at most once, all ended',
+    ended.length,
+    ended
+      .filter(
+        ({ steps }) =>
+          steps.some((step) => !step.finishedAt) || steps.filter((step) => step.name === 'release').length > 1,
+      )
+      .map((row) => JSON.stringify(row)),
+  );
+  await none('failed by a fault of the platform', `select id, error from deployments where status = 'failed'`);
+  await none(
+    'operations that have not ended',
+    `select id, kind, status from operations where status in ('queued', 'running')`,
+  );
+  await none(
+    'live is not the newest release that went live',
+    `select s.id from services s
+      where s.deleted_at is null and s.live_deployment_id is distinct from
+        (select id from deployments d where d.service_id = s.id and d.went_live_at is not null order by d.went_live_at desc limit 1)`,
+  );
+  await none('deleted services that are still there', `select id from services where lifecycle_status = 'deleting'`);
+  await none('outbox', 'select id, queue from outbox');
+  await none('log batches on their way', 'select id from log_batches');
+  await none(
+    'leases',
+    `select id from deployments where lease_expires_at is not null union all select id from operations where lease_expires_at is not null`,
+  );
+  await none(
+    'log ids with a gap or a repeat',
+    `select service_id as id, count(*), max(l.id) from log_lines l group by service_id
+      having count(*) <> max(l.id) or count(*) <> (select last_id from log_counters c where c.service_id = l.service_id)`,
+  );
+  await none(
+    'replicas that run and should not',
+    `select r.id, r.deployment_id, s.lifecycle_status from replicas r join services s on s.id = r.service_id
+      where r.state <> 'stopped' and (s.live_deployment_id is distinct from r.deployment_id or s.lifecycle_status <> 'active' or r.desired = 'stopped')`,
+  );
+  await none(
+    'replicas that should run and do not',
+    `select s.id, s.name from services s join deployments d on d.id = s.live_deployment_id
+      where s.lifecycle_status = 'active' and s.deleted_at is null
+        and (select count(*) from replicas r where r.deployment_id = d.id and r.desired = 'running' and r.state = 'ready')
+            <> (d.configuration ->> 'replicas')::int`,
+  );
+  enter('jobs left in the queues', 0, await jobsLeft(platform));
+  enter('build folders left', 0, await list(join(platform.dataDir, 'builds')));
+  enter('processes that no replica owns', ...(await strayProcesses(platform)));
+  enter('each service serves its live deployment', ...(await servesLive(platform)));
+  enter('visits to services that stayed live', visits.answered, visits.failures);
+  return entries;
+}
+
+async function jobsLeft(platform: Platform): Promise<string[]> {
+  const metrics = await (await fetch(`http://127.0.0.1:${platform.apiPort}/metrics`)).text();
+  return metrics
+    .split('\n')
+    .filter(
+      (line) =>
+        /queue_jobs\{/.test(line) && /state="(waiting|active|delayed|prioritized)"/.test(line) && !/ 0$/.test(line),
+    );
+}
+
+async function list(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+async function strayProcesses(platform: Platform): Promise<[number, string[]]> {
+  const rows = await platform.database.db('replicas').whereNot({ state: 'stopped' }).select('id');
+  const { markedProcesses } = await import('../../workers/sandbox/proc.js');
+  const marks = await markedProcesses(await platform.sandboxToken());
+  const stray = [...marks].filter(([, mark]) => !rows.some((row) => mark.includes(row.id)));
+  return [marks.size, stray.map(([pid, mark]) => `${pid} ${mark}`)];
+}
+
+/** The application answers with the deployment it belongs to. */
+async function servesLive(platform: Platform): Promise<[number, string[]]> {
+  const services = await rowsOf<{ slug: string; live: string; lifecycle_status: string }>(
+    platform.database.db,
+    'select slug, live_deployment_id as live, lifecycle_status from services where live_deployment_id is not null and deleted_at is null',
+  );
+  const wrong: string[] = [];
+  for (const { slug, live, lifecycle_status } of services) {
+    const answer = await visit(`http://${slug}.localhost`, platform.edgePort, '/deployment');
+    const right = lifecycle_status === 'suspended' ? answer.status === 503 : answer.body === live;
+    if (!right)
+      wrong.push(`${slug} (${lifecycle_status}): ${answer.status} ${answer.body.slice(0, 80)} instead of ${live}`);
+  }
+  return [services.length, wrong];
+}
+
+/** The books as a table. */
+export function table(entries: readonly Entry[]): string {
+  const width = Math.max(...entries.map(({ what }) => what.length));
+  const lines = entries.map(({ what, counted, wrong }) => {
+    const verdict = wrong.length === 0 ? 'ok' : `WRONG ${wrong.length}`;
+    const detail = wrong.slice(0, 5).map((line) => `\n    ${line}`);
+    return `${what.padEnd(width)}  ${String(counted).padStart(7)}  ${verdict}${detail.join('')}`;
+  });
+  return lines.join('\n');
+}

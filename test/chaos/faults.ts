@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Platform } from '../support/platform.js';
+import { testPostgresPid } from '../support/postgres.js';
+import type { PlatformProcess } from '../support/processes.js';
+import type { Random } from './random.js';
+
+export const FAULTS = [
+  'kill a worker',
+  'kill a worker',
+  'term a worker',
+  'stop a worker for longer than its locks',
+  'kill the api',
+  'term the api',
+  'restart postgresql at once',
+  'restart redis',
+  'flush redis',
+] as const;
+export type FaultKind = (typeof FAULTS)[number];
+
+export interface Fault {
+  afterMs: number;
+  kind: FaultKind;
+  /** Which of the workers, by position. */
+  worker: number;
+  durationMs: number;
+}
+
+/** The sequence of faults: decided before the first one strikes, by the seed alone. */
+export function planFaults(random: Random, count: number, withRedis: boolean): Fault[] {
+  const kinds = FAULTS.filter((kind) => withRedis || !kind.includes('redis'));
+  return Array.from({ length: count }, () => ({
+    afterMs: random.between(1500, 4000),
+    kind: random.pick(kinds),
+    worker: random.between(0, 99),
+    durationMs: random.between(8000, 14_000),
+  }));
+}
+
+/** Strikes the platform with the plan, again and again until told to stop; replaces what it killed. */
+export class FaultInjector {
+  readonly struck = new Map<FaultKind, number>();
+  readonly #platform: Platform;
+  readonly #stopped: Promise<void>[] = [];
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  async run(plan: readonly Fault[], stop: AbortSignal): Promise<void> {
+    for (const fault of plan) {
+      await delay(fault.afterMs, undefined, { signal: stop }).catch(() => undefined);
+      if (stop.aborted) break;
+      this.struck.set(fault.kind, (this.struck.get(fault.kind) ?? 0) + 1);
+      await this.#strike(fault);
+    }
+    await Promise.all(this.#stopped);
+  }
+
+  async #strike({ kind, worker, durationMs }: Fault): Promise<void> {
+    switch (kind) {
+      case 'kill a worker':
+        await this.#worker(worker)?.stop('SIGKILL');
+        await this.#platform.startWorker();
+        return;
+      case 'term a worker':
+        await this.#worker(worker)?.stop('SIGTERM');
+        await this.#platform.startWorker();
+        return;
+      case 'stop a worker for longer than its locks': {
+        const target = this.#worker(worker);
+        target?.kill('SIGSTOP');
+        this.#stopped.push(delay(durationMs).then(() => target?.kill('SIGCONT')));
+        return;
+      }
+      case 'kill the api':
+      case 'term the api': {
+        const api = this.#platform.processes.find((process) => process.name === 'api' && !process.ended);
+        await api?.stop(kind === 'kill the api' ? 'SIGKILL' : 'SIGTERM');
+        await this.#platform.startApi();
+        return;
+      }
+      case 'restart postgresql at once':
+        process.kill(testPostgresPid(), 'SIGQUIT');
+        return;
+      case 'restart redis':
+        await this.#platform.redis?.restart();
+        return;
+      case 'flush redis':
+        await this.#platform.redis?.flush();
+        return;
+    }
+  }
+
+  #worker(position: number): PlatformProcess | undefined {
+    const { workers } = this.#platform;
+    return workers[position % workers.length];
+  }
+}

@@ -1,0 +1,40 @@
+import { parseArgs } from 'node:util';
+import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
+import { table } from './books.js';
+import { runChaos } from './run.js';
+
+/** `npm run chaos -- --seed N [--deployments 300] [--engine postgres|redis]`: exits 1 where the books do not balance. */
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    deployments: { type: 'string', default: '300' },
+    engine: { type: 'string', default: 'postgres' },
+    services: { type: 'string', default: '30' },
+    workspaces: { type: 'string', default: '5' },
+  },
+});
+const engine = values.engine === 'redis' ? 'redis' : 'postgres';
+
+await mochaGlobalSetup();
+let clean = false;
+try {
+  const { entries, faults, requests, seconds } = await runChaos({
+    seed: Number(values.seed),
+    deployments: Number(values.deployments),
+    engine,
+    services: Number(values.services),
+    workspaces: Number(values.workspaces),
+  });
+  clean = entries.every(({ wrong }) => wrong.length === 0);
+  const counts = (map: ReadonlyMap<string, number>) =>
+    [...map]
+      .sort()
+      .map(([what, n]) => `${what}: ${n}`)
+      .join(', ');
+  process.stdout.write(
+    `chaos: seed ${values.seed}, queues on ${engine}, ${seconds} s\nfaults: ${counts(faults)}\nrequests: ${counts(requests)}\n\n${table(entries)}\n\n${clean ? 'The books balance.' : 'THE BOOKS DO NOT BALANCE.'}\n`,
+  );
+} finally {
+  await mochaGlobalTeardown();
+}
+process.exitCode = clean ? 0 : 1;

@@ -1,0 +1,223 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export const hasGit = spawnSync('git', ['--version']).status === 0;
+
+/** A file's content; `{ link }` is a symbolic link and `{ script }` a file that may be executed. */
+export type Files = Record<string, string | { link: string } | { script: string }>;
+
+/** A real git repository in a folder of its own. */
+export class TestRepository {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  get url(): string {
+    return pathToFileURL(this.folder).href;
+  }
+
+  /** Writes the files over what is there and commits all; returns the commit's number. */
+  async commit(files: Files, message = 'A commit'): Promise<string> {
+    await writeFiles(this.folder, files);
+    await this.git('add', '--all', '--force');
+    await this.git('commit', '-q', '--allow-empty', '-m', message);
+    return this.git('rev-parse', 'HEAD');
+  }
+
+  async git(...args: string[]): Promise<string> {
+    const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.test', '-c', 'safe.directory=*'];
+    const { stdout } = await run('git', [...identity, '-C', this.folder, ...args]);
+    return stdout.trim();
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A repository with one commit of these files on branch `main`. */
+export async function createRepository(files: Files, message = 'First commit'): Promise<TestRepository> {
+  const repository = new TestRepository(await mkdtemp(join(tmpdir(), 'ranvier-repository-')));
+  await repository.git('init', '-q', '-b', 'main');
+  await repository.commit(files, message);
+  return repository;
+}
+
+export async function writeFiles(folder: string, files: Files): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true });
+    await rm(path, { force: true });
+    if (typeof content === 'string') await writeFile(path, content);
+    else if ('link' in content) await symlink(content.link, path);
+    else {
+      await writeFile(path, content.script);
+      await chmod(path, 0o755);
+    }
+  }
+}
+
+const PACKAGE = { name: 'app', version: '1.0.0', private: true };
+
+export function packageJson(fields: object): string {
+  return `${JSON.stringify({ ...PACKAGE, ...fields }, null, 2)}\n`;
+}
+
+/** A Node web server without dependencies: answers `text` on PORT. */
+export function nodeServer(text: string): Files {
+  return {
+    'package.json': packageJson({ scripts: { start: 'node server.js' } }),
+    'server.js': `require('node:http').createServer((q, r) => r.end(${JSON.stringify(text)})).listen(process.env.PORT);\n`,
+  };
+}
+
+/** The same with a real dependency (`ms`) and its lock file; needs the registry. */
+export async function npmServer(): Promise<Files> {
+  const files: Files = {
+    'package.json': packageJson({ scripts: { start: 'node server.js' }, dependencies: { ms: '2.1.3' } }),
+    'server.js': `const ms = require('ms');
+require('node:http').createServer((q, r) => r.end(String(ms('2 days')))).listen(process.env.PORT);
+`,
+  };
+  return { ...files, 'package-lock.json': await lockFile(files) };
+}
+
+async function lockFile(files: Files): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ranvier-lock-'));
+  try {
+    await writeFiles(folder, files);
+    const options = ['--package-lock-only', '--ignore-scripts', '--omit-lockfile-registry-resolved', '--no-audit'];
+    await run('npm', ['install', ...options], { cwd: folder, timeout: 60_000 });
+    return await readFile(join(folder, 'package-lock.json'), 'utf8');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A site that a build script makes: `dist/index.html` says `text`. */
+export function builtSite(text: string): Files {
+  return {
+    'package.json': packageJson({ scripts: { build: 'node build.js' } }),
+    'build.js': `const fs = require('node:fs');
+fs.mkdirSync('dist', { recursive: true });
+fs.writeFileSync('dist/index.html', '<h1>' + ${JSON.stringify(text)} + '</h1>');
+console.log('wrote dist/index.html');
+`,
+  };
+}
+
+/** A Python web server of the standard library. */
+export function pythonServer(text: string): Files {
+  return {
+    'main.py': `import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(${JSON.stringify(text)}.encode())
+
+HTTPServer(("", int(os.environ["PORT"])), Handler).serve_forever()
+`,
+  };
+}
+
+type Handler = (req: IncomingMessage, res: ServerResponse, url: URL) => boolean;
+
+export interface GitServer {
+  /** `http://127.0.0.1:<port>`. */
+  origin: string;
+  port: number;
+  /** Method, path and authorization of every request. */
+  requests: { method: string; path: string; authorization: string; host: string }[];
+  close(): Promise<void>;
+}
+
+/** Smart HTTP by `git http-backend` for the repositories below `root`. `intercept` may answer first. */
+export async function startGitServer(
+  root: string,
+  intercept: Handler = () => false,
+  address = '127.0.0.1',
+): Promise<GitServer> {
+  const requests: GitServer['requests'] = [];
+  const server = createServer((req, res) => {
+    const url = new URL(req.url ?? '/', 'http://server');
+    const { authorization = '', host = '' } = req.headers;
+    requests.push({ method: req.method ?? '', path: url.pathname, authorization, host });
+    if (!intercept(req, res, url)) serveGit(root, req, res, url);
+  });
+  server.listen(0, address);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://${address}:${port}`,
+    port,
+    requests,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function serveGit(root: string, req: IncomingMessage, res: ServerResponse, url: URL): void {
+  const header = (name: string) => String(req.headers[name] ?? '');
+  const backend = spawn('git', ['http-backend'], {
+    env: {
+      PATH: '/usr/local/bin:/usr/bin:/bin',
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'safe.directory',
+      GIT_CONFIG_VALUE_0: '*',
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: '1',
+      REQUEST_METHOD: req.method ?? 'GET',
+      PATH_INFO: decodeURIComponent(url.pathname),
+      QUERY_STRING: url.search.slice(1),
+      CONTENT_TYPE: header('content-type'),
+      HTTP_CONTENT_ENCODING: header('content-encoding'),
+      ...(req.headers['content-length'] ? { CONTENT_LENGTH: header('content-length') } : {}),
+      HTTP_GIT_PROTOCOL: header('git-protocol'),
+      GIT_PROTOCOL: header('git-protocol'),
+      REMOTE_ADDR: '127.0.0.1',
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  req.pipe(backend.stdin);
+  // A client that has gone takes the backend with it.
+  backend.stdin.on('error', () => res.destroy());
+  res.on('close', () => backend.kill());
+  let head = Buffer.alloc(0);
+  let body = false;
+  backend.stdout.on('data', (chunk: Buffer) => {
+    if (body) {
+      res.write(chunk);
+      return;
+    }
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf('\r\n\r\n');
+    if (end < 0) return;
+    body = true;
+    let status = 200;
+    for (const line of head.subarray(0, end).toString().split('\r\n')) {
+      const colon = line.indexOf(':');
+      const [name, value] = [line.slice(0, colon), line.slice(colon + 1).trim()];
+      if (name === 'Status') status = Number.parseInt(value, 10);
+      else res.setHeader(name, value);
+    }
+    res.writeHead(status);
+    res.write(head.subarray(end + 4));
+  });
+  backend.stdout.on('end', () => res.end());
+}

@@ -1,0 +1,48 @@
+import { type GitResult, LARGEST_FILE_BYTES } from './git-command.js';
+import type { Remote } from './remote.js';
+
+/** The status of a redirect that git met and did not follow. */
+export function isRedirect({ stderr }: GitResult): boolean {
+  return /The requested URL returned error: 30[12378]/.test(stderr);
+}
+
+/** The server offers no commit but those its branches and tags name. */
+export function refusesCommits({ stderr }: GitResult): boolean {
+  return /Server does not allow request for unadvertised object/.test(stderr);
+}
+
+/** What the far side or the way there is to blame for, in words for people; null where it may be our copy. */
+export function explainRemote(remote: Remote, { stderr, killedBy }: GitResult): string | null {
+  const { url, hasCredentials } = remote;
+  const found = (pattern: RegExp) => pattern.exec(stderr)?.[1] ?? '';
+  if (killedBy === 'SIGXFSZ' || /File too large|died of signal 25/.test(stderr)) {
+    return `${url} is too large: more than ${LARGEST_FILE_BYTES / 1024 ** 3} GiB`;
+  }
+  if (/could not read (Username|Password)|Authentication failed|returned error: 40[13]/.test(stderr)) {
+    return hasCredentials
+      ? `${url} refuses the user and password that the repository address has`
+      : `${url} does not exist or needs credentials (https://user:token@host/…)`;
+  }
+  if (/repository '.*' not found|returned error: 4(04|10)/.test(stderr)) return `${url} does not exist`;
+  if (/does not appear to be a git repository/.test(stderr)) return `${url} is not a git repository`;
+  const status = found(/The requested URL returned error: (\d+)/);
+  if (status !== '') return `${url} answers with HTTP status ${status}; try again later`;
+  if (/Operation too slow|timed out|timeout/i.test(stderr)) return `${url} does not answer, or far too slowly`;
+  const cause = found(/unable to access '[^']*': (.+)/);
+  if (cause !== '') return `${url} is not reachable: ${cause}`;
+  if (/not our ref|couldn't find remote ref/.test(stderr)) return `the commit is not in ${url}`;
+  if (/transport '(.*)' not allowed/.test(stderr)) return `${url} uses a protocol that is not allowed`;
+  const fsck = found(/fsck error in packed object|error: object (.+)/);
+  if (fsck !== '') return `${url} has a damaged or unsafe object: ${fsck}`;
+  if (/invalid server response|protocol error|the remote end hung up unexpectedly|early EOF/i.test(stderr)) {
+    return `${url} broke off the connection or does not speak git`;
+  }
+  return null;
+}
+
+/** The line that says most, for what nothing above explains. */
+export function lastLine({ stderr, code, killedBy }: GitResult): string {
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const said = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');
+  return said ?? `git ended with ${killedBy ?? `code ${code}`}`;
+}

@@ -1,0 +1,144 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { lastLine } from './explain.js';
+import type { Git, GitResult } from './git-command.js';
+import { withFileLock } from './lock.js';
+import { SourceError } from './source.js';
+
+/** A checkout beyond these is refused before a file of it is written. */
+export const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
+/** Each fetch adds a pack; beyond this many a fresh copy is the quicker one. */
+const MOST_PACKS = 200;
+
+/** Runs `work` with the one bare copy of a repository on this host, while nobody else uses it. */
+export async function withMirror<T>(
+  git: Git,
+  folder: string,
+  address: string,
+  signal: AbortSignal,
+  work: (mirror: Mirror) => Promise<T>,
+): Promise<T> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Of the whole address: what one password opens is not lent to who has another one.
+  const path = join(folder, createHash('sha256').update(address).digest('hex'));
+  return withFileLock(`${path}.lock`, signal, () => work(new Mirror(git, path, signal)));
+}
+
+/** A bare repository that holds the commits that were asked for, each without its history. */
+export class Mirror {
+  readonly #git: Git;
+  readonly #path: string;
+  readonly #signal: AbortSignal;
+
+  constructor(git: Git, path: string, signal: AbortSignal) {
+    this.#git = git;
+    this.#path = path;
+    this.#signal = signal;
+  }
+
+  /** Makes the repository where there is none, and a new one where it cannot be used or has grown out of hand. */
+  async open(): Promise<void> {
+    const counted = await this.#run(['count-objects', '-v']);
+    const packs = Number(/^packs: (\d+)$/m.exec(counted.stdout)?.[1] ?? Number.POSITIVE_INFINITY);
+    if (counted.code !== 0 || packs > MOST_PACKS) {
+      await this.discard();
+      await expectSuccess(
+        this.#git.run({ args: ['init', '-q', '--bare', '--template=', '--', this.#path], signal: this.#signal }),
+      );
+    }
+    const now = new Date();
+    await utimes(this.#path, now, now);
+  }
+
+  async discard(): Promise<void> {
+    await rm(this.#path, { recursive: true, force: true });
+  }
+
+  /** The commit that a name or number stands for here, or null. */
+  async find(sha: string): Promise<string | null> {
+    const { code, stdout } = await this.#run(['rev-parse', '-q', '--verify', '--end-of-options', `${sha}^{commit}`]);
+    return code === 0 ? stdout.trim() : null;
+  }
+
+  /** Gets one commit. The result is git's: the far side may be to blame, or this copy. */
+  async fetchCommit(url: string, config: readonly (readonly [string, string])[], sha: string): Promise<GitResult> {
+    return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);
+  }
+
+  /** Gets everything, for servers that give no commit by its number. */
+  async fetchAll(url: string, config: readonly (readonly [string, string])[]): Promise<GitResult> {
+    return this.#fetch([], url, config, ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*']);
+  }
+
+  async subject(sha: string): Promise<string> {
+    const { stdout } = await expectSuccess(this.#run(['log', '-1', '--format=%s', '--end-of-options', sha]));
+    return stdout.trim();
+  }
+
+  /** Writes the commit's files into a folder. Throws `SourceError` where they are too many or too large. */
+  async checkout(sha: string, directory: string): Promise<void> {
+    await this.#refuseBlowUp(sha);
+    const index = `${this.#path}.index.${randomUUID()}`;
+    const env = { GIT_INDEX_FILE: index };
+    try {
+      await expectSuccess(this.#run(['read-tree', sha], env));
+      await expectSuccess(this.#run([`--work-tree=${directory}`, 'checkout-index', '--all', '--force', '-q'], env));
+    } finally {
+      await rm(index, { force: true });
+      await rm(`${index}.lock`, { force: true });
+    }
+  }
+
+  async #refuseBlowUp(sha: string): Promise<void> {
+    const { stdout } = await expectSuccess(this.#run(['ls-tree', '-r', '-z', '--format=%(objectsize)', sha]));
+    const sizes = stdout.split('\0');
+    const files = sizes.length - 1;
+    const bytes = sizes.reduce((sum, size) => sum + (Number(size) || 0), 0);
+    if (files > LARGEST_CHECKOUT.files) {
+      throw new SourceError(
+        `the commit has ${files} files; the most that can be deployed is ${LARGEST_CHECKOUT.files}`,
+      );
+    }
+    if (bytes > LARGEST_CHECKOUT.bytes) {
+      const gib = (bytes / 1024 ** 3).toFixed(1);
+      throw new SourceError(
+        `the commit's files have ${gib} GiB; the most that can be deployed is ${LARGEST_CHECKOUT.bytes / 1024 ** 3} GiB`,
+      );
+    }
+  }
+
+  async #fetch(
+    options: string[],
+    url: string,
+    config: readonly (readonly [string, string])[],
+    refspecs: string[],
+  ): Promise<GitResult> {
+    // Nobody else is here: a lock is what a killed git left behind.
+    await rm(join(this.#path, 'shallow.lock'), { force: true });
+    const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+    return this.#git.run({
+      args: [`--git-dir=${this.#path}`, ...args, '--', url, ...refspecs],
+      config,
+      signal: this.#signal,
+    });
+  }
+
+  #run(args: string[], env: Record<string, string> = {}): Promise<GitResult> {
+    return this.#git.run({ args: [`--git-dir=${this.#path}`, ...args], env, signal: this.#signal });
+  }
+}
+
+/** This copy does not hold what it should; another one is made of the repository. */
+export class MirrorDamaged extends Error {
+  constructor(result: GitResult) {
+    super(lastLine(result));
+    this.name = 'MirrorDamaged';
+  }
+}
+
+async function expectSuccess(running: Promise<GitResult>): Promise<GitResult> {
+  const result = await running;
+  if (result.code !== 0) throw new MirrorDamaged(result);
+  return result;
+}
