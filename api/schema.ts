@@ -15,6 +15,8 @@ export const Strict = <T extends Record<string, TSchema>>(fields: T) =>
   Type.Object(fields, { additionalProperties: false });
 /** A name that people gave: at least one character that can be seen. */
 export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+/** The answer of a deletion that is done. */
+export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
 export const PageSchema = Strict({
   limit: Type.Integer({ minimum: 1 }),

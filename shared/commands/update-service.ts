@@ -61,11 +61,12 @@ async function assertMove(
 ): Promise<void> {
   await assertPlacement(trx, service.workspace_id, placement, authorize);
   const confined = await groupEnvironments(trx, service.id);
-  const left = confined.find((group) => group.environment_id !== placement.environmentId?.toLowerCase());
-  if (left) {
+  const left = confined.filter((group) => group.environment_id !== placement.environmentId?.toLowerCase());
+  if (left.length > 0) {
+    const names = left.map(({ name }) => `"${name}"`).join(', ');
     throw new AppError(
       'conflict',
-      `The environment group "${left.name}" belongs to another environment; unlink it from the service first`,
+      `Groups of another environment are linked; unlink them from the service first: ${names}`,
     );
   }
 }
