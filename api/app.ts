@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import type { Ajv } from 'ajv';
 import Koa from 'koa';
 import { CursorCodec } from '../shared/domain/cursor.js';
-import type { ApiDeps, ApiState, AppDeps } from './context.js';
+import type { ApiDeps, AppDeps } from './context.js';
 import { dashboard } from './dashboard.js';
 import { healthRouter } from './health.js';
 import { Metrics } from './metrics.js';
@@ -19,6 +19,7 @@ import { validate } from './middleware/validate.js';
 import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 import { createAjv } from './schema.js';
+import type { ApiState } from './state.js';
 
 /** The root of the versioned API (specification, Versioning). */
 export const API_ROOT = '/api/v1';
@@ -35,6 +36,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const api = apiRouter(deps);
 
   const app = new Koa<ApiState>();
+  app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
   app.use(accessLog(deps.metrics));
   app.use(errors());

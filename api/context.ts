@@ -1,4 +1,3 @@
-import type { Middleware, ParameterizedContext } from 'koa';
 import type { CommandDeps } from '../shared/commands/deps.js';
 import type { Config } from '../shared/config.js';
 import type { Db } from '../shared/db/client.js';
@@ -11,7 +10,6 @@ import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import type { Engine } from '../shared/queues/engine.js';
 import type { Keyring } from '../shared/secrets/keyring.js';
 import type { Metrics } from './metrics.js';
-import type { Route } from './route.js';
 
 /** What the application is made of; `main.ts` and the tests pass it in. */
 export interface AppDeps extends CommandDeps {
@@ -52,26 +50,3 @@ export interface WorkspaceAccess {
   role: Role;
   facts: AccessFacts;
 }
-
-/** Validated input; handlers read nothing else of the request. */
-export interface Input {
-  params: Readonly<Record<string, string>>;
-  query: Readonly<Record<string, unknown>>;
-  body: Readonly<Record<string, unknown>>;
-}
-
-/** `ctx.state`, filled from left to right by the middleware in the order that `app.ts` shows. */
-export interface ApiState {
-  requestId: string;
-  log: Logger;
-  route: Route;
-  caller: Caller;
-  /** Null on a path that names no workspace. */
-  workspace: WorkspaceAccess | null;
-  /** The parsed body; undefined where there is none. */
-  json: unknown;
-  input: Input;
-}
-
-export type ApiContext = ParameterizedContext<ApiState>;
-export type ApiMiddleware = Middleware<ApiState>;

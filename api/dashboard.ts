@@ -6,7 +6,7 @@ import type { Middleware } from 'koa';
 import type { Config } from '../shared/config.js';
 import { AppError } from '../shared/errors.js';
 import type { Engine, JobQueue } from '../shared/queues/engine.js';
-import type { ApiMiddleware } from './context.js';
+import type { ApiMiddleware } from './state.js';
 
 export const DASHBOARD_PATH = '/admin/queues';
 

@@ -1,7 +1,8 @@
 import Router from '@koa/router';
 import { assertMigrated } from '../shared/db/migrate.js';
 import { errorMessage } from '../shared/errors.js';
-import type { ApiDeps, ApiState } from './context.js';
+import type { ApiDeps } from './context.js';
+import type { ApiState } from './state.js';
 
 /** `/healthz`: the process is up. `/readyz`: it can do its work. `/metrics`: for Prometheus. None of them tells a secret. */
 export function healthRouter({ db, engine, metrics, isEnding }: ApiDeps): Router<ApiState> {

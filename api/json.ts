@@ -1,4 +1,4 @@
-import { AppError } from '../shared/errors.js';
+import { AppError, invalidRequest } from '../shared/errors.js';
 
 const DEEPEST = 32;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
@@ -29,13 +29,14 @@ function assertStructure(text: string): void {
   let latest = '';
   for (const [token] of text.matchAll(TOKENS)) {
     if (token === '{' || token === '[') {
-      if (open.push(token === '{' ? new Set() : null) > DEEPEST) throw refused('', `is nested deeper than ${DEEPEST}`);
+      if (open.push(token === '{' ? new Set() : null) > DEEPEST)
+        throw invalidRequest('', `is nested deeper than ${DEEPEST}`);
     } else if (token === '}' || token === ']') {
       open.pop();
     } else if (token === ':') {
       const key: string = JSON.parse(latest);
       const keys = open.at(-1);
-      if (keys?.has(key)) throw refused('', `has the key ${JSON.stringify(key)} twice in one object`);
+      if (keys?.has(key)) throw invalidRequest('', `has the key ${JSON.stringify(key)} twice in one object`);
       keys?.add(key);
     } else {
       latest = token;
@@ -48,16 +49,12 @@ function assertStrings(value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {
     assertText(key, path);
-    if (key === '__proto__') throw refused(path, 'must not have the key "__proto__"');
+    if (key === '__proto__') throw invalidRequest(path, 'must not have the key "__proto__"');
     assertStrings(child, `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
   }
 }
 
 function assertText(text: string, path: string): void {
-  if (text.includes('\u0000')) throw refused(path, 'must not contain the character NUL');
-  if (LONE_SURROGATE.test(text)) throw refused(path, 'must be well-formed Unicode');
-}
-
-function refused(path: string, message: string): AppError {
-  return new AppError('invalid_request', undefined, [{ path, message }]);
+  if (text.includes('\u0000')) throw invalidRequest(path, 'must not contain the character NUL');
+  if (LONE_SURROGATE.test(text)) throw invalidRequest(path, 'must be well-formed Unicode');
 }

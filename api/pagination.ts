@@ -11,7 +11,7 @@ export interface PageView {
   nextCursor: string | null;
 }
 
-type Paged = ReadRequest<string, PageQuery>;
+type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
 
 /** True where the caller asked for pages; without either a collection may be complete (specification, Pagination). */
 export function asksForPage({ limit, cursor }: PageQuery): boolean {
@@ -19,25 +19,20 @@ export function asksForPage({ limit, cursor }: PageQuery): boolean {
 }
 
 /** The page a request asks for. Throws invalid_cursor. */
-export function pageRequest({
-  deps,
-  caller,
-  path,
-  query,
-}: Pick<Paged, 'deps' | 'caller' | 'path' | 'query'>): PageRequest {
+export function pageRequest({ deps, caller, path, query }: Paged): PageRequest {
   const { limit = DEFAULT_LIMIT, cursor, ...filters } = query;
   const binding = { caller: caller.credentialId, path, filters };
   return { limit, after: cursor === undefined ? null : deps.cursors.decode(cursor, binding) };
 }
 
 /** The page a request asks for, or the complete collection where it asks for none. */
-export function pageRequestOrComplete(request: Pick<Paged, 'deps' | 'caller' | 'path' | 'query'>): PageRequest {
+export function pageRequestOrComplete(request: Paged): PageRequest {
   return asksForPage(request.query) ? pageRequest(request) : COMPLETE;
 }
 
 /** The metadata of a page; the cursor is good for this caller, path and these filters only. */
 export function presentPage(
-  { deps, caller, path, query }: Pick<Paged, 'deps' | 'caller' | 'path' | 'query'>,
+  { deps, caller, path, query }: Paged,
   { items, hasMore }: Page<{ id: string; created_at: Date }>,
 ): PageView {
   const { limit, cursor: _, ...filters } = query;

@@ -15,6 +15,8 @@ export const Strict = <T extends Record<string, TSchema>>(fields: T) =>
   Type.Object(fields, { additionalProperties: false });
 /** A name that people gave: at least one character that can be seen. */
 export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+/** The answer of a deletion that is done. */
+export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
 export const PageSchema = Strict({
   limit: Type.Integer({ minimum: 1 }),
@@ -28,11 +30,14 @@ export const PageQuery = Strict({
 export type PageQuery = Static<typeof PageQuery>;
 
 const MOST_DETAILS = 20;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Compiles JSON Schemas with our formats. Bodies are neither coerced nor completed with defaults. */
 export function createAjv(): Ajv {
   const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true });
   addFormats.default(ajv);
+  // The package's own format lets a urn: prefix pass, which no id of ours has.
+  ajv.addFormat('uuid', UUID);
   for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
   return ajv;
 }

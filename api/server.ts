@@ -3,8 +3,8 @@ import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
 import { ERROR_REGISTRY } from '../shared/errors.js';
-import type { ApiState } from './context.js';
 import type { ErrorBody } from './middleware/errors.js';
+import type { ApiState } from './state.js';
 
 /** A body that never ends is cut off here. */
 const REQUEST_TIMEOUT_MS = 60_000;

@@ -61,6 +61,11 @@ export class AppError extends Error {
   }
 }
 
+/** `invalid_request` for one value. */
+export function invalidRequest(path: string, message: string): AppError {
+  return new AppError('invalid_request', undefined, [{ path, message }]);
+}
+
 /** The text of anything that was thrown, for logs and for `error` fields. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -112,5 +112,7 @@ export class WorkerPool {
 
 async function report(job: Job, log: Logger, line: string): Promise<void> {
   log.info(line);
-  await job.log(printable(`${new Date().toISOString()} ${line}`));
+  const text = printable(line);
+  await job.updateProgress({ now: text });
+  await job.log(`${new Date().toISOString()} ${text}`);
 }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import type { ApiMiddleware } from '../context.js';
 import type { Metrics } from '../metrics.js';
+import type { ApiMiddleware } from '../state.js';
 
 /** One log line and one observation a request, once its answer is sent or its connection is lost. */
 export function accessLog(metrics: Metrics): ApiMiddleware {

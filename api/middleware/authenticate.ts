@@ -1,7 +1,8 @@
 import { findKeyWithOwner, touchKey } from '../../shared/db/access.js';
 import { AppError } from '../../shared/errors.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
-import type { ApiDeps, ApiMiddleware, Caller } from '../context.js';
+import type { ApiDeps, Caller } from '../context.js';
+import type { ApiMiddleware } from '../state.js';
 import type { FailureLimit } from './rate-limit.js';
 
 /** Finds out who sends the request; 401 where nobody proves to (specification, Authentication 1 and 4). */

@@ -3,7 +3,8 @@ import { findWorkspaceAccess } from '../../shared/db/access.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/domain/policy.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/domain/workspace.js';
 import { AppError } from '../../shared/errors.js';
-import type { ApiDeps, ApiMiddleware } from '../context.js';
+import type { ApiDeps } from '../context.js';
+import type { ApiMiddleware } from '../state.js';
 
 /** Opens the workspace of the path to the caller and asks the policy table (specification, Authentication). */
 export function authorize({ db }: ApiDeps): ApiMiddleware {

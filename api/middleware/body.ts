@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../shared/errors.js';
-import type { ApiMiddleware } from '../context.js';
+import { AppError, invalidRequest } from '../../shared/errors.js';
 import { parseJson } from '../json.js';
+import type { ApiMiddleware } from '../state.js';
 
 /** Bytes (specification, Limits). */
 export const BODY_LIMIT = 262_144;
@@ -51,5 +51,5 @@ function lost(): AppError {
 }
 
 function wrongHeader(name: string, message: string): AppError {
-  return new AppError('invalid_request', undefined, [{ path: `header.${name}`, message }]);
+  return invalidRequest(`header.${name}`, message);
 }

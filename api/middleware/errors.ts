@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode, type ErrorDetail } from '../../shared/errors.js';
-import type { ApiContext, ApiMiddleware } from '../context.js';
+import type { ApiContext, ApiMiddleware } from '../state.js';
 
 /** The body of every error response (design, Wire decisions). */
 export interface ErrorBody {

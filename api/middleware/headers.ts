@@ -1,4 +1,4 @@
-import type { ApiMiddleware } from '../context.js';
+import type { ApiMiddleware } from '../state.js';
 
 /** Headers of every answer: nothing here is for caches, and a process that ends lets its connections go. */
 export function headers(isEnding: () => boolean): ApiMiddleware {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Transaction } from '../../shared/db/client.js';
 import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../../shared/db/receipts.js';
-import { AppError } from '../../shared/errors.js';
-import type { ApiContext, ApiDeps, ApiMiddleware } from '../context.js';
+import { AppError, invalidRequest } from '../../shared/errors.js';
+import type { ApiDeps } from '../context.js';
 import type { ReadRequest, Route, WriteRequest } from '../route.js';
+import type { ApiContext, ApiMiddleware } from '../state.js';
 import { assertPermitted } from './authorize.js';
 
 const KEY = /^[!-~]{1,160}$/;
@@ -75,16 +76,13 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   if (!route.keyed || ctx.headers['idempotency-key'] === undefined) return null;
   const key = ctx.get('Idempotency-Key');
   if (!KEY.test(key)) {
-    throw invalid('header.Idempotency-Key', 'must be 1 to 160 visible ASCII characters without spaces');
+    throw invalidRequest('header.Idempotency-Key', 'must be 1 to 160 visible ASCII characters without spaces');
   }
   const { requestId } = input.body;
-  if (requestId !== undefined && requestId !== key) throw invalid('/requestId', 'must equal the Idempotency-Key');
+  if (requestId !== undefined && requestId !== key)
+    throw invalidRequest('/requestId', 'must equal the Idempotency-Key');
   const scope = [workspace?.row.id ?? null, caller.userId, caller.credentialId, route.method, canonicalPath(ctx)];
   return { scope: hash(JSON.stringify(scope)), key };
-}
-
-function invalid(path: string, message: string): AppError {
-  return new AppError('invalid_request', undefined, [{ path, message }]);
 }
 
 function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db'> {

@@ -3,7 +3,7 @@ import type { Config } from '../../shared/config.js';
 import type { Db } from '../../shared/db/client.js';
 import { POLICIES } from '../../shared/domain/policy.js';
 import { AppError } from '../../shared/errors.js';
-import type { ApiContext, ApiMiddleware } from '../context.js';
+import type { ApiContext, ApiMiddleware } from '../state.js';
 
 const WINDOW_SECONDS = 60;
 

@@ -1,6 +1,6 @@
 import { v4 as uuidv4 } from 'uuid';
 import type { Logger } from '../../shared/log.js';
-import type { ApiMiddleware } from '../context.js';
+import type { ApiMiddleware } from '../state.js';
 
 const ACCEPTED = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

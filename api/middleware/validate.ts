@@ -2,9 +2,9 @@ import type { TObject } from '@sinclair/typebox';
 import type { Ajv } from 'ajv';
 import { validate as isUuid } from 'uuid';
 import { AppError, type ErrorDetail } from '../../shared/errors.js';
-import type { ApiMiddleware } from '../context.js';
 import type { Route } from '../route.js';
 import { integerFields, problemsOf } from '../schema.js';
+import type { ApiMiddleware } from '../state.js';
 
 /** Checks path, query and body against the route's schemas: an id that is no UUID is 404, the rest 400 with details. */
 export function validate(ajv: Ajv, route: Route): ApiMiddleware {
@@ -26,7 +26,7 @@ export function validate(ajv: Ajv, route: Route): ApiMiddleware {
   };
 }
 
-const INTEGER = /^-?\d{1,15}$/;
+const INTEGER = /^-?\d{1,16}$/;
 
 function readQuery(
   query: NodeJS.Dict<string | string[]>,

@@ -49,14 +49,10 @@ export async function createService(
     kind,
     configuration,
   });
-  for (const { key, value } of input.variables) {
-    await createVariable(trx, deps, {
-      workspaceId,
-      owner: { serviceId: service.id },
-      key,
-      content: { value },
-      authorize,
-    });
+  const owner = { serviceId: service.id };
+  for (const [index, { key, value }] of input.variables.entries()) {
+    const at = `/variables/${index}`;
+    await createVariable(trx, deps, { workspaceId, owner, key, content: { value }, at, authorize });
   }
   if (input.deploy) {
     const { actor, idempotency } = input;

@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/client.js';
 import { holdEnvironment } from '../db/environments.js';
-import { AppError } from '../errors.js';
+import { invalidRequest } from '../errors.js';
 
 /** Where a service is placed: both or neither (specification, Create rules 1). */
 export interface Placement {
@@ -9,8 +9,8 @@ export interface Placement {
 }
 
 /**
- * The environment of a placement, kept from deletion until the commit, or null where there is no placement. `authorize`
- * is asked whether the caller may place there. Throws invalid_request.
+ * Checks a placement; its environment is kept from deletion until the commit. `authorize` is asked whether the caller may
+ * place there. Throws invalid_request.
  */
 export async function assertPlacement(
   trx: Transaction,
@@ -19,15 +19,11 @@ export async function assertPlacement(
   authorize: (facts: { protectedEnvironment: boolean }) => void,
 ): Promise<void> {
   if (projectId === null && environmentId === null) return;
-  if (projectId === null) throw invalid('/projectId', 'is needed with environmentId');
-  if (environmentId === null) throw invalid('/environmentId', 'is needed with projectId');
+  if (projectId === null) throw invalidRequest('/projectId', 'is needed with environmentId');
+  if (environmentId === null) throw invalidRequest('/environmentId', 'is needed with projectId');
   const environment = await holdEnvironment(trx, workspaceId, environmentId);
   if (environment?.project_id !== projectId.toLowerCase()) {
-    throw invalid('/environmentId', 'is no environment of this project');
+    throw invalidRequest('/environmentId', 'is no environment of this project');
   }
   authorize({ protectedEnvironment: environment.protected });
-}
-
-function invalid(path: string, message: string): AppError {
-  return new AppError('invalid_request', undefined, [{ path, message }]);
 }

@@ -1,13 +1,14 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../db/client.js';
-import { cancelOpenDeployments, insertDeployment } from '../db/deployments.js';
-import type { DeploymentRow, ServiceRow, WorkspaceRow } from '../db/rows.js';
+import { cancelOpenDeployments, findKeyHolder, insertDeployment } from '../db/deployments.js';
+import { findWorkspace } from '../db/identity.js';
+import type { DeploymentRow, ServiceRow } from '../db/rows.js';
 import { lockService } from '../db/service-lifecycle.js';
 import type { ServiceConfiguration } from '../domain/configuration.js';
 import type { DeploymentTrigger } from '../domain/deployment.js';
 import { isDeployable } from '../domain/service.js';
 import { repositoryProblem } from '../domain/source.js';
-import { DEFAULT_WORKSPACE_CONFIGURATION } from '../domain/workspace.js';
+import { workspaceConfiguration } from '../domain/workspace.js';
 import { AppError } from '../errors.js';
 import type { CommandDeps } from './deps.js';
 import { resolveVariables } from './resolve-variables.js';
@@ -83,9 +84,7 @@ export async function lockDeployable(trx: Transaction, deps: CommandDeps, servic
 /** Throws idempotency_legacy_conflict where a deployment holds this key but its receipt is gone. */
 export async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
-  const holder = await trx<DeploymentRow>('deployments')
-    .where({ idempotency_scope: idempotency.scope, idempotency_key: idempotency.key })
-    .first('id');
+  const holder = await findKeyHolder(trx, idempotency);
   if (holder) {
     throw new AppError(
       'idempotency_legacy_conflict',
@@ -96,9 +95,9 @@ export async function assertKeyUnused(trx: Transaction, idempotency: DeploymentK
 
 /** Under `overlappingDeploys: cancel` a newer deployment cancels the older ones of its service; under `wait` it queues. */
 export async function applyOverlap(trx: Transaction, service: ServiceRow): Promise<void> {
-  const workspace = await trx<WorkspaceRow>('workspaces').where({ id: service.workspace_id }).first('configuration');
-  const policy = workspace?.configuration.overlappingDeploys ?? DEFAULT_WORKSPACE_CONFIGURATION.overlappingDeploys;
-  if (policy === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
+  const workspace = await findWorkspace(trx, service.workspace_id);
+  const { overlappingDeploys } = workspaceConfiguration(workspace?.configuration ?? {});
+  if (overlappingDeploys === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
 }
 
 function assertSource(deps: CommandDeps, service: ServiceRow, configuration: ServiceConfiguration): void {

@@ -5,7 +5,7 @@ import { groupEnvironments, type ServiceChanges, updateServiceRow } from '../db/
 import { changedRoutingFields, type PartialServiceConfiguration } from '../domain/configuration.js';
 import type { ServiceKind } from '../domain/service.js';
 import { configurationProblems } from '../domain/service-rules.js';
-import { AppError } from '../errors.js';
+import { AppError, invalidRequest } from '../errors.js';
 import { assertPlacement, type Placement } from './placement.js';
 import { queueRouting } from './queue-operation.js';
 
@@ -30,7 +30,7 @@ export async function updateService(trx: Transaction, input: UpdateServiceInput)
   if (!service) throw new AppError('not_found');
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
   if (input.kind !== undefined && input.kind !== service.kind) {
-    throw invalid('/kind', `cannot change: the service is of kind ${service.kind}`);
+    throw invalidRequest('/kind', `cannot change: the service is of kind ${service.kind}`);
   }
   const configuration = { ...service.configuration, ...input.configuration };
   const problems = configurationProblems(service.kind, configuration);
@@ -61,15 +61,12 @@ async function assertMove(
 ): Promise<void> {
   await assertPlacement(trx, service.workspace_id, placement, authorize);
   const confined = await groupEnvironments(trx, service.id);
-  const left = confined.find((group) => group.environment_id !== placement.environmentId?.toLowerCase());
-  if (left) {
+  const left = confined.filter((group) => group.environment_id !== placement.environmentId?.toLowerCase());
+  if (left.length > 0) {
+    const names = left.map(({ name }) => `"${name}"`).join(', ');
     throw new AppError(
       'conflict',
-      `The environment group "${left.name}" belongs to another environment; unlink it from the service first`,
+      `Groups of another environment are linked; unlink them from the service first: ${names}`,
     );
   }
-}
-
-function invalid(path: string, message: string): AppError {
-  return new AppError('invalid_request', undefined, [{ path, message }]);
 }

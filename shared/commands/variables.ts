@@ -10,13 +10,15 @@ import {
   type VariableView,
 } from '../db/variables.js';
 import { MOST_VARIABLES, VALUE_BYTES, type VariableContent } from '../domain/variable.js';
-import { AppError } from '../errors.js';
+import { AppError, invalidRequest } from '../errors.js';
 import type { CommandDeps } from './deps.js';
 
 export interface VariableInput {
   workspaceId: string;
   owner: VariableOwner;
   content: VariableContent;
+  /** Where in the request's body the content stands, for the details of a refusal. */
+  at?: string;
   /** Asked before a reference into a protected environment is stored: it lends that service's secrets. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
@@ -53,23 +55,20 @@ async function store(
   trx: Transaction,
   { keyring }: Pick<CommandDeps, 'keyring'>,
   id: string,
-  { workspaceId, owner, content, authorize }: VariableInput,
+  { workspaceId, owner, content, at = '', authorize }: VariableInput,
 ): Promise<StoredContent> {
   if ('value' in content) {
-    if (Buffer.byteLength(content.value) > VALUE_BYTES) throw invalid('/value', `must not exceed ${VALUE_BYTES} bytes`);
+    if (Buffer.byteLength(content.value) > VALUE_BYTES)
+      throw invalidRequest(`${at}/value`, `must not exceed ${VALUE_BYTES} bytes`);
     const sealed = keyring.seal(content.value, `variable:${id}`);
     return { sealed, reference_service_id: null, reference_key: null };
   }
   const { serviceId, key } = content.reference;
   const provider = await findReferable(trx, workspaceId, serviceId);
-  if (!provider) throw invalid('/reference/serviceId', 'is no service of this workspace');
+  if (!provider) throw invalidRequest(`${at}/reference/serviceId`, 'is no service of this workspace');
   if ('serviceId' in owner && owner.serviceId === provider.id) {
-    throw invalid('/reference/serviceId', 'is the service itself');
+    throw invalidRequest(`${at}/reference/serviceId`, 'is the service itself');
   }
   authorize({ protectedEnvironment: provider.environment_protected });
   return { sealed: null, reference_service_id: provider.id, reference_key: key };
-}
-
-function invalid(path: string, message: string): AppError {
-  return new AppError('invalid_request', undefined, [{ path, message }]);
 }

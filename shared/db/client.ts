@@ -30,6 +30,8 @@ export function createDatabase({ url, name, poolSize = 10 }: DatabaseOptions): D
     connection: { connectionString: url, application_name: name, keepAlive: true, types } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolSize },
     acquireConnectionTimeout: 10_000,
+    // Otherwise the values of a failing statement become part of its error's message, and so of the logs.
+    compileSqlOnError: false,
   });
 }
 

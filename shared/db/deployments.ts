@@ -68,6 +68,14 @@ export async function getDeployment(db: Db, id: string): Promise<DeploymentRow |
   return db<DeploymentRow>('deployments').where({ id }).first();
 }
 
+/** The deployment that was made with this key in this scope; it keeps the key for good. */
+export async function findKeyHolder(
+  db: Db,
+  { scope, key }: { scope: string; key: string },
+): Promise<{ id: string } | undefined> {
+  return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
+}
+
 /**
  * Takes a deployment over: raises its fence, so that whoever held it before can change nothing any more. Undefined where
  * it has ended or may not run yet.
@@ -152,6 +160,10 @@ export async function advanceDeployment(db: Db, { id, fence }: Claim, change: St
  * Returns the route version that edges must reach, or undefined.
  */
 export async function goLive(trx: Transaction, { id, fence }: Claim): Promise<number | undefined> {
+  // Commands lock the service before its deployments; taking them in the same order cannot deadlock.
+  await trx.raw('select 1 from services where id = (select service_id from deployments where id = :id) for update', {
+    id,
+  });
   const [won] = await rowsOf<{ service_id: string }>(
     trx,
     `update deployments
@@ -275,5 +287,5 @@ function newStep(): string {
 }
 
 function isoNow(): string {
-  return `to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24\\:MI\\:SS.MS"Z"')`;
+  return `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24\\:MI\\:SS.MS"Z"')`;
 }

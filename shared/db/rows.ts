@@ -3,6 +3,7 @@ import type { DeploymentStatus, DeploymentTrigger, StepRecord } from '../domain/
 import type { ImageManifest } from '../domain/image.js';
 import type { LogLevel, LogLine, LogSource } from '../domain/log.js';
 import type { OperationKind, OperationStatus } from '../domain/operation.js';
+import type { ProjectColor } from '../domain/project.js';
 import type { ReplicaDesire, ReplicaState } from '../domain/replica.js';
 import type { KeyScope, Role } from '../domain/roles.js';
 import type { HealthStatus, LifecycleStatus, ServiceKind } from '../domain/service.js';
@@ -47,6 +48,16 @@ export interface ApiKeyRow {
   created_at: Date;
 }
 
+export interface ProjectRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string;
+  color: ProjectColor;
+  created_at: Date;
+  updated_at: Date;
+}
+
 export interface EnvironmentRow {
   id: string;
   workspace_id: string;
@@ -76,6 +87,15 @@ export interface ServiceRow {
   user_number: number;
   deletion_requested_at: Date | null;
   deleted_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface EnvironmentGroupRow {
+  id: string;
+  workspace_id: string;
+  environment_id: string | null;
+  name: string;
   created_at: Date;
   updated_at: Date;
 }

@@ -16,7 +16,8 @@ export type ServiceView = ServiceRow & {
   latest_deployment_updated_at: Date | null;
 };
 
-function views(db: Db): Knex.QueryBuilder<ServiceView> {
+/** Services of any workspace and state, for a query to narrow down; the table is `s`. */
+export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
   return db('services as s')
     .leftJoin('environments as e', 'e.id', 's.environment_id')
     .joinRaw(
@@ -45,14 +46,14 @@ export async function findServiceView(
   id: string,
   { deleted = false } = {},
 ): Promise<ServiceView | undefined> {
-  const query = views(db).where('s.id', id).where('s.workspace_id', workspaceId);
+  const query = serviceViews(db).where('s.id', id).where('s.workspace_id', workspaceId);
   if (!deleted) query.whereNull('s.deleted_at');
   return (await query.first()) as ServiceView | undefined;
 }
 
 /** The services of a workspace that are not deleted, archived ones included, newest first. */
 export async function listServiceViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ServiceView>> {
-  return fetchPage(views(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at'), 's', page);
+  return fetchPage(serviceViews(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at'), 's', page);
 }
 
 export interface NewService {

@@ -13,8 +13,8 @@ export async function stepDurations(db: Db): Promise<{ step: string; median: num
             percentile_cont(0.95) within group (order by seconds) as p95
        from (
          select s.step ->> 'name' as step,
-                extract(epoch from (s.step ->> 'finishedAt')\\:\\:timestamptz - (s.step ->> 'startedAt')\\:\\:timestamptz)
-                  \\:\\:float8 as seconds
+                extract(epoch from (s.step ->> 'finishedAt')::timestamptz - (s.step ->> 'startedAt')::timestamptz)
+                  ::float8 as seconds
            from deployments d, jsonb_array_elements(d.steps) as s(step)
           where d.finished_at > now() - interval '1 hour' and s.step ->> 'finishedAt' is not null
        ) durations group by step`,

@@ -11,6 +11,8 @@ export interface Policy {
 const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 /** Developers write; in a protected environment only admins do (specification, Authentication 6). */
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
+/** Changes what is shown and nothing that runs, so that protected environments ask for no more. */
+const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
 
 /** Every operation of the API and who may do it: the one table, which each route names. */
@@ -18,6 +20,27 @@ export const POLICIES = {
   'catalog.read': READ,
   'workspace.read': READ,
   'workspace.update': ADMIN,
+  'project.list': READ,
+  'project.read': READ,
+  'project.create': WRITE,
+  'project.update': WRITE,
+  'project.delete': ADMIN,
+  'environment.create': WRITE,
+  'environment.update': WRITE,
+  'environment.delete': WRITE,
+  'group.list': READ,
+  'group.read': READ,
+  'group.create': WRITE,
+  'group.update': WRITE,
+  'group.delete': WRITE,
+  'group.link': WRITE,
+  'group.unlink': WRITE,
+  'group-variable.list': READ,
+  'group-variable.create': WRITE,
+  'group-variable.update': WRITE,
+  'group-variable.delete': WRITE,
+  'canvas.read': READ,
+  'canvas.save': ARRANGE,
   'service.list': READ,
   'service.read': READ,
   'service.create': WRITE,

@@ -1,7 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** A variable's name, as shells accept it. PORT may be set, but a running service's PORT is the platform's. */
-export const VariableKey = Type.String({ minLength: 1, maxLength: 256, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' });
+/**
+ * A variable's name, as shells accept it; `__proto__` is no key that a JavaScript object could hold. PORT may be set, but
+ * the PORT of a running service is the platform's.
+ */
+export const VariableKey = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  pattern: '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$',
+});
 
 /** Bytes of UTF-8 that one value may have. */
 export const VALUE_BYTES = 65_536;

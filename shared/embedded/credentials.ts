@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createKey, createWorkspace } from '../commands/identity.js';
 import type { Db, Transaction } from '../db/client.js';
 import { findApiKey, findUserByEmail, setPasswordHash, workspacesOf } from '../db/identity.js';
+import { errorMessage } from '../errors.js';
 import { parseApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
 import { readIfThere, writePrivately } from './files.js';
@@ -48,9 +49,17 @@ export async function ensureCredentials(
 async function keptIdentity(db: Db, path: string): Promise<Identity | null> {
   const text = await readIfThere(path);
   if (text === null) return null;
-  const identity = JSON.parse(text) as Identity;
+  const identity = parse(text, path);
   const row = await findApiKey(db, parseApiKey(identity.apiKey)?.lookup ?? '');
   return row && row.revoked_at === null ? identity : null;
+}
+
+function parse(text: string, path: string): Identity {
+  try {
+    return JSON.parse(text) as Identity;
+  } catch (error) {
+    throw new Error(`${path} is no JSON (${errorMessage(error)}): remove it, and a new password and key are made`);
+  }
 }
 
 /** The first start, or one after the file was lost: the owner gets a new password and a new key. */

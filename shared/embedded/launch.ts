@@ -29,6 +29,7 @@ const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;
 const READY_LOOK_MS = 100;
+const PARENT_LOOK_MS = 500;
 
 async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Promise<void> {
   const lines = parseProcfile(await readFile(procfile, 'utf8'));
@@ -146,6 +147,16 @@ Ranvier is ready.
 `;
 }
 
+/** An npm that is killed cannot tell us. It always outlives us otherwise, so another parent means that it is gone. */
+function endWithNpm(lifecycle: Lifecycle): void {
+  if (process.env.npm_lifecycle_event !== 'start') return;
+  const npm = process.ppid;
+  const look = () => {
+    if (process.ppid !== npm) void lifecycle.end('npm has ended', 0);
+  };
+  setInterval(look, PARENT_LOOK_MS).unref();
+}
+
 function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
   log.fatal(error instanceof ConfigError ? error.message : `The platform cannot run: ${errorMessage(error)}`);
   void lifecycle.end('failure', 1);
@@ -156,6 +167,7 @@ process.stdout.on('error', () => undefined);
 const log = createLogger('launch', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code), DEADLINE_MS);
 lifecycle.watchSignals();
+endWithNpm(lifecycle);
 try {
   await launch(process.argv[2] ?? PACKAGE_PROCFILE, log, lifecycle);
 } catch (error) {

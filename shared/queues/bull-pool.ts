@@ -21,6 +21,8 @@ export class BullPool {
       connectionTimeoutMillis: 10_000,
       options: '-c search_path=bullmq',
     });
+    // Every queue and worker adds its own listener.
+    this.#pool.setMaxListeners(0);
     this.options = (this.#pool as unknown as { options: pg.PoolConfig }).options;
   }
 

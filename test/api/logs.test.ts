@@ -110,6 +110,7 @@ describe('Logs', () => {
       'limit=1e2',
       'source=kernel',
       'deploymentId=1',
+      'deploymentId=urn:uuid:00000000-0000-4000-8000-000000000000',
       `search=${'x'.repeat(201)}`,
       'search=%00',
       'hours=soon',

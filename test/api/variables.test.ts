@@ -63,6 +63,7 @@ describe('Variables', () => {
       { key: 'A', value: 'x'.repeat(65_537) },
       { key: 'A', value: 'ü'.repeat(32_769) },
       { key: 'A', value: 1 },
+      { key: '__proto__', value: 'x' },
       { key: 'A', reference: { serviceId: other.id } },
       { key: 'A', reference: { serviceId: 'x', key: 'A' } },
     ];

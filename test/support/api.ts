@@ -63,6 +63,8 @@ export interface TestApi {
   /** A client with this Authorization header, or none. */
   client(authorization?: string): Client;
   workspace(): Promise<TestWorkspace>;
+  /** A second API process's application over the same database. */
+  twin(): Promise<Pick<TestApi, 'client' | 'close'>>;
   close(): Promise<void>;
 }
 
@@ -84,8 +86,11 @@ export async function startTestApi({ isEnding = () => false, ...overrides }: Ove
   let wakes = 0;
   const dispatcher = { wake: () => void wakes++ };
   const keyring = new Keyring(config.secretsKey);
-  const app = createApp({ config, db: database.db, engine, dispatcher, keyring, log, isEnding });
-  const server: RunningServer = await startServer(app, 0, '127.0.0.1');
+  const start = (): Promise<RunningServer> => {
+    const app = createApp({ config, db: database.db, engine, dispatcher, keyring, log, isEnding });
+    return startServer(app, 0, '127.0.0.1');
+  };
+  const server = await start();
   const { db } = database;
 
   return {
@@ -96,6 +101,13 @@ export async function startTestApi({ isEnding = () => false, ...overrides }: Ove
     wakes: () => wakes,
     client: (authorization) => createClient(server.url, authorization),
     workspace: () => createTestWorkspace(db, server.url),
+    async twin() {
+      const second = await start();
+      return {
+        client: (authorization) => createClient(second.url, authorization),
+        close: () => second.close(),
+      };
+    },
     async close() {
       await server.close();
       await engine.close();

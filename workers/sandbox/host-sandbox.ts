@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { open, readdir, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../shared/log.js';
 import {
@@ -15,7 +13,7 @@ import {
   ranOutOfMemory,
   removeCgroup,
 } from './cgroup.js';
-import { LineSplitter } from './lines.js';
+import { deliver, ended, handOver, signal, signalGroup, spawned } from './child.js';
 import {
   APP_PATH,
   detachedArguments,
@@ -36,8 +34,8 @@ import type {
   SandboxLevel,
   SandboxSpec,
 } from './sandbox.js';
-import { copiedImage, prepareScratch } from './scratch.js';
-import { commandScript, SETUP_FAILED } from './scripts.js';
+import { copiedImage, ownerOf, prepareScratch } from './scratch.js';
+import { commandScript } from './scripts.js';
 import { uidOf } from './users.js';
 
 interface Dependencies {
@@ -96,7 +94,7 @@ export class HostSandbox implements Sandbox {
       const prepared = await this.#prepare(spec, true);
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
-      await this.#discard(spec.id);
+      await this.#end(spec.id, null);
       this.#running.delete(spec.id);
     }
   }
@@ -138,24 +136,27 @@ export class HostSandbox implements Sandbox {
     await this.#end(id, process);
   }
 
-  async listeningPorts(id: string): Promise<number[]> {
+  async listeningPorts(id: string): Promise<number[] | null> {
     return listeningPortsOf(await this.#members(id));
   }
 
   async sweep(isWanted: (id: string) => boolean): Promise<number> {
-    const unwanted = (id: string) => !this.#running.has(id) && !isWanted(id);
-    const ended = new Set<number>();
-    const ids = new Set<string>();
-    for (const [pid, marker] of await markedProcesses(`${this.#token}:`)) {
+    const processes = new Map<string, number>();
+    for (const marker of (await markedProcesses(`${this.#token}:`)).values()) {
       const id = marker.slice(this.#token.length + 1);
-      if (!unwanted(id)) continue;
-      ids.add(id);
-      ended.add(pid);
+      processes.set(id, (processes.get(id) ?? 0) + 1);
     }
-    for (const id of await readdir(this.#scratchRoot()).catch(() => [])) if (unwanted(id)) ids.add(id);
-    for (const id of this.#cgroups === null ? [] : await listCgroups(this.#cgroups)) if (unwanted(id)) ids.add(id);
-    for (const id of ids) await this.#end(id, null);
-    return ended.size;
+    const traces = await readdir(this.#scratchRoot()).catch(() => []);
+    const groups = this.#cgroups === null ? [] : await listCgroups(this.#cgroups);
+    let ended = 0;
+    for (const id of new Set([...processes.keys(), ...traces, ...groups])) {
+      if (this.#running.has(id)) continue;
+      const owner = await ownerOf(join(this.#scratchRoot(), id));
+      if (owner === null ? isWanted(id) : await this.isAlive(owner)) continue;
+      await this.#end(id, null);
+      ended += processes.get(id) ?? 0;
+    }
+    return ended;
   }
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
@@ -165,7 +166,8 @@ export class HostSandbox implements Sandbox {
     const uid = uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
     const mounted = this.level === 'namespaces' && this.#host.overlay;
-    const folders = { ...spec, scratch, uid, mounted, dataDir: this.#dataDir, level: this.level };
+    const owner = tied ? { pid: process.pid, startedAt: (await startTimeOf(process.pid)) ?? '' } : null;
+    const folders = { ...spec, scratch, owner, uid, mounted, dataDir: this.#dataDir, level: this.level };
     const { directory, image } = await prepareScratch(folders);
     const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
     const plan: Plan = {
@@ -302,57 +304,4 @@ async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcom
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };
-}
-
-/** The code a child ended with, in the shell's way of counting. */
-function ended(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(SETUP_FAILED));
-    child.once('exit', (code, name) => resolve(code ?? 128 + constants.signals[name ?? 'SIGKILL']));
-  });
-}
-
-async function spawned(child: ChildProcess): Promise<number> {
-  if (child.pid === undefined) await once(child, 'spawn');
-  if (child.pid === undefined) throw new Error('The command could not be started');
-  return child.pid;
-}
-
-/** Gives the loader its program; true when the sandbox stands, false where it ended before that. */
-function handOver(child: ChildProcess, script: string): Promise<boolean> {
-  const channel = child.stdio[3] as Duplex;
-  return new Promise((resolve) => {
-    channel.once('data', () => resolve(true));
-    channel.once('close', () => resolve(false));
-    // The loader's end may be gone; how the child ended says why.
-    channel.on('error', () => undefined);
-    channel.end(script);
-  });
-}
-
-async function deliver(
-  stream: Readable | null,
-  name: 'stdout' | 'stderr',
-  onLine: RunOptions['onLine'],
-): Promise<void> {
-  const splitter = new LineSplitter();
-  const pass = async (lines: string[]) => {
-    for (const line of lines) {
-      await onLine(line, name);
-    }
-  };
-  for await (const chunk of stream ?? []) await pass(splitter.push(chunk as Buffer));
-  await pass(splitter.end());
-}
-
-function signalGroup(pid: number, name: NodeJS.Signals): void {
-  signal(-pid, name);
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

@@ -44,8 +44,9 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
   return found;
 }
 
-/** TCP ports on which one of these processes listens, ascending. */
-export async function listeningPortsOf(pids: Iterable<number>): Promise<number[]> {
+/** TCP ports on which one of these processes listens, ascending; null where the host does not tell. */
+export async function listeningPortsOf(pids: Iterable<number>): Promise<number[] | null> {
+  if ((await readQuietly('/proc/net/tcp')) === null) return null;
   const sockets = new Set<string>();
   for (const pid of pids) {
     for (const fd of await listQuietly(`/proc/${pid}/fd`)) {

@@ -77,9 +77,12 @@ export interface Sandbox {
   isAlive(process: DetachedProcess): Promise<boolean>;
   /** TERM to the whole tree, KILL after `graceMs`; returns when nothing of the sandbox is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
-  /** TCP ports on which processes of this sandbox listen: tells a person that PORT was not used. */
-  listeningPorts(id: string, process: DetachedProcess): Promise<number[]>;
-  /** Ends every process on this host whose sandbox id is not wanted any more; returns how many it ended. */
+  /** TCP ports on which processes of this sandbox listen; null where the host does not tell. */
+  listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
+  /**
+   * Ends what `start` left running under ids that are not wanted any more, and what is left of `run` where its worker has
+   * died; returns how many processes it ended. Never touches what another DATA_DIR runs.
+   */
   sweep(isWanted: (id: string) => boolean): Promise<number>;
 }
 

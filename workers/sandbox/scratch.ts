@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { HOME_PATH, isBelow } from './plan.js';
-import type { SandboxLevel } from './sandbox.js';
+import type { DetachedProcess, SandboxLevel } from './sandbox.js';
 import { ownDirectory } from './users.js';
 
 const run = promisify(execFile);
+
+const OWNER = 'owner';
 
 interface Wanted {
   directory: string;
@@ -15,6 +17,8 @@ interface Wanted {
   userNumber: number;
   uid: number;
   scratch: string;
+  /** The worker that the sandbox must not outlive. */
+  owner: DetachedProcess | null;
   /** The image is mounted by the init; otherwise it is copied here. */
   mounted: boolean;
   dataDir: string;
@@ -34,6 +38,7 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
   const { scratch, uid, level } = wanted;
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch, { recursive: true, mode: 0o711 });
+  if (wanted.owner !== null) await writeFile(join(scratch, OWNER), JSON.stringify(wanted.owner), { mode: 0o600 });
   for (const name of ['home', 'tmp']) {
     const folder = join(scratch, name);
     await mkdir(folder, { mode: 0o700 });
@@ -54,6 +59,12 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
     }
   }
   return found;
+}
+
+/** The worker whose end is the end of this sandbox; null where it runs on without one. */
+export async function ownerOf(scratch: string): Promise<DetachedProcess | null> {
+  const text = await readFile(join(scratch, OWNER), 'utf8').catch(() => '');
+  return text === '' ? null : JSON.parse(text);
 }
 
 async function copyImage(image: string, directory: string, userNumber: number): Promise<string> {

@@ -18,26 +18,30 @@ session=$1; shift
 must() { "$@" || exit ${SETUP_FAILED}; }
 while [ "$1" != -- ]; do
   case "$1" in
-    stage) must mount -t tmpfs -o mode=0755,size=4m tmpfs "$2"; shift 2 ;;
+    stage) must mount -n -t tmpfs -o mode=0755,size=4m tmpfs "$2"; shift 2 ;;
     overlay)
-      mkdir -p "$2/lower" "$2/changes" "$5" && must mount --bind "$3" "$2/lower" && must mount --bind "$4" "$2/changes" &&
+      mkdir -p "$2/lower" "$2/changes" "$5" && must mount -n --bind "$3" "$2/lower" && must mount -n --bind "$4" "$2/changes" &&
         mkdir -p "$2/changes/upper" "$2/changes/work"
-      mount -t overlay overlay -o "metacopy=on,lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5" ||
-        must mount -t overlay overlay -o "lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5"
-      must umount "$2/lower"; must umount "$2/changes"; must rmdir "$2/lower" "$2/changes"; shift 5 ;;
-    own) must find "$3" -xdev -exec chown -h "$2" {} + -name node_modules -prune; shift 3 ;;
-    bind) must mkdir -p "$3"; must mount --bind "$2" "$3"; shift 3 ;;
-    readonly) must mkdir -p "$3"; must mount --bind "$2" "$3"; must mount -o remount,bind,ro "$3"; shift 3 ;;
-    tree) must mount --rbind "$2" "$3"; shift 3 ;;
-    file) must mount --bind "$2" "$3"; shift 3 ;;
-    hide) must mount -t tmpfs -o mode=0755,size=64k tmpfs "$2"; shift 2 ;;
+      mount -n -t overlay overlay -o "metacopy=on,lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5" ||
+        must mount -n -t overlay overlay -o "lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5"
+      must umount -n "$2/lower"; must umount -n "$2/changes"; must rmdir "$2/lower" "$2/changes"; shift 5 ;;
+    # Dependencies are read only; to make thousands of files somebody's own would hold every start up.
+    own)
+      must find "$3" -xdev -exec chown -h "$2" {} + \\
+        '(' -name node_modules -o -name .venv -o -name venv -o -name vendor -o -name .git ')' -prune
+      shift 3 ;;
+    bind) must mkdir -p "$3"; must mount -n --bind "$2" "$3"; shift 3 ;;
+    readonly) must mkdir -p "$3"; must mount -n --bind "$2" "$3"; must mount -n -o remount,bind,ro "$3"; shift 3 ;;
+    tree) must mount -n --rbind "$2" "$3"; shift 3 ;;
+    file) must mount -n --bind "$2" "$3"; shift 3 ;;
+    hide) must mount -n -t tmpfs -o mode=0755,size=64k tmpfs "$2"; shift 2 ;;
     resolver)
       resolver=$(readlink -f /etc/resolv.conf) && cat "$resolver" >"$2/resolv.conf" 2>/dev/null; shift 2 ;;
     restore-resolver)
       if [ -n "$resolver" ] && [ ! -e "$resolver" ]; then mkdir -p "\${resolver%/*}" && cp "$2/resolv.conf" "$resolver"; fi
       shift 2 ;;
-    shm) must mount -t tmpfs -o mode=1777 tmpfs /dev/shm; shift ;;
-    proc) must mount -t proc proc /proc; shift ;;
+    shm) must mount -n -t tmpfs -o mode=1777 tmpfs /dev/shm; shift ;;
+    proc) must mount -n -t proc proc /proc; shift ;;
     *) echo "sandbox: unknown operation $1" >&2; exit ${SETUP_FAILED} ;;
   esac
 done

@@ -1,6 +1,7 @@
 import cron, { type ScheduledTask } from 'node-cron';
 import { wantedDigests } from '../../shared/db/images.js';
 import type { Leadership } from '../../shared/db/leadership.js';
+import { deleteExpiredReceipts } from '../../shared/db/receipts.js';
 import { staleReleases } from '../../shared/db/releases.js';
 import { deleteExpiredLogs, deleteOldReplicas } from '../../shared/db/retention.js';
 import { forgetSilentWorkers } from '../../shared/db/workers.js';
@@ -55,6 +56,7 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
         return [
           ...count(await deleteExpiredLogs(deps.db), 'log lines'),
           ...count(await deleteOldReplicas(deps.db), 'stopped replicas'),
+          ...count(await deleteExpiredReceipts(deps.db), 'receipts'),
         ];
       },
     },

@@ -24,9 +24,3 @@ export async function loadService({
   authorize({ protectedEnvironment: service.environment_protected });
   return service;
 }
-
-/** Throws invalid_confirmation unless the caller typed the service's name. */
-export function assertConfirmed(confirm: string, { name }: { name: string }): void {
-  if (confirm === name) return;
-  throw new AppError('invalid_confirmation', undefined, [{ path: '/confirm', message: 'must be the exact name' }]);
-}

@@ -4,14 +4,14 @@ import { deleteService } from '../../../shared/commands/delete-service.js';
 import { updateService } from '../../../shared/commands/update-service.js';
 import { hasInfrastructure } from '../../../shared/db/service-lifecycle.js';
 import { listServiceViews } from '../../../shared/db/services.js';
+import { assertConfirmed, ConfirmBody } from '../../confirmation.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../pagination.js';
 import { defineRead, defineWrite } from '../../route.js';
 import { PageQuery } from '../../schema.js';
 import { presentOperation } from '../operations/present.js';
-import { assertConfirmed, loadService, readService } from './load.js';
+import { loadService, readService } from './load.js';
 import { presentService } from './present.js';
 import {
-  ConfirmBody,
   CreateServiceBody,
   DeleteServiceResponse,
   ServiceListResponse,

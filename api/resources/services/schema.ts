@@ -59,9 +59,6 @@ export const UpdateServiceBody = Strict({
   environmentId: Type.Optional(Nullable(Uuid)),
 });
 
-/** `confirm` is the service's name. */
-export const ConfirmBody = Strict({ confirm: Type.String({ maxLength: 1000 }) });
-
 export const DeleteServiceResponse = Strict({
   deleted: Type.Boolean(),
   queued: Type.Boolean(),

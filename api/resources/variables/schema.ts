@@ -16,7 +16,6 @@ export type VariablePresentation = Static<typeof VariableSchema>;
 
 export const VariableResponse = Strict({ variable: VariableSchema });
 export const VariableListResponse = Strict({ variables: Type.Array(VariableSchema), page: PageSchema });
-export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
 const content = {
   value: Type.Optional(VariableValue),

@@ -2,16 +2,19 @@ import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pg from 'pg';
 import { type EmbeddedPostgres, startPostgres } from '../../../shared/embedded/postgres.js';
 import { embeddedUrl } from '../../../shared/embedded/postgres-address.js';
+import { runAs } from '../../../shared/embedded/system-user.js';
 import { createLogger } from '../../../shared/log.js';
 import { eventually } from '../../support/processes.js';
 
 const ROOT = process.getuid?.() === 0;
 const NOBODY = 65534;
+const POSTGRES = fileURLToPath(new URL('../../../shared/embedded/postgres.js', import.meta.url));
 const log = createLogger('test', 'silent');
 
 async function query<T>(url: string, sql: string): Promise<T[]> {
@@ -136,13 +139,18 @@ describe('the embedded PostgreSQL', () => {
     expect(await query((await start()).url, 'select answer from kept')).to.deep.equal([{ answer: 42 }]);
   });
 
-  it('goes on as the owner of its data (needs root)', async function () {
-    if (!ROOT) this.skip();
+  it('goes on as the owner of its data (needs root, and a checkout that other users can read)', async function () {
+    const readable = runAs({ uid: NOBODY, gid: NOBODY }, '/bin/sh', ['-c', 'test -r "$1"', 'sh', POSTGRES]);
+    const reachable = await readable.then(
+      () => true,
+      () => false,
+    );
+    if (!ROOT || !reachable) this.skip();
     await mkdir(join(dataDir, 'postgres'));
     await chown(join(dataDir, 'postgres'), NOBODY, NOBODY);
     await chown(dataDir, NOBODY, NOBODY);
     const script = `
-      import { startPostgres } from ${JSON.stringify(new URL('../../../shared/embedded/postgres.js', import.meta.url).href)};
+      import { startPostgres } from ${JSON.stringify(POSTGRES)};
       import { createLogger } from ${JSON.stringify(new URL('../../../shared/log.js', import.meta.url).href)};
       const postgres = await startPostgres({ dataDir: process.argv[1], log: createLogger('test', 'silent'), durable: false });
       process.stdout.write(postgres.url);

@@ -1,8 +1,11 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { type Config, loadConfig } from '../../../shared/config.js';
 import type { Transaction } from '../../../shared/db/client.js';
 import { Listener } from '../../../shared/db/listener.js';
@@ -77,8 +80,31 @@ export class TestHost {
     return new TestHost(database, config, sandbox);
   }
 
-  /** A worker's runtime on this host; several compete for it. */
-  async runtime(): Promise<RuntimeDriver> {
+  /** A worker process of its own on this host; it puts lines into `log_batches`. Resolves when it looks after the host. */
+  async worker(): Promise<ChildProcess> {
+    const worker = fork(fileURLToPath(new URL('./worker-process.js', import.meta.url)), [], {
+      env: {
+        DATABASE_URL: this.config.databaseUrl.reveal(),
+        SECRETS_KEY: this.config.secretsKey.reveal(),
+        DATA_DIR: this.config.dataDir,
+        RUNTIME_PORTS: `${this.config.runtimePorts.first}-${this.config.runtimePorts.last}`,
+        HOST_ID: this.hostId,
+      },
+    });
+    this.#open.push({
+      close: async () => {
+        if (worker.exitCode === null && worker.signalCode === null) {
+          worker.kill('SIGKILL');
+          await once(worker, 'exit');
+        }
+      },
+    });
+    await once(worker, 'message');
+    return worker;
+  }
+
+  /** A worker's runtime on this host; several compete for it. One that does not look after the host only asks. */
+  async runtime({ asksOnly = false } = {}): Promise<RuntimeDriver> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
     await listener.start();
@@ -96,7 +122,7 @@ export class TestHost {
       },
       logs: { append: (batch, trx) => this.#append(batch, trx) },
     });
-    await runtime.start();
+    if (!asksOnly) await runtime.start();
     this.#open.push({
       close: async () => {
         await runtime.close();
@@ -165,6 +191,7 @@ export class TestHost {
       environment: app.environment ?? {},
     };
     this.#specs.set(spec.deploymentId, spec);
+    await writeFile(join(this.config.dataDir, 'specs.json'), JSON.stringify([...this.#specs.values()]));
     if (app.live) await this.goLive(spec);
     return spec;
   }

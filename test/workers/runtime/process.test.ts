@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { acknowledgeRoutes } from '../../../shared/db/edge.js';
 import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/driver.js';
 import { ask, never, TestHost, until } from './host.js';
 
@@ -121,6 +123,29 @@ describe('Process runtime', () => {
     expect((await host.replicas(spec)).map((row) => row.pid)).to.deep.equal([first?.pid]);
     await runtime.scale(spec, 2, never);
     expect(await host.replicas(spec)).to.have.length(2);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('stops a replica only when no edge sends requests to it any more', async () => {
+    const { db } = host.database;
+    const edge = randomUUID();
+    const spec = await host.app({ configuration: { replicas: 2 }, live: true });
+    await runtime.release(spec, never);
+    await db.raw(`insert into edges (id, host, pid, seen_at) values (?, 'test', 1, now() + interval '1 minute')`, [
+      edge,
+    ]);
+    const scaled = runtime.scale(spec, 1, never);
+    const leaving = await until('it is to be stopped', async () => {
+      return (await host.replicas(spec)).find((row) => row.desired === 'stopped');
+    });
+    expect(await ask(leaving)).to.be.a('string');
+    const { route_version } = await host.service(spec);
+    await acknowledgeRoutes(db, edge, [{ serviceId: spec.serviceId, version: route_version - 1 }]);
+    expect(await ask(leaving)).to.be.a('string');
+    await acknowledgeRoutes(db, edge, [{ serviceId: spec.serviceId, version: route_version }]);
+    await scaled;
+    await db.raw('delete from edges where id = ?', [edge]);
+    expect((await host.replicas(spec)).map((row) => row.position)).to.deep.equal([1]);
     await runtime.stop(spec.deploymentId);
   });
 

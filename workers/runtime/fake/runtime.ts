@@ -89,8 +89,11 @@ export class FakeRuntime implements RuntimeDriver {
     signal.throwIfAborted();
     const { serviceId, deploymentId } = spec;
     const generation = await wantReplicas(this.#db, { serviceId, deploymentId, hostId: this.#hostId }, count, fresh);
-    const rows = (await replicasOf(this.#db, deploymentId)).filter((row) => row.generation === generation);
-    for (const row of rows) await claimReplica(this.#db, row, null);
+    const rows: ReplicaRow[] = [];
+    for (const row of await replicasOf(this.#db, deploymentId)) {
+      if (row.generation !== generation || row.state === 'ready') continue;
+      if ((await claimReplica(this.#db, row, null)) === 'claimed') rows.push(row);
+    }
     const { fail, until } = this.#scriptOf(spec);
     if (until !== undefined) await Promise.race([until, aborted(signal)]);
     signal.throwIfAborted();
@@ -128,5 +131,8 @@ export class FakeRuntime implements RuntimeDriver {
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

@@ -30,7 +30,7 @@ export async function explainSilence(deps: Deps, spec: ReleaseSpec, rows: readon
   if (health.healthy) return `replica ${late.position} answered on port ${late.port} only after ${within.slice(7)}`;
   if (health.kind === 'bad-answer') return `${health.answer} (replica ${late.position}, ${within})`;
   const process = { pid: late.pid, startedAt: late.pid_started ?? '' };
-  const ports = await sandbox.listeningPorts(sandboxIdOf(late), process);
+  const ports = (await sandbox.listeningPorts(sandboxIdOf(late), process)) ?? [];
   const silence = `nothing answered on port ${late.port} (PORT) ${within}: ${health.answer}`;
   const elsewhere = ports.filter((port) => port !== late.port);
   if (ports.includes(late.port)) return silence;

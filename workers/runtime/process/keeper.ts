@@ -26,8 +26,8 @@ import { checkHealth } from './health.js';
 import { LogTail } from './log-tail.js';
 import { freePort } from './ports.js';
 
-/** Between the checks of a replica that comes up, of one that fails, and of one that is well. */
-const CHECK_MS = { starting: 200, failing: 1_000, ready: 5_000 };
+/** Between the checks of a replica that comes up, of one that answered once, of one that fails, and of one that is well. */
+const CHECK_MS = { starting: 100, proving: 200, failing: 1_000, ready: 5_000 };
 /** A replica that listens nowhere is ready when it has stayed alive this long. */
 const SETTLED_MS = 1_000;
 const GOOD_CHECKS = 2;
@@ -96,6 +96,7 @@ export class ReplicaKeeper {
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
+      this.#wake();
     } catch (error) {
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`, new Date());
@@ -162,30 +163,36 @@ export class ReplicaKeeper {
   }
 
   async #check(row: ReplicaRow): Promise<void> {
-    const { db, config } = this.#deps;
+    const { db } = this.#deps;
     const spec = await this.#release(row);
-    const healthy =
-      row.port === null
-        ? Date.now() - this.#startedAt >= SETTLED_MS
-        : (
-            await checkHealth({
-              address: row.address,
-              port: row.port,
-              path: spec.configuration.healthCheckPath,
-              host: `${spec.slug}.${config.edgeDomain}`,
-            })
-          ).healthy;
+    const healthy = await this.#isHealthy(row, spec);
     this.#good = healthy ? this.#good + 1 : 0;
     this.#bad = healthy ? 0 : this.#bad + 1;
-    const wanted = row.state === 'starting' && row.port !== null ? GOOD_CHECKS : 1;
-    if (row.state === 'ready') {
-      if (this.#bad >= BAD_CHECKS) await recordUnhealthy(db, row);
-      else await recordChecked(db, row);
-    } else if (this.#good >= wanted) {
-      await recordReady(db, row);
-    }
-    const pace = row.state === 'starting' && !(this.#good >= wanted) ? 'starting' : healthy ? 'ready' : 'failing';
-    this.#nextCheckAt = Date.now() + CHECK_MS[pace];
+    const good = this.#good >= (row.state === 'starting' && row.port !== null ? GOOD_CHECKS : 1);
+    if (row.state !== 'ready') {
+      if (good) await recordReady(db, row);
+    } else if (this.#bad >= BAD_CHECKS) await recordUnhealthy(db, row);
+    else await recordChecked(db, row);
+    this.#nextCheckAt = Date.now() + CHECK_MS[this.#pace(row, healthy, good)];
+  }
+
+  #pace(row: ReplicaRow, healthy: boolean, good: boolean): keyof typeof CHECK_MS {
+    if (row.state === 'starting' && !good) return healthy ? 'proving' : 'starting';
+    return healthy ? 'ready' : 'failing';
+  }
+
+  async #isHealthy(row: ReplicaRow, spec: ReleaseSpec): Promise<boolean> {
+    if (row.port === null) return Date.now() - this.#startedAt >= SETTLED_MS;
+    const host = `${spec.slug}.${this.#deps.config.edgeDomain}`;
+    const path = spec.configuration.healthCheckPath;
+    const { healthy } = await checkHealth({ address: row.address, port: row.port, path, host });
+    return healthy && (row.state !== 'starting' || (await this.#listens(row, row.port)));
+  }
+
+  /** Another program of this host may have taken the port meanwhile, and answers there: ours has to be the one. */
+  async #listens(row: ReplicaRow, port: number): Promise<boolean> {
+    const ports = await this.#deps.sandbox.listeningPorts(sandboxIdOf(row), processOf(row));
+    return ports?.includes(port) ?? true;
   }
 
   async #stop(row: ReplicaRow): Promise<void> {

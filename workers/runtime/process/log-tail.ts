@@ -16,9 +16,9 @@ export interface RuntimeLogs {
   ): Promise<void>;
 }
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 /** How much one look takes in at most: other replicas want to be looked at as well. */
-const CHUNKS_A_LOOK = 8;
+const CHUNKS_A_LOOK = 32;
 /** An application that is this far ahead of the log loses the middle of its output, and the log says so. */
 const LARGEST_BACKLOG = 64 * 1024 * 1024;
 const KEPT_OF_BACKLOG = 1024 * 1024;

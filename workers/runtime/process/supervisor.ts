@@ -26,7 +26,7 @@ export class Supervisor {
   #closed = false;
   #rung = false;
   #sweptAt = 0;
-  #interrupt: () => void = () => undefined;
+  #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {
     this.#deps = deps;
@@ -91,7 +91,10 @@ export class Supervisor {
       .catch((error: unknown) => {
         this.#deps.log.warn({ replica: row.id, err: error }, `a replica was not looked after: ${errorMessage(error)}`);
       })
-      .finally(() => this.#busy.delete(row.id));
+      .finally(() => {
+        this.#busy.delete(row.id);
+        this.#lookAt(keeper.nextCheckAt);
+      });
     this.#busy.set(row.id, work);
   }
 
@@ -114,20 +117,26 @@ export class Supervisor {
 
   #wake(): void {
     this.#rung = true;
-    this.#interrupt();
+    this.#lookAt(0);
+  }
+
+  /** Sees to it that the pause under way ends at this time, if it would last longer. */
+  #lookAt(time: number): void {
+    if (!this.#pausing || time >= this.#pausing.end) return;
+    clearTimeout(this.#pausing.timer);
+    this.#pausing.end = time;
+    this.#pausing.timer = setTimeout(this.#pausing.resolve, Math.max(0, time - Date.now()));
   }
 
   /** Until somebody rings, a check is due, or the tick has passed. */
   async #pause(): Promise<void> {
     if (this.#rung || this.#closed) return;
-    const due = [...this.#keepers.values()].map((keeper) => keeper.nextCheckAt - Date.now()).filter((ms) => ms > 0);
+    const now = Date.now();
+    const due = [...this.#keepers.values()].map((keeper) => keeper.nextCheckAt).filter((time) => time > now);
+    const end = Math.min(now + TICK_MS, ...due);
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.min(TICK_MS, ...due));
-      this.#interrupt = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      this.#pausing = { end, resolve, timer: setTimeout(resolve, end - now) };
     });
-    this.#interrupt = () => undefined;
+    this.#pausing = null;
   }
 }

@@ -1,0 +1,42 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from '../../../shared/domain/canvas.js';
+import { Nullable, oneOf, Strict, Uuid } from '../../schema.js';
+import { ServiceSchema } from '../services/schema.js';
+
+export const CanvasQuery = Strict({ projectId: Type.Optional(Uuid), environmentId: Type.Optional(Uuid) });
+
+/** A save raises the revision by one, which must stay an integer that every JSON reader knows exactly. */
+const HIGHEST_REVISION = Number.MAX_SAFE_INTEGER;
+
+export const SaveCanvasBody = Strict({
+  revision: Type.Integer({ minimum: 0, maximum: HIGHEST_REVISION - 1 }),
+  positions: CanvasPositions,
+  viewport: Nullable(CanvasViewport),
+});
+
+const GroupSchema = Strict({
+  id: Type.String({ pattern: '^group:' }),
+  name: Type.String(),
+  environmentId: Nullable(Uuid),
+  serviceIds: Type.Array(Uuid),
+});
+const EdgeSchema = Strict({
+  id: Type.String(),
+  source: Type.String(),
+  target: Type.String(),
+  kind: oneOf(['reference', 'environment-group']),
+  keys: Type.Optional(Type.Array(Type.String())),
+});
+
+export const CanvasResponse = Strict({
+  nodes: Type.Array(ServiceSchema, { maxItems: CANVAS_LIMITS.nodes }),
+  groups: Type.Array(GroupSchema, { maxItems: CANVAS_LIMITS.groups }),
+  edges: Type.Array(EdgeSchema, { maxItems: CANVAS_LIMITS.edges }),
+  layout: Strict({
+    revision: Type.Integer({ minimum: 0, maximum: HIGHEST_REVISION }),
+    positions: CanvasPositions,
+    viewport: Nullable(CanvasViewport),
+  }),
+  scope: Strict({ projectId: Nullable(Uuid), environmentId: Nullable(Uuid) }),
+});
+export type CanvasPresentation = Static<typeof CanvasResponse>;

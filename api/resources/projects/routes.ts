@@ -1,0 +1,74 @@
+import { createProject, deleteProject, updateProject } from '../../../shared/commands/projects.js';
+import { listProjectViews } from '../../../shared/db/projects.js';
+import { assertConfirmed, ConfirmBody } from '../../confirmation.js';
+import { asksForPage, pageRequestOrComplete, presentPage } from '../../pagination.js';
+import { defineRead, defineWrite } from '../../route.js';
+import { DeletedResponse, PageQuery } from '../../schema.js';
+import { loadProject } from './load.js';
+import { presentProject } from './present.js';
+import { CreateProjectBody, ProjectListResponse, ProjectResponse, UpdateProjectBody } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/projects';
+const ONE = '/workspaces/:workspaceId/projects/:projectId';
+
+export const projectRoutes = [
+  defineRead({
+    path: COLLECTION,
+    operation: 'project.list',
+    summary: 'List the projects with their environments',
+    query: PageQuery,
+    response: ProjectListResponse,
+    handler: async (request) => {
+      const page = await listProjectViews(request.db, request.params.workspaceId, pageRequestOrComplete(request));
+      const projects = page.items.map(presentProject);
+      return asksForPage(request.query) ? { projects, page: presentPage(request, page) } : { projects };
+    },
+  }),
+  defineWrite({
+    method: 'POST',
+    path: COLLECTION,
+    operation: 'project.create',
+    summary: 'Create a project with its Production environment',
+    body: CreateProjectBody,
+    status: 201,
+    response: ProjectResponse,
+    handler: async ({ trx, params: { workspaceId }, body: { name, color, description = '' } }) => {
+      const id = await createProject(trx, { workspaceId, name, color, description });
+      return { project: presentProject(await loadProject(trx, workspaceId, id)) };
+    },
+  }),
+  defineRead({
+    path: ONE,
+    operation: 'project.read',
+    summary: 'Read a project with its environments',
+    response: ProjectResponse,
+    handler: async ({ db, params }) => ({
+      project: presentProject(await loadProject(db, params.workspaceId, params.projectId)),
+    }),
+  }),
+  defineWrite({
+    method: 'PATCH',
+    path: ONE,
+    operation: 'project.update',
+    summary: 'Change fields of a project',
+    body: UpdateProjectBody,
+    response: ProjectResponse,
+    handler: async ({ trx, params, body: { name, color, description } }) => {
+      await updateProject(trx, { ...params, changes: { name, color, description } });
+      return { project: presentProject(await loadProject(trx, params.workspaceId, params.projectId)) };
+    },
+  }),
+  defineWrite({
+    method: 'DELETE',
+    path: ONE,
+    operation: 'project.delete',
+    summary: 'Delete an empty project with its environments',
+    body: ConfirmBody,
+    response: DeletedResponse,
+    handler: async ({ trx, params, body }) => {
+      assertConfirmed(body.confirm, await loadProject(trx, params.workspaceId, params.projectId));
+      await deleteProject(trx, params);
+      return { deleted: true } as const;
+    },
+  }),
+];

@@ -1,0 +1,31 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { PROJECT_COLORS } from '../../../shared/domain/project.js';
+import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+import { EnvironmentSchema } from '../environments/schema.js';
+
+export const ProjectSchema = Strict({
+  id: Uuid,
+  name: Type.String(),
+  description: Type.String(),
+  color: oneOf(PROJECT_COLORS),
+  environments: Type.Array(EnvironmentSchema),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+export type ProjectPresentation = Static<typeof ProjectSchema>;
+
+export const ProjectResponse = Strict({ project: ProjectSchema });
+export const ProjectListResponse = Strict({ projects: Type.Array(ProjectSchema), page: Type.Optional(PageSchema) });
+
+const Description = Type.String({ maxLength: 2000 });
+
+export const CreateProjectBody = Strict({
+  name: Name,
+  color: oneOf(PROJECT_COLORS),
+  description: Type.Optional(Description),
+});
+export const UpdateProjectBody = Strict({
+  name: Type.Optional(Name),
+  color: Type.Optional(oneOf(PROJECT_COLORS)),
+  description: Type.Optional(Description),
+});

@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import type { Client, Json } from './api.js';
+
+let names = 0;
+
+/** A project as the API makes it, with `path`. */
+export async function newProject(client: Client, workspacePath: string, fields: Json = {}): Promise<Json> {
+  const body = { name: `project ${++names}`, color: 'violet', ...fields };
+  const response = await client.post(`${workspacePath}/projects`, body);
+  expect(response.status, JSON.stringify(response.body)).to.equal(201);
+  const { project } = response.body;
+  const [environment] = project.environments;
+  return {
+    ...project,
+    path: `${workspacePath}/projects/${project.id}`,
+    /** Where a service is placed in its Production environment. */
+    placement: { projectId: project.id, environmentId: environment.id },
+  };
+}
+
+/** A further environment of a project, with `path` and `placement`. */
+export async function addEnvironment(client: Client, project: Json, fields: Json = {}): Promise<Json> {
+  const response = await client.post(`${project.path}/environments`, { name: `environment ${++names}`, ...fields });
+  expect(response.status, JSON.stringify(response.body)).to.equal(201);
+  const { environment } = response.body;
+  return {
+    ...environment,
+    path: `${project.path}/environments/${environment.id}`,
+    placement: { projectId: project.id, environmentId: environment.id },
+  };
+}
+
+/** An environment group, with `path`. */
+export async function newGroup(client: Client, workspacePath: string, fields: Json = {}): Promise<Json> {
+  const response = await client.post(`${workspacePath}/environment-groups`, { name: `group ${++names}`, ...fields });
+  expect(response.status, JSON.stringify(response.body)).to.equal(201);
+  const { environmentGroup } = response.body;
+  return { ...environmentGroup, path: `${workspacePath}/environment-groups/${environmentGroup.id}` };
+}
+
+/** Links a service to a group. */
+export async function link(client: Client, group: Json, service: Json): Promise<void> {
+  const response = await client.post(`${group.path}/services`, { serviceId: service.id });
+  expect(response.status, JSON.stringify(response.body)).to.equal(200);
+}

@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import { ReleaseError, type ReleaseSpec, type RuntimeDriver } from '../../../workers/runtime/driver.js';
+
+/** A runtime under test and releases for it. */
+export interface Harness {
+  runtime: RuntimeDriver;
+  /** A release with this many replicas that comes up. */
+  healthy(replicas: number): Promise<ReleaseSpec>;
+  /** A release that never comes up. */
+  broken(): Promise<ReleaseSpec>;
+  /** A release that is still coming up when it is asked. */
+  slow(): Promise<ReleaseSpec>;
+  /** From now on what comes up of this release fails. */
+  breakNow(spec: ReleaseSpec): Promise<void>;
+  close(): Promise<void>;
+}
+
+const never = new AbortController().signal;
+
+/** What every runtime promises (`workers/runtime/driver.ts`), whatever it runs releases on. */
+export function describeRuntime(name: string, open: () => Promise<Harness>): void {
+  describe(`Runtime conformance: ${name}`, () => {
+    let harness: Harness;
+    let runtime: RuntimeDriver;
+
+    before(async () => {
+      harness = await open();
+      runtime = harness.runtime;
+    });
+    after(() => harness.close());
+
+    async function states(spec: ReleaseSpec): Promise<string[]> {
+      return (await runtime.inspect(spec.deploymentId)).map((replica) => replica.state);
+    }
+    async function ids(spec: ReleaseSpec): Promise<string[]> {
+      return (await runtime.inspect(spec.deploymentId)).map((replica) => replica.id);
+    }
+    async function failure(work: Promise<unknown>): Promise<unknown> {
+      return work.then(
+        () => expect.fail('expected a rejection'),
+        (error: unknown) => error,
+      );
+    }
+
+    it('release returns when every replica is ready', async () => {
+      const spec = await harness.healthy(2);
+      await runtime.release(spec, never);
+      expect(await states(spec)).to.deep.equal(['ready', 'ready']);
+    });
+
+    it('release again changes nothing', async () => {
+      const spec = await harness.healthy(2);
+      await runtime.release(spec, never);
+      const before = await ids(spec);
+      await runtime.release(spec, never);
+      expect(await ids(spec)).to.deep.equal(before);
+    });
+
+    it('stop leaves nothing, again is harmless, and release brings it back', async () => {
+      const spec = await harness.healthy(1);
+      await runtime.release(spec, never);
+      await runtime.stop(spec.deploymentId);
+      expect(await states(spec)).to.deep.equal([]);
+      await runtime.stop(spec.deploymentId);
+      await runtime.release(spec, never);
+      expect(await states(spec)).to.deep.equal(['ready']);
+    });
+
+    it('scale keeps what stays', async () => {
+      const spec = await harness.healthy(1);
+      await runtime.release(spec, never);
+      const [first] = await ids(spec);
+      await runtime.scale(spec, 3, never);
+      expect(await states(spec)).to.deep.equal(['ready', 'ready', 'ready']);
+      await runtime.scale(spec, 1, never);
+      expect(await ids(spec)).to.deep.equal([first]);
+    });
+
+    it('restart replaces every replica', async () => {
+      const spec = await harness.healthy(2);
+      await runtime.release(spec, never);
+      const before = await ids(spec);
+      await runtime.restart(spec, never);
+      const after = await ids(spec);
+      expect(after).to.have.length(2);
+      for (const id of after) expect(before).to.not.include(id);
+    });
+
+    it('a release that fails says why with a ReleaseError', async () => {
+      const spec = await harness.broken();
+      const error = await failure(runtime.release(spec, never));
+      expect(error).to.be.instanceOf(ReleaseError);
+      expect((error as Error).message).to.match(/^replica 1 .* before it was healthy/);
+      await runtime.stop(spec.deploymentId);
+      expect(await states(spec)).to.deep.equal([]);
+    });
+
+    it('what fails beside a release that serves is taken away again', async () => {
+      const spec = await harness.healthy(1);
+      await runtime.release(spec, never);
+      const before = await ids(spec);
+      await harness.breakNow(spec);
+      expect(await failure(runtime.restart(spec, never))).to.be.instanceOf(ReleaseError);
+      expect(await ids(spec)).to.deep.equal(before);
+      expect(await failure(runtime.scale(spec, 2, never))).to.be.instanceOf(ReleaseError);
+      expect(await ids(spec)).to.deep.equal(before);
+      expect(await states(spec)).to.deep.equal(['ready']);
+    });
+
+    it('an abort rejects with its reason, and stop cleans up', async () => {
+      const spec = await harness.slow();
+      const controller = new AbortController();
+      const reason = new Error('cancelled by a person');
+      const released = failure(runtime.release(spec, controller.signal));
+      controller.abort(reason);
+      expect(await released).to.equal(reason);
+      await runtime.stop(spec.deploymentId);
+      expect(await states(spec)).to.deep.equal([]);
+    });
+
+    it('a command runs beside the replicas, and its failure names it', async () => {
+      const spec = await harness.healthy(1);
+      const options = { signal: never, timeoutMs: 20_000, onLine: async () => undefined };
+      await runtime.runCommand(spec, 'true', options);
+      const broken = await harness.healthy(1);
+      await harness.breakNow(broken);
+      const error = await failure(runtime.runCommand(broken, 'false', options));
+      expect(error).to.be.instanceOf(ReleaseError);
+      expect((error as Error).message).to.include('the command "false"');
+    });
+  });
+}

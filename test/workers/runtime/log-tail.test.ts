@@ -1,0 +1,98 @@
+import { appendFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Transaction } from '../../../shared/db/client.js';
+import type { ReplicaRow } from '../../../shared/db/rows.js';
+import type { LogLine } from '../../../shared/domain/log.js';
+import { Masker } from '../../../shared/secrets/mask.js';
+import { LogTail } from '../../../workers/runtime/process/log-tail.js';
+import { TestHost } from './host.js';
+
+describe('Log tail', () => {
+  let host: TestHost;
+  let row: ReplicaRow;
+  let file: string;
+  let lines: string[];
+  let failures = 0;
+
+  before(async () => {
+    host = await TestHost.create();
+  });
+  after(() => host.destroy());
+
+  beforeEach(async () => {
+    const spec = await host.app({ kind: 'worker' });
+    const driver = await host.runtime({ asksOnly: true });
+    await driver.release(spec, AbortSignal.timeout(1)).catch(() => undefined);
+    const [found] = await host.replicas(spec);
+    if (!found) throw new Error('no replica');
+    row = found;
+    file = join(host.config.dataDir, `${row.id}.log`);
+    lines = [];
+    await writeFile(file, '');
+  });
+
+  function tail(offset = 0): LogTail {
+    const append = async (batch: { lines: LogLine[] }, _trx: Transaction) => {
+      if (failures-- > 0) throw new Error('the log is away');
+      lines.push(...batch.lines.map((line) => line.message));
+    };
+    return new LogTail(host.database.db, { append }, file, new Masker(['hunter22']), offset);
+  }
+
+  it('takes whole lines, masks secrets, and keeps a begun line for later or for the end', async () => {
+    const tailing = tail();
+    await appendFile(file, 'one\nthe password is hunter22\nbeg');
+    await tailing.follow(row, false);
+    expect(lines).to.deep.equal(['one', 'the password is ***']);
+    await appendFile(file, 'un\nlast');
+    await tailing.follow(row, false);
+    await tailing.follow(row, true);
+    expect(lines.slice(2)).to.deep.equal(['begun', 'last']);
+  });
+
+  it('stores a line again only where storing it failed', async () => {
+    const tailing = tail();
+    await appendFile(file, 'one\n');
+    failures = 1;
+    const failed = await tailing.follow(row, false).catch((error: Error) => error.message);
+    expect(failed).to.equal('the log is away');
+    await tailing.follow(row, false);
+    expect(lines).to.deep.equal(['one']);
+  });
+
+  it('stores nothing where another supervisor has moved the mark', async () => {
+    await appendFile(file, 'one\n');
+    const [first, second] = [tail(), tail()];
+    expect(await first.follow(row, false)).to.equal(true);
+    expect(await second.follow(row, false)).to.equal(false);
+    expect(lines).to.deep.equal(['one']);
+  });
+
+  it('gives disk space back and loses no line of a long output', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const tailing = tail();
+    const text = `${'x'.repeat(1023)}\n`.repeat(1024);
+    for (let megabytes = 0; megabytes < 20; megabytes++) {
+      await appendFile(file, text);
+      await tailing.follow(row, false);
+    }
+    expect(lines).to.have.length(20 * 1024);
+    const { size, blocks } = await stat(file);
+    expect(size).to.equal(20 * 1024 * 1024);
+    expect(blocks * 512).to.be.lessThan(14 * 1024 * 1024);
+    await appendFile(file, 'after\n');
+    await tailing.follow(row, true);
+    expect(lines.at(-1)).to.equal('after');
+  });
+
+  it('says how much it leaves out of an output that is far ahead', async () => {
+    const tailing = tail();
+    await writeFile(file, Buffer.alloc(70 * 1024 * 1024, 'y\n'));
+    await appendFile(file, 'end\n');
+    await tailing.follow(row, true);
+    expect(lines[0]).to.match(/^\d+ bytes of output are left out here/);
+    expect(lines.at(-1)).to.equal('end');
+    expect(lines.length).to.be.lessThan(1024 * 1024);
+  });
+});

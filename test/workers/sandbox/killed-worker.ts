@@ -1,0 +1,17 @@
+import { createLogger } from '../../../shared/log.js';
+import { createSandbox } from '../../../workers/sandbox/create.js';
+import type { SandboxLevel } from '../../../workers/sandbox/sandbox.js';
+import { Playground } from './support.js';
+
+/** Runs a command that scatters processes, for a test that kills this worker meanwhile. */
+const [dataDir = '', level] = process.argv.slice(2);
+const options = { log: createLogger('test', 'silent'), dataDir, level: level as SandboxLevel };
+const ground = new Playground(dataDir, await createSandbox(options));
+await ground.run(
+  '(sleep 300 &) ; setsid sleep 300 & echo started; sleep 300',
+  {},
+  {
+    timeoutMs: 60_000,
+    onLine: () => void process.send?.('started'),
+  },
+);

@@ -1,0 +1,266 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { ownDirectory, uidOf } from '../../../workers/sandbox/users.js';
+import { LEVELS, Playground, USER } from './support.js';
+
+/** A command that leaves a child, a double-forked child and one in a session of its own. */
+const SCATTER = 'sleep 300 & (sleep 300 &) ; setsid sleep 300 & echo started';
+
+for (const level of LEVELS) {
+  describe(`Sandbox run, level ${level}`, () => {
+    let ground: Playground;
+    before(async () => {
+      ground = await Playground.create(level);
+      expect(ground.sandbox.level).to.equal(level);
+    });
+    after(() => ground.destroy());
+    afterEach(async () => expect(await ground.left(), 'processes left behind').to.deep.equal([]));
+
+    it('reports the exit code and both streams', async () => {
+      const { outcome, stdout, stderr } = await ground.run('echo out; echo err >&2; printf last; exit 7');
+      expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 7 });
+      expect(stdout).to.deep.equal(['out', 'last']);
+      expect(stderr).to.deep.equal(['err']);
+    });
+
+    it('reports the signal that ended the command', async () => {
+      const { outcome, stderr } = await ground.run('kill -9 $$');
+      expect(outcome).to.deep.equal({ reason: 'signalled', signal: 'SIGKILL' });
+      expect(stderr).to.deep.equal([]);
+    });
+
+    it('works in the folder below its own, which it may write to', async () => {
+      const spec = await ground.spec('pwd; echo kept >file');
+      await mkdir(join(spec.directory, 'sub'));
+      await ownDirectory(spec.directory, USER);
+      const { stdout } = await ground.run(spec.command, { ...spec, cwd: 'sub' });
+      expect(stdout).to.deep.equal([join(ground.sandbox.pathOf(spec), 'sub')]);
+      expect(await readFile(join(spec.directory, 'sub', 'file'), 'utf8')).to.equal('kept\n');
+    });
+
+    it('gives the environment it was given, a private HOME and TMPDIR, and nothing of the platform', async () => {
+      process.env.RANVIER_TEST_SECRET = 'platform';
+      const value = 'a "b" $HOME `id`\n\'c\' \\ é';
+      const { stdout } = await ground.run(
+        'touch "$HOME/x" "$TMPDIR/x" && node -e "console.log(JSON.stringify(process.env))"',
+        { env: { VALUE: value, LD_PRELOAD: '' } },
+      );
+      delete process.env.RANVIER_TEST_SECRET;
+      const env: Record<string, string> = JSON.parse(stdout.join('\n'));
+      expect(env.VALUE).to.equal(value);
+      const known = ['HOME', 'LD_PRELOAD', 'OLDPWD', 'PATH', 'PWD', 'RANVIER_SANDBOX', 'SHLVL', 'TMPDIR', 'VALUE', '_'];
+      expect(known).to.include.members(Object.keys(env));
+    });
+
+    it('does not let variables of the command reach the programs that make the sandbox', async () => {
+      const { outcome, stdout } = await ground.run('echo "$PATH"', {
+        env: {
+          PATH: '/nowhere',
+          LD_PRELOAD: '/nowhere/evil.so',
+          ENV: '/nowhere/profile',
+          BASH_ENV: '/nowhere/profile',
+        },
+      });
+      expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
+      expect(stdout).to.deep.equal(['/nowhere']);
+    });
+
+    it('leaves no process of a command that ends, however it hid', async () => {
+      const { outcome, stdout } = await ground.run(SCATTER);
+      expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
+      expect(stdout).to.deep.equal(['started']);
+    });
+
+    it('ends the whole tree at the time-out, and lets the command finish on TERM', async () => {
+      const { outcome, stdout } = await ground.run(
+        `trap 'echo bye; exit 0' TERM; ${SCATTER}; sleep 300 & wait`,
+        {},
+        {
+          timeoutMs: 700,
+        },
+      );
+      expect(outcome).to.deep.equal({ reason: 'timeout' });
+      expect(stdout).to.deep.equal(['started', 'bye']);
+    });
+
+    it('kills what ignores TERM after the grace, and only then returns', async () => {
+      const controller = new AbortController();
+      const { outcome } = await ground.run(
+        `trap '' TERM; ${SCATTER}; while :; do sleep 1; done`,
+        {},
+        {
+          signal: controller.signal,
+          graceMs: 200,
+          onLine: () => controller.abort(),
+        },
+      );
+      expect(outcome).to.deep.equal({ reason: 'aborted' });
+      expect(await ground.left()).to.deep.equal([]);
+    });
+
+    it('starts nothing when it is aborted before', async () => {
+      const { outcome, stdout } = await ground.run('echo x', {}, { signal: AbortSignal.abort() });
+      expect(outcome).to.deep.equal({ reason: 'aborted' });
+      expect(stdout).to.deep.equal([]);
+    });
+
+    it('holds the output back while a line is being taken, and keeps memory bounded over 100 MB of it', async function () {
+      this.timeout(120_000);
+      let lines = 0;
+      let bytes = 0;
+      const before = process.memoryUsage().rss;
+      let most = before;
+      const { outcome } = await ground.run(
+        `head -c 104857600 /dev/zero | tr '\\0' x | fold -w 1023`,
+        {},
+        {
+          timeoutMs: 100_000,
+          onLine: async (line) => {
+            bytes += line.length + 1;
+            if (++lines % 1000 > 0) return;
+            most = Math.max(most, process.memoryUsage().rss);
+            await sleep(0);
+          },
+        },
+      );
+      expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
+      expect(bytes).to.be.within(104_857_600, 104_857_600 + 110_000);
+      expect(most - before).to.be.lessThan(80 * 1024 * 1024);
+    });
+
+    it('a line taken with an error ends the command and rejects', async () => {
+      const failed = await ground
+        .run('while :; do echo x; done', {}, { onLine: () => Promise.reject(new Error('the log is full')) })
+        .catch((error: Error) => error.message);
+      expect(failed).to.equal('the log is full');
+    });
+
+    it('bounds a fork bomb', async function () {
+      // Without a user of its own the bomb would use up what the platform's user may start.
+      if (level === 'none') this.skip();
+      const { outcome } = await ground.run(
+        'bomb() { bomb | bomb & }; bomb; sleep 1; exit 0',
+        {},
+        {
+          timeoutMs: 3_000,
+          graceMs: 200,
+        },
+      );
+      expect(['exited', 'timeout', 'signalled']).to.include(outcome.reason);
+    });
+
+    it('ends what uses too much memory, and says so', async () => {
+      const { outcome } = await ground.run(`node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))'`);
+      if (level === 'none') expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 1 });
+      else expect(outcome).to.deep.equal({ reason: 'out-of-memory' });
+    });
+
+    it('says so too where only a child was killed and the command then failed', async function () {
+      if (level === 'none') this.skip();
+      const { outcome } = await ground.run(
+        `node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))' || { echo "the build failed"; exit 1; }`,
+      );
+      expect(outcome).to.deep.equal({ reason: 'out-of-memory' });
+    });
+
+    it('limits the size of a file', async () => {
+      const limits = { memoryMb: 256, cpu: 1, pids: 64, fileSizeMb: 1 };
+      const { outcome } = await ground.run('head -c 3000000 /dev/zero >big', { limits });
+      expect(outcome).to.not.deep.equal({ reason: 'exited', exitCode: 0 });
+    });
+
+    it('nothing lives on when the worker is killed', async () => {
+      const worker = fork(fileURLToPath(new URL('./killed-worker.js', import.meta.url)), [ground.dataDir, level]);
+      await once(worker, 'message');
+      expect(await ground.left()).to.not.deep.equal([]);
+      worker.kill('SIGKILL');
+      await once(worker, 'exit');
+      // Without a namespace, what left its process group is ended by the next sweep.
+      if (level !== 'namespaces') await ground.sandbox.sweep(() => true);
+      while ((await ground.left()).length > 0) await sleep(20);
+    });
+
+    it('the id of a run says nothing that leads elsewhere', async () => {
+      const failed = await ground.run('true', { id: '../x' }).catch((error: Error) => error.message);
+      expect(failed).to.equal('"../x" cannot name a sandbox');
+    });
+
+    if (level === 'none') return;
+
+    it('runs as an unprivileged user that can gain nothing', async () => {
+      const { stdout } = await ground.run('id -u; id -G; grep -E "^(NoNewPrivs|CapBnd|CapEff)" /proc/self/status');
+      const uid = String(uidOf(USER));
+      expect(stdout).to.deep.equal([
+        uid,
+        uid,
+        'CapEff:\t0000000000000000',
+        'CapBnd:\t0000000000000000',
+        'NoNewPrivs:\t1',
+      ]);
+    });
+
+    it("cannot read the platform's secrets, root's folder, or another service's", async () => {
+      const secret = join(ground.dataDir, 'credentials.json');
+      await writeFile(secret, 'secret', { mode: 0o600 });
+      const other = join(ground.dataDir, 'other-service');
+      await mkdir(other, { mode: 0o700 });
+      await writeFile(join(other, 'file'), 'secret');
+      await ownDirectory(other, USER + 1);
+      const { stdout } = await ground.run(
+        `for path in ${secret} ${other}/file /root/.bashrc /etc/shadow; do cat "$path" >/dev/null 2>&1 && echo "$path"; done; ls /root 2>/dev/null; true`,
+      );
+      expect(stdout).to.deep.equal([]);
+    });
+
+    it('does not write into an image', async () => {
+      const image = join(ground.dataDir, `image-${level}`);
+      await mkdir(join(image, 'node_modules'), { recursive: true });
+      await writeFile(join(image, 'file'), 'original\n');
+      await chmod(image, 0o755);
+      const { outcome, stdout } = await ground.run(
+        'cat file; echo changed >file; echo new >new; cat file; touch node_modules/x',
+        {
+          image,
+        },
+      );
+      expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
+      expect(stdout).to.deep.equal(['original', 'changed']);
+      expect(await readFile(join(image, 'file'), 'utf8')).to.equal('original\n');
+    });
+
+    it('writes to the caches it was given, at their own path', async () => {
+      const cache = join(ground.dataDir, `cache-${level}`);
+      await mkdir(cache);
+      await ownDirectory(cache, USER);
+      const { outcome } = await ground.run('echo kept >"$CACHE/file"', { writable: [cache], env: { CACHE: cache } });
+      expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
+      expect(await readFile(join(cache, 'file'), 'utf8')).to.equal('kept\n');
+    });
+  });
+}
+
+describe('Sandbox namespaces', () => {
+  let ground: Playground;
+  before(async function () {
+    if (!LEVELS.includes('namespaces')) this.skip();
+    ground = await Playground.create('namespaces');
+  });
+  after(() => ground?.destroy());
+
+  it('show the same path, only own processes, and a user with a name', async () => {
+    const { stdout } = await ground.run(
+      'pwd; ls -d /proc/[0-9]* | wc -l; node -p "os.userInfo().username"; ls -A /tmp /var/tmp /dev/shm /run /home 2>/dev/null | grep -v : | grep .',
+    );
+    const [path, processes, name, ...rest] = stdout;
+    expect(path).to.equal('/mnt/app');
+    expect(Number(processes)).to.be.lessThan(8);
+    expect(name).to.equal('app');
+    // Where the resolver's configuration lies in /run it is kept.
+    expect(rest.filter((entry) => !/^(systemd|resolv|resolvconf|NetworkManager)/.test(entry))).to.deep.equal([]);
+  });
+});

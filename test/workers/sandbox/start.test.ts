@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { DetachedProcess, SandboxSpec } from '../../../workers/sandbox/sandbox.js';
+import { LEVELS, Playground } from './support.js';
+
+for (const level of LEVELS) {
+  describe(`Sandbox start, level ${level}`, () => {
+    let ground: Playground;
+    before(async () => {
+      ground = await Playground.create(level);
+    });
+    after(() => ground.destroy());
+
+    async function start(command: string): Promise<{ spec: SandboxSpec; running: DetachedProcess; files: Files }> {
+      const spec = await ground.spec(command);
+      const files = new Files(ground.dataDir, spec.id);
+      const running = await ground.sandbox.start(spec, { logFile: files.log, exitFile: files.exit });
+      return { spec, running, files };
+    }
+
+    async function ended(running: DetachedProcess): Promise<void> {
+      while (await ground.sandbox.isAlive(running)) await sleep(20);
+    }
+
+    it('appends output to the file and writes down the exit code', async () => {
+      const { running, files } = await start('echo one; echo two >&2; exit 5');
+      await ended(running);
+      expect(await readFile(files.log, 'utf8')).to.equal('one\ntwo\n');
+      expect(await readFile(files.exit, 'utf8')).to.equal('5\n');
+    });
+
+    it('writes down the signal, and that memory was used up', async () => {
+      const killed = await start('kill -9 $$');
+      await ended(killed.running);
+      expect(await readFile(killed.files.exit, 'utf8')).to.equal('signal SIGKILL\n');
+      const hog = await start(`exec node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))'`);
+      await ended(hog.running);
+      expect(await readFile(hog.files.exit, 'utf8')).to.equal(level === 'none' ? '1\n' : 'out-of-memory\n');
+    });
+
+    it('calls back when the process ends', async () => {
+      const spec = await ground.spec('exit 0');
+      const files = new Files(ground.dataDir, spec.id);
+      await new Promise<void>((resolve, reject) => {
+        const options = { logFile: files.log, exitFile: files.exit, onExit: resolve };
+        ground.sandbox.start(spec, options).catch(reject);
+      });
+    });
+
+    it('stop lets the command finish and leaves nothing', async () => {
+      const { spec, running, files } = await start(
+        `trap 'echo bye; exit 0' TERM; (sleep 300 &) ; setsid sleep 300 & echo ready; sleep 300 & wait`,
+      );
+      await said(files, 'ready');
+      await ground.sandbox.stop(spec.id, running, 5_000);
+      expect(await readFile(files.log, 'utf8')).to.equal('ready\nbye\n');
+      expect(await ground.left()).to.deep.equal([]);
+      expect(await ground.sandbox.isAlive(running)).to.equal(false);
+    });
+
+    it('stop waits for a process whose shell has gone already', async () => {
+      const { spec, running, files } = await start(
+        `node -e "process.on('SIGTERM', () => setTimeout(() => { console.log('bye'); process.exit(0); }, 300)); setInterval(() => {}, 1e3); console.log('ready')"; true`,
+      );
+      await said(files, 'ready');
+      await ground.sandbox.stop(spec.id, running, 5_000);
+      expect(await readFile(files.log, 'utf8')).to.equal('ready\nbye\n');
+    });
+
+    it('stop kills what ignores TERM', async () => {
+      const { spec, running, files } = await start(`trap '' TERM; echo ready; while :; do sleep 1; done`);
+      await said(files, 'ready');
+      await ground.sandbox.stop(spec.id, running, 200);
+      expect(await ground.left()).to.deep.equal([]);
+    });
+
+    it('a pid that another process got since is not taken for it', async () => {
+      expect(await ground.sandbox.isAlive({ pid: process.pid, startedAt: '1' })).to.equal(false);
+    });
+
+    it('names the ports on which it listens', async () => {
+      const { spec, running, files } = await start(
+        `node -e "const s = require('net').createServer().listen(0, '127.0.0.1', () => console.log('port ' + s.address().port))"`,
+      );
+      const port = Number((await said(files, 'port ')).split(' ')[1]);
+      expect(await ground.sandbox.listeningPorts(spec.id, running)).to.deep.equal([port]);
+      await ground.sandbox.stop(spec.id, running, 0);
+    });
+
+    it('sweep ends only what is not wanted, and nothing of another platform', async () => {
+      const other = await Playground.create(level);
+      const kept = await start('sleep 300');
+      const lost = await start('setsid sleep 300 & (sleep 300 &) ; sleep 300');
+      try {
+        expect(await other.sandbox.sweep(() => false)).to.equal(0);
+        expect(await ground.sandbox.sweep((id) => id === kept.spec.id)).to.be.greaterThan(0);
+        expect(await ground.sandbox.isAlive(kept.running)).to.equal(true);
+        expect(await ground.sandbox.isAlive(lost.running)).to.equal(false);
+        expect(await ground.left(lost.spec.id)).to.deep.equal([]);
+      } finally {
+        await ground.sandbox.stop(kept.spec.id, kept.running, 0);
+        await other.destroy();
+      }
+    });
+  });
+}
+
+class Files {
+  readonly log: string;
+  readonly exit: string;
+  constructor(dataDir: string, id: string) {
+    this.log = join(dataDir, `${id}.log`);
+    this.exit = join(dataDir, `${id}.exit`);
+  }
+}
+
+/** Waits for a line that begins like this. */
+async function said(files: Files, start: string): Promise<string> {
+  for (;;) {
+    const line = (await readFile(files.log, 'utf8')).split('\n').find((text) => text.startsWith(start));
+    if (line !== undefined) return line;
+    await sleep(20);
+  }
+}
