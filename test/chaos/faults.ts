@@ -40,7 +40,8 @@ export function planFaults(random: Random, count: number, withRedis: boolean): F
 export class FaultInjector {
   readonly struck = new Map<FaultKind, number>();
   readonly #platform: Platform;
-  readonly #stopped: Promise<void>[] = [];
+  /** Replacements that are starting, and stopped workers that will wake up. */
+  readonly #later: Promise<unknown>[] = [];
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -53,23 +54,23 @@ export class FaultInjector {
       this.struck.set(fault.kind, (this.struck.get(fault.kind) ?? 0) + 1);
       await this.#strike(fault);
     }
-    await Promise.all(this.#stopped);
+    await Promise.all(this.#later);
   }
 
   async #strike({ kind, worker, durationMs }: Fault): Promise<void> {
     switch (kind) {
       case 'kill a worker':
         await this.#worker(worker)?.stop('SIGKILL');
-        await this.#platform.startWorker();
+        this.#later.push(this.#platform.startWorker());
         return;
       case 'term a worker':
-        await this.#worker(worker)?.stop('SIGTERM');
-        await this.#platform.startWorker();
+        // As in an upgrade: the new one starts while the old one still hands over.
+        this.#later.push(this.#platform.startWorker(), this.#worker(worker)?.stop('SIGTERM') ?? Promise.resolve());
         return;
       case 'stop a worker for longer than its locks': {
         const target = this.#worker(worker);
         target?.kill('SIGSTOP');
-        this.#stopped.push(delay(durationMs).then(() => target?.kill('SIGCONT')));
+        this.#later.push(delay(durationMs).then(() => target?.kill('SIGCONT')));
         return;
       }
       case 'kill the api':

@@ -47,18 +47,22 @@ function isUnavailable(answer: Answer<unknown>): boolean {
   return (answer.body as { error?: { code?: string } }).error?.code === 'engine_unavailable';
 }
 
-/** One tenant's work, until the deployments it may make are made. */
+/**
+ * One tenant's work, until the deployments it may make are made. Its first service is only ever deployed, so that it
+ * stays live throughout.
+ */
 export async function work(tenant: Tenant, random: Random, deployments: number, promises: Promises): Promise<void> {
   const { client, services } = tenant;
   for (let made = 0; made < deployments; ) {
-    const service = random.pick(services);
+    const deployed = random.pick(services);
+    const service = random.pick(services.slice(1));
     const path = `/services/${service.id}`;
     const choice = random.between(1, 100);
-    if (choice <= 62) made += await queue(client, `${path}/deploys`, {}, promises, 'deploy');
+    if (choice <= 62) made += await queue(client, `/services/${deployed.id}/deploys`, {}, promises, 'deploy');
     else if (choice <= 76) await cancel(client, service, promises);
     else if (choice <= 84) made += await rollback(client, service, promises);
     else await act(client, path, random.pick(['restart', 'suspend', 'resume']), promises);
-    await delay(random.between(20, 250));
+    await delay(random.between(200, 1200));
   }
 }
 

@@ -79,7 +79,7 @@ async function strike(
   await Promise.all(
     tenants.map(async ({ client, services }) => {
       const mine = new Random(random.between(0, 2 ** 31));
-      await work({ client, services: services.slice(1) }, mine, share, promises);
+      await work({ client, services }, mine, share, promises);
       const last = services.at(-1);
       if (last) await remove(client, last, promises);
     }),
@@ -103,7 +103,9 @@ async function makeTenants(platform: Platform, repository: AppRepository, option
   for (let number = 1; number <= options.workspaces; number++) {
     const owner = `tenant${number}@example.test`;
     const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: `Tenant ${number}`, owner }));
-    await db.raw(`update workspaces set configuration = '{"buildConcurrency": 3}' where id = ?`, [workspace.id]);
+    // Half of them cancel what overlaps, half let it wait.
+    const configuration = { buildConcurrency: 3, overlappingDeploys: number % 2 === 0 ? 'cancel' : 'wait' };
+    await db('workspaces').where({ id: workspace.id }).update({ configuration });
     const { key } = await createKey(db, {
       workspaceId: workspace.id,
       email: owner,
@@ -114,8 +116,9 @@ async function makeTenants(platform: Platform, repository: AppRepository, option
     const client = new ApiClient(platform.client.baseUrl, workspace.id, key);
     const services = [];
     for (let i = 0; i < options.services / options.workspaces; i++) {
-      const configuration = { repository: repository.url };
-      services.push(await createService(client, { name: `app ${number} ${i}`, configuration }));
+      services.push(
+        await createService(client, { name: `app ${number} ${i}`, configuration: { repository: repository.url } }),
+      );
     }
     tenants.push({ client, services });
   }
