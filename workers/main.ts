@@ -64,7 +64,8 @@ try {
     loadRelease: (deploymentId) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
   });
-  lifecycle.onEnd('runtime', () => runtime.close());
+  // TERM ends this worker; INT, which the launcher sends and a person types, the platform as a whole.
+  lifecycle.onEnd('runtime', () => runtime.close(lifecycle.reason === 'SIGINT'));
   await runtime.start();
 
   const deps: WorkshopDeps = {
