@@ -63,8 +63,11 @@ export class Lifecycle {
     this.#reason = reason;
     this.#log.info({ reason }, 'ending');
     const timer = setTimeout(() => {
-      this.#log.error({ reason }, 'did not end within the deadline');
-      this.#exit(1);
+      try {
+        this.#log.error({ reason }, 'did not end within the deadline');
+      } finally {
+        this.#exit(1);
+      }
     }, this.#deadlineMs);
     for (const { name, close } of this.#closers) {
       try {
