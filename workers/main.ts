@@ -34,7 +34,7 @@ try {
   lifecycle.watchSignals();
 
   const url = config.databaseUrl.reveal();
-  const db = createDatabase({ url, name: 'ranvier-worker', poolSize: config.workerConcurrency * 2 + 10 });
+  const db = createDatabase({ url, name: 'ranvier-worker', poolSize: config.workerConcurrency * 2 + 10, log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
 

@@ -80,7 +80,7 @@ export class FaultInjector {
       case 'term the api': {
         const api = this.#platform.processes.find((process) => process.name === 'api' && !process.ended);
         await api?.stop(kind === 'kill the api' ? 'SIGKILL' : 'SIGTERM');
-        await this.#platform.startApi();
+        await persistently(() => this.#platform.startApi());
         return;
       }
       case 'restart postgresql at once':
@@ -100,12 +100,26 @@ export class FaultInjector {
     return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
   }
 
+  /** A process that meets another fault in its start ends, and is started again, as a supervisor would. */
   async #replace(): Promise<void> {
-    this.#workers.push(await this.#platform.startWorker());
+    this.#workers.push(await persistently(() => this.#platform.startWorker()));
   }
 
   #wake(worker: PlatformProcess | undefined): void {
     worker?.kill('SIGCONT');
     if (worker) this.#workers.push(worker);
+  }
+}
+
+const STARTS = 10;
+
+async function persistently<T>(start: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start();
+    } catch (error) {
+      if (tries === STARTS) throw error;
+      await delay(500);
+    }
   }
 }
