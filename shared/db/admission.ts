@@ -56,7 +56,7 @@ export async function explainWaiting(trx: Transaction): Promise<void> {
               count(admitted_at) over (partition by workspace_id) as busy
          from deployments where status in ${OPEN}
      ), reasons as (
-       select o.id,
+       select o.id, o.blocked_reason,
               case
                 when not exists (select 1 from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
                   then 'No worker is online'
@@ -67,9 +67,10 @@ export async function explainWaiting(trx: Transaction): Promise<void> {
               end as reason
          from open o join workspaces w on w.id = o.workspace_id
         where o.admitted_at is null
+     ), news as materialized (
+       select id, reason from reasons where reason <> blocked_reason
      )
-     update deployments d set blocked_reason = r.reason, updated_at = now()
-       from reasons r where d.id = r.id and d.blocked_reason <> r.reason`,
+     update deployments d set blocked_reason = n.reason, updated_at = now() from news n where d.id = n.id`,
   );
 }
 
