@@ -1,4 +1,4 @@
-import { lockUntilCommit, rowsOf, type Transaction } from './client.js';
+import { type Db, lockUntilCommit, rowsOf, type Transaction } from './client.js';
 
 /** A worker counts as online for 15 s after its last heartbeat (design, Queues). */
 export const ONLINE_SECONDS = 15;
@@ -70,5 +70,13 @@ export async function explainWaiting(trx: Transaction): Promise<void> {
      )
      update deployments d set blocked_reason = r.reason, updated_at = now()
        from reasons r where d.id = r.id and d.blocked_reason <> r.reason`,
+  );
+}
+
+/** Tells those that were admitted, and that no worker has taken yet, that the queue engine is away. Claiming clears it. */
+export async function explainUnreachable(db: Db): Promise<void> {
+  await db.raw(
+    `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()
+      where status = 'queued' and admitted_at is not null and fence = 0 and blocked_reason = ''`,
   );
 }
