@@ -15,8 +15,6 @@ export async function up(knex: Knex): Promise<void> {
       sent_at timestamptz(3),
       primary key (workspace_id, month, threshold)
     );
-    -- What the sweep takes.
-    create index budget_alerts_due on budget_alerts (due_at) where sent_at is null;
   `);
 }
 

@@ -76,6 +76,20 @@ describe('Billing and entitlements', () => {
       expect((await read()).billing).to.include({ currency: 'NGN', estimatedMonthly: 37_500, budgetUsedPercent: 50 });
     });
 
+    it('shows which alerts of this month were sent', async () => {
+      const sentAt = new Date();
+      const month = sentAt.toISOString().slice(0, 8).concat('01');
+      await api.db('budget_alerts').insert([
+        { workspace_id: workspace.id, month: '2020-01-01', threshold: 80, sent_at: sentAt },
+        { workspace_id: workspace.id, month, threshold: 100 },
+        { workspace_id: workspace.id, month, threshold: 80, sent_at: sentAt },
+      ]);
+      expect((await read()).billing.alerts).to.deep.equal([
+        { threshold: 80, sentAt: sentAt.toISOString() },
+        { threshold: 100, sentAt: null },
+      ]);
+    });
+
     it('leaves out what is archived or deleted, but not what is archived and still runs', async () => {
       const { client } = workspace.owner;
       const [archived, deleted, running] = [
