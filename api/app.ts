@@ -1,7 +1,7 @@
 import Router from '@koa/router';
-import type { Ajv } from 'ajv';
 import Koa from 'koa';
 import { CursorCodec } from '../shared/domain/cursor.js';
+import { CsrfTokens } from '../shared/secrets/csrf.js';
 import type { ApiDeps, AppDeps } from './context.js';
 import { dashboard } from './dashboard.js';
 import { healthRouter } from './health.js';
@@ -10,12 +10,14 @@ import { accessLog } from './middleware/access-log.js';
 import { authenticate } from './middleware/authenticate.js';
 import { authorize } from './middleware/authorize.js';
 import { body } from './middleware/body.js';
+import { csrf } from './middleware/csrf.js';
 import { errors } from './middleware/errors.js';
 import { headers } from './middleware/headers.js';
 import { performRead, performWrite } from './middleware/perform.js';
 import { createFailureLimit, rateLimit } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
 import { validate } from './middleware/validate.js';
+import { sessionRouter } from './resources/session/router.js';
 import type { Route } from './route.js';
 import { ROUTES } from './routes.js';
 import { createAjv } from './schema.js';
@@ -27,15 +29,19 @@ export const API_ROOT = '/api/v1';
 /** The application; it never listens. The order in which a request passes is the order on this page. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
+  const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
   const deps: ApiDeps = {
     ...appDeps,
     metrics: new Metrics(db, engine),
-    cursors: new CursorCodec(Buffer.from(config.secretsKey.reveal(), 'base64')),
+    cursors: new CursorCodec(secret),
+    csrf: new CsrfTokens(secret),
   };
   const health = healthRouter(deps);
+  const sessions = sessionRouter(deps);
   const api = apiRouter(deps);
 
-  const app = new Koa<ApiState>();
+  // With one proxy, the last address of X-Forwarded-For is the one it saw itself.
+  const app = new Koa<ApiState>({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
   app.use(accessLog(deps.metrics));
@@ -43,6 +49,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(headers(isEnding));
   app.use(health.routes()).use(health.allowedMethods());
   app.use(dashboard(deps));
+  app.use(sessions.routes()).use(sessions.allowedMethods());
   app.use(api.routes()).use(api.allowedMethods());
   return app;
 }
@@ -50,10 +57,10 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
 /** Every route with its own pipeline. */
 function apiRouter(deps: ApiDeps): Router<ApiState> {
   const router = new Router<ApiState>({ prefix: API_ROOT, sensitive: true, strict: true });
-  const ajv: Ajv = createAjv();
+  const ajv = createAjv();
   const identify = authenticate(deps, createFailureLimit(deps.db, deps.config.rateLimits));
   const limit = rateLimit(deps.db, deps.config.rateLimits);
-  const permit = authorize(deps);
+  const checkCsrf = csrf(deps);
   const read = body();
   for (const route of ROUTES) {
     router.register(
@@ -66,7 +73,8 @@ function apiRouter(deps: ApiDeps): Router<ApiState> {
         },
         identify,
         limit,
-        permit,
+        checkCsrf,
+        authorize(deps, route),
         read,
         validate(ajv, route),
         perform(deps, route),
@@ -78,6 +86,6 @@ function apiRouter(deps: ApiDeps): Router<ApiState> {
 
 function perform(deps: ApiDeps, route: Route) {
   if (route.read) return performRead(deps, route.read);
-  if (route.write) return performWrite(deps, route.write);
+  if (route.write) return performWrite(deps, route.operation, route.write);
   throw new Error(`${route.method} ${route.path} has no handler`);
 }

@@ -6,8 +6,10 @@ import type { CursorCodec } from '../shared/domain/cursor.js';
 import type { AccessFacts } from '../shared/domain/policy.js';
 import type { KeyScope, Role } from '../shared/domain/roles.js';
 import type { Logger } from '../shared/log.js';
+import type { Mailer } from '../shared/mail.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import type { Engine } from '../shared/queues/engine.js';
+import type { CsrfTokens } from '../shared/secrets/csrf.js';
 import type { Keyring } from '../shared/secrets/keyring.js';
 import type { Metrics } from './metrics.js';
 
@@ -18,6 +20,7 @@ export interface AppDeps extends CommandDeps {
   engine: Engine;
   dispatcher: Pick<Dispatcher, 'wake'>;
   keyring: Keyring;
+  mailer: Mailer;
   log: Logger;
   /** True once the process is ending: /readyz says so, and connections are closed after their answer. */
   isEnding: () => boolean;
@@ -26,6 +29,7 @@ export interface AppDeps extends CommandDeps {
 /** What handlers find besides `AppDeps`: made once by `createApp`. */
 export interface ApiDeps extends AppDeps {
   cursors: CursorCodec;
+  csrf: CsrfTokens;
   metrics: Metrics;
 }
 
@@ -37,7 +41,7 @@ export interface Caller {
   userId: string;
   email: string;
   emailVerified: boolean;
-  /** The owner has a second factor enrolled, which is what a workspace's `requireMfa` asks of a key. */
+  /** What a workspace's `requireMfa` asks for: of a session that it was proved in it, of a key that its owner has one. */
   secondFactor: boolean;
   scope: KeyScope;
   /** The one workspace of a key; null where the credential is not confined. */

@@ -4,6 +4,7 @@ import { assertMigrated } from '../shared/db/migrate.js';
 import { errorMessage } from '../shared/errors.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger, type Logger } from '../shared/log.js';
+import { createMailer } from '../shared/mail.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
@@ -22,7 +23,9 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   lifecycle.onEnd('queue engine', () => engine.close());
   const dispatcher = new Dispatcher(db, engine, log);
   lifecycle.onEnd('dispatcher', () => dispatcher.close());
-  const app = createApp({ config, db, engine, dispatcher, keyring, log, isEnding: () => lifecycle.ending });
+  const mailer = createMailer(config.mail, log);
+  lifecycle.onEnd('mailer', () => mailer.close());
+  const app = createApp({ config, db, engine, dispatcher, keyring, mailer, log, isEnding: () => lifecycle.ending });
   const server = await startServer(app, config.port);
   lifecycle.onEnd('server', () => server.close());
   log.info({ url: server.url }, 'the API listens');

@@ -1,4 +1,5 @@
 import { COMPLETE, type Page, type PageRequest } from '../shared/db/page.js';
+import type { Caller } from './context.js';
 import type { ReadRequest } from './route.js';
 import type { PageQuery } from './schema.js';
 
@@ -11,6 +12,11 @@ export interface PageView {
   nextCursor: string | null;
 }
 
+/** A cursor is good for one caller: a key, or a person, whose next session may go on with it. */
+function cursorOwner({ kind, userId, credentialId }: Caller): string {
+  return kind === 'session' ? userId : credentialId;
+}
+
 type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
 
 /** True where the caller asked for pages; without either a collection may be complete (specification, Pagination). */
@@ -21,7 +27,7 @@ export function asksForPage({ limit, cursor }: PageQuery): boolean {
 /** The page a request asks for. Throws invalid_cursor. */
 export function pageRequest({ deps, caller, path, query }: Paged): PageRequest {
   const { limit = DEFAULT_LIMIT, cursor, ...filters } = query;
-  const binding = { caller: caller.credentialId, path, filters };
+  const binding = { caller: cursorOwner(caller), path, filters };
   return { limit, after: cursor === undefined ? null : deps.cursors.decode(cursor, binding) };
 }
 
@@ -37,7 +43,7 @@ export function presentPage(
 ): PageView {
   const { limit, cursor: _, ...filters } = query;
   const last = items.at(-1);
-  const binding = { caller: caller.credentialId, path, filters };
+  const binding = { caller: cursorOwner(caller), path, filters };
   const position = last && { createdAt: last.created_at, id: last.id };
   return {
     limit: limit ?? Math.max(DEFAULT_LIMIT, items.length),

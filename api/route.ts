@@ -42,11 +42,11 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   wakeDispatcher: () => void;
 }
 
-/** A route as the application mounts it, the tests walk it and the OpenAPI document describes it. */
-export interface Route {
+/** What the wire shows of a route: the middleware and the OpenAPI document know no more of it. */
+export interface Endpoint {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   path: string;
-  operation: OperationName;
+  operation: string;
   summary: string;
   status: 200 | 201;
   query: TObject;
@@ -54,11 +54,16 @@ export interface Route {
   response: TSchema;
   /** Whether Idempotency-Key is honoured. */
   keyed: boolean;
+}
+
+/** A route of the versioned API as the application mounts it and the tests walk it. */
+export interface Route extends Endpoint {
+  operation: OperationName;
   read: ((request: ReadRequest) => Promise<unknown>) | null;
   write: ((request: WriteRequest) => Promise<unknown>) | null;
 }
 
-const NOTHING = Type.Object({}, { additionalProperties: false });
+export const NOTHING = Type.Object({}, { additionalProperties: false });
 
 interface Common<Path extends string, Query extends TObject, Response extends TSchema> {
   path: Path;

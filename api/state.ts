@@ -1,7 +1,7 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Logger } from '../shared/log.js';
 import type { Caller, WorkspaceAccess } from './context.js';
-import type { Route } from './route.js';
+import type { Endpoint } from './route.js';
 
 /** Validated input; handlers read nothing else of the request. */
 export interface Input {
@@ -14,7 +14,7 @@ export interface Input {
 export interface ApiState {
   requestId: string;
   log: Logger;
-  route: Route;
+  route: Endpoint;
   caller: Caller;
   /** Null on a path that names no workspace. */
   workspace: WorkspaceAccess | null;

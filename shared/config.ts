@@ -24,6 +24,10 @@ export interface Config {
   allowLocalRepositories: boolean;
   /** Credentials of `/admin/queues`; the dashboard is off without them. */
   dashboard: { user: string; password: Sensitive } | null;
+  /** How e-mail leaves the platform (`SMTP_URL`, `MAIL_FROM`); without it nothing is sent. */
+  mail: { smtpUrl: Sensitive; from: string } | null;
+  /** One proxy in front of the API says who calls and whether over TLS (`TRUST_PROXY`: X-Forwarded-For, -Proto). */
+  trustProxy: boolean;
   logLevel: string;
   /** Real execution can be queued at all (`HOSTING_ENABLED`). */
   hostingEnabled: boolean;
@@ -126,6 +130,12 @@ export function loadConfig(env: Environment = process.env): Config {
   if ((dashboardUser === '') !== (dashboardPassword === '')) {
     problems.push('DASHBOARD_USER and DASHBOARD_PASSWORD must be set together');
   }
+  const smtpUrl = text('SMTP_URL', '');
+  const mailFrom = text('MAIL_FROM', '');
+  if (smtpUrl !== '' && !(/^smtps?:\/\//.test(smtpUrl) && URL.canParse(smtpUrl))) {
+    problems.push('SMTP_URL must be an address such as smtp://user:password@host:587 or smtps://host');
+  }
+  if ((smtpUrl === '') !== (mailFrom === '')) problems.push('SMTP_URL and MAIL_FROM must be set together');
 
   const config: Config = {
     port: integer('PORT', 3000, 1, 65535),
@@ -139,6 +149,8 @@ export function loadConfig(env: Environment = process.env): Config {
     secretsKey: new Sensitive(secretsKey),
     allowLocalRepositories: flag('ALLOW_LOCAL_REPOSITORIES', false),
     dashboard: dashboardUser === '' ? null : { user: dashboardUser, password: new Sensitive(dashboardPassword) },
+    mail: smtpUrl === '' ? null : { smtpUrl: new Sensitive(smtpUrl), from: mailFrom },
+    trustProxy: flag('TRUST_PROXY', false),
     logLevel: choice('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     hostingEnabled: flag('HOSTING_ENABLED', true),
     rateLimits: {

@@ -4,12 +4,13 @@ import { type AccessFacts, type OperationName, refusal } from '../../shared/doma
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/domain/workspace.js';
 import { AppError } from '../../shared/errors.js';
 import type { ApiDeps } from '../context.js';
+import type { Route } from '../route.js';
 import type { ApiMiddleware } from '../state.js';
 
 /** Opens the workspace of the path to the caller and asks the policy table (specification, Authentication). */
-export function authorize({ db }: ApiDeps): ApiMiddleware {
+export function authorize({ db }: ApiDeps, route: Route): ApiMiddleware {
   return async (ctx, next) => {
-    const { caller, route } = ctx.state;
+    const { caller } = ctx.state;
     const workspaceId: string | undefined = ctx.params.workspaceId?.toLowerCase();
     if (workspaceId === undefined) {
       ctx.state.workspace = null;
@@ -18,7 +19,8 @@ export function authorize({ db }: ApiDeps): ApiMiddleware {
     const foreign = caller.workspaceId !== null && caller.workspaceId !== workspaceId;
     if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
     const row = await findWorkspaceAccess(db, workspaceId, caller.userId);
-    if (!row) throw new AppError('not_found');
+    // A key names its workspace and so knows that it exists; a session must not find out about others'.
+    if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
     const requireMfa = row.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
     const facts: AccessFacts = {
       role: row.role,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Transaction } from '../../shared/db/client.js';
 import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../../shared/db/receipts.js';
+import type { OperationName } from '../../shared/domain/policy.js';
 import { AppError, invalidRequest } from '../../shared/errors.js';
 import type { ApiDeps } from '../context.js';
 import type { ReadRequest, Route, WriteRequest } from '../route.js';
@@ -23,13 +24,17 @@ export function performRead(deps: ApiDeps, handler: NonNullable<Route['read']>):
  * Runs a write in its transaction together with its receipt (specification, Idempotency): the first request with a key
  * does the work, those that follow replay its answer. A failure leaves nothing.
  */
-export function performWrite(deps: ApiDeps, handler: NonNullable<Route['write']>): ApiMiddleware {
+export function performWrite(
+  deps: ApiDeps,
+  operation: OperationName,
+  handler: NonNullable<Route['write']>,
+): ApiMiddleware {
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
     const payloadHash = hash(canonicalJson(ctx.state.input.body));
     let wake = false;
     const perform = (trx: Transaction) => async (): Promise<Receipt> => {
-      const body = await handler(writeRequest(ctx, deps, trx, receiptKey, () => (wake = true)));
+      const body = await handler(writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true)));
       return { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) };
     };
     const { receipt, replayed } = await retrying(() =>
@@ -102,18 +107,19 @@ function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db'> {
 function writeRequest(
   ctx: ApiContext,
   deps: ApiDeps,
+  operation: OperationName,
   trx: Transaction,
   receiptKey: ReceiptKey | null,
   wakeDispatcher: () => void,
 ): WriteRequest {
-  const { workspace, route, input } = ctx.state;
+  const { workspace, input } = ctx.state;
   return {
     ...requestOf(ctx, deps),
     body: input.body,
     trx,
     receiptKey,
     authorize(found) {
-      if (workspace) assertPermitted(route.operation, { ...workspace.facts, ...found });
+      if (workspace) assertPermitted(operation, { ...workspace.facts, ...found });
     },
     async needEngine() {
       await deps.engine.ping();

@@ -2,12 +2,12 @@ import type { TObject } from '@sinclair/typebox';
 import type { Ajv } from 'ajv';
 import { validate as isUuid } from 'uuid';
 import { AppError, type ErrorDetail } from '../../shared/errors.js';
-import type { Route } from '../route.js';
+import type { Endpoint } from '../route.js';
 import { integerFields, problemsOf } from '../schema.js';
 import type { ApiMiddleware } from '../state.js';
 
 /** Checks path, query and body against the route's schemas: an id that is no UUID is 404, the rest 400 with details. */
-export function validate(ajv: Ajv, route: Route): ApiMiddleware {
+export function validate(ajv: Ajv, route: Endpoint): ApiMiddleware {
   const validateQuery = ajv.compile(route.query);
   const validateBody = route.body ? ajv.compile(route.body) : null;
   return async (ctx, next) => {

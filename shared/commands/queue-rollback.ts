@@ -5,6 +5,7 @@ import { getImage } from '../db/images.js';
 import type { DeploymentRow, ServiceRow } from '../db/rows.js';
 import { AppError } from '../errors.js';
 import type { CommandDeps } from './deps.js';
+import { assertWithinBudget } from './limits.js';
 import {
   applyOverlap,
   assertKeyUnused,
@@ -22,7 +23,8 @@ export interface QueueRollbackInput {
 
 /**
  * Queues a new deployment of an earlier release (specification, Rollback rules): the source's image, configuration and
- * secret snapshot, sealed again for the new record. Throws conflict where the source never went live or its image is gone.
+ * secret snapshot, sealed again for the new record. Throws conflict where the source never went live or its image is gone,
+ * billing_required. A rollback builds nothing, so that it needs no build minutes.
  */
 export async function queueRollback(
   trx: Transaction,
@@ -36,6 +38,7 @@ export async function queueRollback(
   }
   if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
+  await assertWithinBudget(trx, service, source.configuration);
   await applyOverlap(trx, service);
 
   const id = uuidv7();

@@ -1,15 +1,15 @@
 import type { Role } from '../domain/roles.js';
 import { type Db, rowsOf } from './client.js';
-import type { ApiKeyRow, WorkspaceRow } from './rows.js';
+import type { ApiKeyRow, UserRow, WorkspaceRow } from './rows.js';
 
 /** A key with what its owner is like at this moment. */
-export type KeyWithOwner = ApiKeyRow & { email: string; email_verified_at: Date | null };
+export type KeyWithOwner = ApiKeyRow & Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'>;
 
 /** The key of a public part, with its owner; whether it is revoked or expired is the caller's to judge. */
 export async function findKeyWithOwner(db: Db, lookup: string): Promise<KeyWithOwner | undefined> {
   const [row] = await rowsOf<KeyWithOwner>(
     db,
-    `select k.*, u.email, u.email_verified_at from api_keys k join users u on u.id = k.user_id where k.lookup = ?`,
+    `select k.*, u.email, u.email_verified_at, u.totp_confirmed_at from api_keys k join users u on u.id = k.user_id where k.lookup = ?`,
     [lookup],
   );
   return row;

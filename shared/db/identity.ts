@@ -26,8 +26,34 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> 
   return one<UserRow>(db, 'select * from users where email = :email', { email });
 }
 
+/** A new password ends every session that the old one began. */
 export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
-  await db.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
+  await db.raw(
+    `with ended as (delete from sessions where user_id = :userId)
+     update users set password_hash = :passwordHash where id = :userId`,
+    { userId, passwordHash },
+  );
+}
+
+/** The user may prove that the address is his by the token of this hash, for a day; an earlier token is void. */
+export async function setVerification(db: Db, userId: string, tokenHash: Buffer): Promise<void> {
+  await db.raw(
+    `update users set verification_hash = :tokenHash, verification_expires_at = now() + interval '1 day'
+      where id = :userId`,
+    { userId, tokenHash },
+  );
+}
+
+/** Marks the address of whoever holds the token as verified; false where the token is none, used or expired. */
+export async function takeVerification(db: Db, tokenHash: Buffer): Promise<boolean> {
+  const user = await one<{ id: string }>(
+    db,
+    `update users set email_verified_at = coalesce(email_verified_at, now()),
+                      verification_hash = null, verification_expires_at = null
+      where verification_hash = :tokenHash and verification_expires_at > now() returning id`,
+    { tokenHash },
+  );
+  return user !== null;
 }
 
 export async function insertWorkspace(db: Db, name: string): Promise<WorkspaceRow> {

@@ -15,7 +15,22 @@ export interface UserRow {
   email: string;
   password_hash: string | null;
   email_verified_at: Date | null;
+  totp_sealed: Buffer | null;
+  totp_confirmed_at: Date | null;
+  totp_counter: number | null;
+  verification_hash: Buffer | null;
+  verification_expires_at: Date | null;
   created_at: Date;
+}
+
+export interface SessionRow {
+  id: string;
+  user_id: string;
+  token_hash: Buffer;
+  second_factor: boolean;
+  created_at: Date;
+  seen_at: Date;
+  expires_at: Date;
 }
 
 export interface WorkspaceRow {

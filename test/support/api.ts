@@ -11,6 +11,7 @@ import { type Config, loadConfig } from '../../shared/config.js';
 import type { Db } from '../../shared/db/client.js';
 import type { KeyScope, Role } from '../../shared/domain/roles.js';
 import { createLogger } from '../../shared/log.js';
+import { createMailer } from '../../shared/mail.js';
 import { createEngine, type Engine } from '../../shared/queues/engine.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { createTestDatabase } from './postgres.js';
@@ -85,9 +86,10 @@ export async function startTestApi({ isEnding = () => false, ...overrides }: Ove
   const engine = await createEngine(config, log, 'test');
   let wakes = 0;
   const dispatcher = { wake: () => void wakes++ };
+  const mailer = createMailer(config.mail, log);
   const keyring = new Keyring(config.secretsKey);
   const start = (): Promise<RunningServer> => {
-    const app = createApp({ config, db: database.db, engine, dispatcher, keyring, log, isEnding });
+    const app = createApp({ config, db: database.db, engine, dispatcher, keyring, mailer, log, isEnding });
     return startServer(app, 0, '127.0.0.1');
   };
   const server = await start();
@@ -110,6 +112,7 @@ export async function startTestApi({ isEnding = () => false, ...overrides }: Ove
     },
     async close() {
       await server.close();
+      mailer.close();
       await engine.close();
       await database.drop();
     },

@@ -1,0 +1,48 @@
+import { createTransport } from 'nodemailer';
+import type { Config } from './config.js';
+import type { Logger } from './log.js';
+
+/** A plain-text e-mail. Its text may hold secrets and is never logged. */
+export interface Mail {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+export interface Mailer {
+  /** True once the mail server has taken it; false where none is configured. Throws where the server refuses or is away. */
+  send(mail: Mail): Promise<boolean>;
+  close(): void;
+}
+
+/** However slow a mail server is, one mail takes no longer than a few of these. */
+const TIMEOUT_MS = 10_000;
+
+/** Sends over SMTP; without `SMTP_URL` every mail is logged, without its text, as not sent. */
+export function createMailer(mail: Config['mail'], log: Logger): Mailer {
+  if (!mail) return { send: async ({ to, subject }) => notSent(log, to, subject), close: () => undefined };
+  const transport = createTransport(
+    {
+      url: mail.smtpUrl.reveal(),
+      connectionTimeout: TIMEOUT_MS,
+      greetingTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
+      // Texts name services and commits of other people: nothing in them is a file or an address to fetch.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    { from: mail.from },
+  );
+  return {
+    async send({ to, subject, text }) {
+      await transport.sendMail({ to: { name: '', address: to }, subject, text });
+      return true;
+    },
+    close: () => transport.close(),
+  };
+}
+
+function notSent(log: Logger, to: string, subject: string): boolean {
+  log.info({ to, subject }, 'no mail server is configured (SMTP_URL): an e-mail was not sent');
+  return false;
+}

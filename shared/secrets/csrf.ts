@@ -1,0 +1,25 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+
+/**
+ * The tokens that a page must send with a session's writes (specification, Authentication 3). A token is derived from
+ * the cookie it belongs to: nothing is stored, another session's token is wrong, and a new cookie makes the old one void.
+ */
+export class CsrfTokens {
+  readonly #key: Buffer;
+
+  /** `secret` is the installation's key material; our own key is derived from it. */
+  constructor(secret: Buffer) {
+    this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.csrf', 32));
+  }
+
+  tokenFor(cookie: string): string {
+    return createHmac('sha256', this.#key).update(cookie).digest('base64url');
+  }
+
+  /** Compares in constant time. */
+  matches(cookie: string, given: string): boolean {
+    const expected = Buffer.from(this.tokenFor(cookie));
+    const found = Buffer.from(given);
+    return expected.length === found.length && timingSafeEqual(expected, found);
+  }
+}

@@ -1,0 +1,17 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** 256 random bits that prove something to us: the holder gets the token, we keep its hash. */
+export interface NewToken {
+  token: string;
+  hash: Buffer;
+}
+
+export function newToken(): NewToken {
+  const token = randomBytes(32).toString('base64url');
+  return { token, hash: hashToken(token) };
+}
+
+/** A plain digest suffices: there is nothing to guess in 256 random bits. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

@@ -1,0 +1,25 @@
+import { Secret, TOTP } from 'otpauth';
+
+/** What every authenticator application understands: SHA-1, six digits, half a minute. */
+const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 };
+/** Steps that a clock may be off. */
+const WINDOW = 1;
+const SECRET_BYTES = 20;
+
+/** A new secret in base32. */
+export function newTotpSecret(): string {
+  return new Secret({ size: SECRET_BYTES }).base32;
+}
+
+/** The `otpauth://` address that authenticator applications read from a QR code. */
+export function totpUri(secret: string, email: string): string {
+  return new TOTP({ ...PARAMETERS, issuer: 'Ranvier', label: email, secret }).toString();
+}
+
+/** The time step a code belongs to, or null where it is none of now. The caller keeps a step from being used twice. */
+export function totpCounter(secret: string, code: string, now: Date): number | null {
+  const timestamp = now.getTime();
+  const totp = new TOTP({ ...PARAMETERS, secret });
+  const delta = totp.validate({ token: code, timestamp, window: WINDOW });
+  return delta === null ? null : totp.counter({ timestamp }) + delta;
+}
