@@ -7,6 +7,7 @@ import { assertMigrated } from '../shared/db/migrate.js';
 import { errorMessage } from '../shared/errors.js';
 import { Lifecycle } from '../shared/lifecycle.js';
 import { createLogger } from '../shared/log.js';
+import { createMailer } from '../shared/mail.js';
 import { QUEUE_NAMES } from '../shared/queues/catalog.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
@@ -48,6 +49,8 @@ try {
 
   const host = await identifyHost(config.dataDir);
   const workerId = randomUUID();
+  const mailer = createMailer(config.mail, log);
+  lifecycle.onEnd('mailer', () => mailer.close());
   const keyring = new Keyring(config.secretsKey);
   const logs = new LogSink(db, engine, log);
   const sandbox = await createSandbox({ log, dataDir: config.dataDir });
@@ -74,6 +77,7 @@ try {
     listener,
     log,
     keyring,
+    mailer,
     dispatcher,
     logs,
     source,

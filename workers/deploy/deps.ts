@@ -2,6 +2,7 @@ import type { Config } from '../../shared/config.js';
 import type { Db } from '../../shared/db/client.js';
 import type { Listener } from '../../shared/db/listener.js';
 import type { Logger } from '../../shared/log.js';
+import type { Mailer } from '../../shared/mail.js';
 import type { Dispatcher } from '../../shared/queues/dispatcher.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import type { Builder, ImageStore } from '../builders/builder.js';
@@ -17,6 +18,7 @@ export interface WorkshopDeps {
   listener: Listener;
   log: Logger;
   keyring: Keyring;
+  mailer: Mailer;
   dispatcher: Dispatcher;
   logs: LogSink;
   source: RepositorySource;

@@ -4,11 +4,13 @@ import type { Leadership } from '../../shared/db/leadership.js';
 import { deleteExpiredReceipts } from '../../shared/db/receipts.js';
 import { staleReleases } from '../../shared/db/releases.js';
 import { deleteExpiredLogs, deleteOldReplicas } from '../../shared/db/retention.js';
+import { deleteExpiredSessions } from '../../shared/db/sessions.js';
 import { forgetSilentWorkers } from '../../shared/db/workers.js';
 import { errorMessage } from '../../shared/errors.js';
 import type { Engine } from '../../shared/queues/engine.js';
 import type { WorkshopDeps } from '../deploy/deps.js';
 import { retireOldReleases } from '../deploy/retire.js';
+import { sendNotifications } from './notify.js';
 import { reconcileJobs } from './reconcile-jobs.js';
 
 /** What a sweep mended, a word for each; empty where all was as it should be. */
@@ -36,6 +38,12 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
     },
     { name: 'jobs', schedule: '*/5 * * * * *', scope: 'platform', sweep: () => reconcileJobs(deps, engine) },
     {
+      name: 'notifications',
+      schedule: '*/2 * * * * *',
+      scope: 'platform',
+      sweep: () => sendNotifications(deps),
+    },
+    {
       name: 'releases',
       schedule: '*/10 * * * * *',
       scope: 'platform',
@@ -57,6 +65,7 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
           ...count(await deleteExpiredLogs(deps.db), 'log lines'),
           ...count(await deleteOldReplicas(deps.db), 'stopped replicas'),
           ...count(await deleteExpiredReceipts(deps.db), 'receipts'),
+          ...count(await deleteExpiredSessions(deps.db), 'sessions'),
         ];
       },
     },
