@@ -16,7 +16,7 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;
   const keyring = new Keyring(config.secretsKey);
-  const db = createDatabase({ url: config.databaseUrl.reveal(), name: 'ranvier-api' });
+  const db = createDatabase({ url: config.databaseUrl.reveal(), name: 'ranvier-api', log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
   const engine = await createEngine(config, log, 'ranvier-api');

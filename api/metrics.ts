@@ -1,6 +1,6 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
 import type { Db } from '../shared/db/client.js';
-import { countDeployments, stepDurations } from '../shared/db/statistics.js';
+import { countDeployments, repairCounts, stepDurations } from '../shared/db/statistics.js';
 import { onlineWorkers } from '../shared/db/workers.js';
 import { DEPLOYMENT_STATUSES } from '../shared/domain/deployment.js';
 import type { Engine, JobQueue } from '../shared/queues/engine.js';
@@ -24,6 +24,7 @@ export class Metrics {
   readonly #workers: Gauge;
   readonly #deployments: Gauge<'status'>;
   readonly #steps: Gauge<'step' | 'quantile'>;
+  readonly #repairs: Gauge<'sweep'>;
   readonly #db: Db;
   readonly #engine: Engine;
 
@@ -57,6 +58,12 @@ export class Metrics {
       labelNames: ['step', 'quantile'],
       registers,
     });
+    this.#repairs = new Gauge({
+      name: 'ranvier_repairs_total',
+      help: 'What the sweeps have mended since the beginning',
+      labelNames: ['sweep'],
+      registers,
+    });
   }
 
   get contentType(): string {
@@ -69,10 +76,11 @@ export class Metrics {
 
   /** The text of a scrape. Throws where the database or the engine is away. */
   async scrape(): Promise<string> {
-    const [workers, deployments, steps] = await Promise.all([
+    const [workers, deployments, steps, repairs] = await Promise.all([
       onlineWorkers(this.#db),
       countDeployments(this.#db),
       stepDurations(this.#db),
+      repairCounts(this.#db),
     ]);
     this.#workers.set(workers.length);
     for (const status of DEPLOYMENT_STATUSES) {
@@ -83,6 +91,7 @@ export class Metrics {
       this.#steps.set({ step, quantile: '0.5' }, median);
       this.#steps.set({ step, quantile: '0.95' }, p95);
     }
+    for (const { sweep, count } of repairs) this.#repairs.set({ sweep }, count);
     await this.#countJobs();
     return this.#registry.metrics();
   }

@@ -19,6 +19,7 @@ export class Lifecycle {
   readonly #deadlineMs: number;
   readonly #closers: Closer[] = [];
   #ending = false;
+  #reason = '';
 
   constructor(log: Logger, exit: (code: number) => void, deadlineMs = 30_000) {
     this.#log = log;
@@ -29,6 +30,11 @@ export class Lifecycle {
   /** True from the first signal on. */
   get ending(): boolean {
     return this.#ending;
+  }
+
+  /** What ended the process: the signal's name, or what failed. */
+  get reason(): string {
+    return this.#reason;
   }
 
   /** Registers what must be closed; what is registered last is closed first. */
@@ -54,10 +60,14 @@ export class Lifecycle {
   async end(reason: string, code: number): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
+    this.#reason = reason;
     this.#log.info({ reason }, 'ending');
     const timer = setTimeout(() => {
-      this.#log.error({ reason }, 'did not end within the deadline');
-      this.#exit(1);
+      try {
+        this.#log.error({ reason }, 'did not end within the deadline');
+      } finally {
+        this.#exit(1);
+      }
     }, this.#deadlineMs);
     for (const { name, close } of this.#closers) {
       try {

@@ -35,7 +35,7 @@ try {
   lifecycle.watchSignals();
 
   const url = config.databaseUrl.reveal();
-  const db = createDatabase({ url, name: 'ranvier-worker', poolSize: config.workerConcurrency * 2 + 10 });
+  const db = createDatabase({ url, name: 'ranvier-worker', poolSize: config.workerConcurrency * 2 + 10, log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
 
@@ -67,7 +67,8 @@ try {
     loadRelease: (deploymentId) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
   });
-  lifecycle.onEnd('runtime', () => runtime.close());
+  // TERM ends this worker; INT, which the launcher sends and a person types, the platform as a whole.
+  lifecycle.onEnd('runtime', () => runtime.close(lifecycle.reason === 'SIGINT'));
   await runtime.start();
 
   const deps: WorkshopDeps = {

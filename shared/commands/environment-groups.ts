@@ -80,9 +80,9 @@ export async function linkService(trx: Transaction, { group, serviceId, authoriz
 /** Ends a link. Throws not_found where there is none, forbidden. */
 export async function unlinkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
   const service = await lock(trx, group, serviceId);
-  if (!service || !group.service_ids.includes(service.id)) throw new AppError('not_found');
+  if (!service) throw new AppError('not_found');
   authorize({ protectedEnvironment: service.environment_protected });
-  await deleteLink(trx, group.id, service.id);
+  if (!(await deleteLink(trx, group.id, service.id))) throw new AppError('not_found');
 }
 
 async function lock(

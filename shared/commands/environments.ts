@@ -12,7 +12,7 @@ import {
 import { lockProject } from '../db/projects.js';
 import type { EnvironmentRow } from '../db/rows.js';
 import { AppError } from '../errors.js';
-import { clear } from './projects.js';
+import { vacate } from './vacate.js';
 
 /** Asked whether the caller may change what is protected. */
 type Authorize = (facts: { protectedEnvironment: boolean }) => void;
@@ -61,7 +61,7 @@ export async function deleteEnvironment(trx: Transaction, input: EnvironmentInpu
   if ((await countEnvironments(trx, environment.project_id)) === 1) {
     throw new AppError('conflict', `"${environment.name}" is the last environment of its project, which needs one`);
   }
-  await clear(trx, `The environment "${environment.name}"`, { environmentId: environment.id });
+  await vacate(trx, `The environment "${environment.name}"`, { environmentId: environment.id });
   await deleteEnvironmentRow(trx, environment.id);
 }
 

@@ -1,4 +1,4 @@
-import { lockUntilCommit, rowsOf, type Transaction } from './client.js';
+import { type Db, lockUntilCommit, rowsOf, type Transaction } from './client.js';
 
 /** A worker counts as online for 15 s after its last heartbeat (design, Queues). */
 export const ONLINE_SECONDS = 15;
@@ -56,7 +56,7 @@ export async function explainWaiting(trx: Transaction): Promise<void> {
               count(admitted_at) over (partition by workspace_id) as busy
          from deployments where status in ${OPEN}
      ), reasons as (
-       select o.id,
+       select o.id, o.blocked_reason,
               case
                 when not exists (select 1 from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
                   then 'No worker is online'
@@ -67,8 +67,17 @@ export async function explainWaiting(trx: Transaction): Promise<void> {
               end as reason
          from open o join workspaces w on w.id = o.workspace_id
         where o.admitted_at is null
+     ), news as materialized (
+       select id, reason from reasons where reason <> blocked_reason
      )
-     update deployments d set blocked_reason = r.reason, updated_at = now()
-       from reasons r where d.id = r.id and d.blocked_reason <> r.reason`,
+     update deployments d set blocked_reason = n.reason, updated_at = now() from news n where d.id = n.id`,
+  );
+}
+
+/** Tells those that were admitted, and that no worker has taken yet, that the queue engine is away. Claiming clears it. */
+export async function explainUnreachable(db: Db): Promise<void> {
+  await db.raw(
+    `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()
+      where status = 'queued' and admitted_at is not null and fence = 0 and blocked_reason = ''`,
   );
 }

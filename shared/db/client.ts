@@ -1,5 +1,6 @@
 import knexFactory, { type Knex } from 'knex';
 import pg from 'pg';
+import type { Logger } from '../log.js';
 
 /** The platform's database, or a transaction of it: every repository takes either. */
 export type Db = Knex;
@@ -21,10 +22,12 @@ export interface DatabaseOptions {
   name: string;
   /** Most connections this process opens. */
   poolSize?: number;
+  /** Told of connections that were lost; their queries fail besides. */
+  log?: Logger;
 }
 
 /** Opens the pool; nothing connects before the first query. The caller destroys it. */
-export function createDatabase({ url, name, poolSize = 10 }: DatabaseOptions): Db {
+export function createDatabase({ url, name, poolSize = 10, log }: DatabaseOptions): Db {
   return knexFactory({
     client: 'pg',
     connection: { connectionString: url, application_name: name, keepAlive: true, types } as Knex.PgConnectionConfig,
@@ -32,6 +35,10 @@ export function createDatabase({ url, name, poolSize = 10 }: DatabaseOptions): D
     acquireConnectionTimeout: 10_000,
     // Otherwise the values of a failing statement become part of its error's message, and so of the logs.
     compileSqlOnError: false,
+    log: {
+      warn: (message) => log?.warn(String(message)),
+      error: (message) => log?.warn(String(message)),
+    },
   });
 }
 

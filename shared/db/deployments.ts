@@ -89,7 +89,7 @@ export async function claimDeployment(
   const [row] = await rowsOf<DeploymentRow>(
     db,
     `update deployments
-        set fence = fence + 1, worker_id = :workerId, lease_expires_at = now() + :leaseSeconds * interval '1 second',
+        set fence = fence + 1, worker_id = :workerId, blocked_reason = '', lease_expires_at = now() + :leaseSeconds * interval '1 second',
             started_at = coalesce(started_at, now()), updated_at = now()
       where id = :id and status in ('queued', 'building', 'releasing') and admitted_at is not null
       returning *`,

@@ -46,13 +46,12 @@ export async function listGroupViews(
   return fetchPage(views(db).where('g.workspace_id', workspaceId), 'g', page);
 }
 
-/** Keeps a group as it is until the commit; false where the workspace has none of that id. A group is locked before services. */
-export async function lockGroup(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
-  const row = await trx<EnvironmentGroupRow>('environment_groups')
+/** Whoever else wants to change the group or its links waits for our commit. A group is locked before its services. */
+export async function lockGroup(trx: Transaction, workspaceId: string, id: string): Promise<void> {
+  await trx<EnvironmentGroupRow>('environment_groups')
     .where({ id, workspace_id: workspaceId })
     .forUpdate()
-    .first('id');
-  return row !== undefined;
+    .select('id');
 }
 
 export async function insertGroup(

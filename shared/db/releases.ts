@@ -27,3 +27,21 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
   );
   return rows.map((row) => row.deployment_id);
 }
+
+/**
+ * Releases that serve, or should, and have not one replica that is wanted: what no operation, deployment or supervisor
+ * would mend.
+ */
+export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(
+    db,
+    `select s.live_deployment_id as "deploymentId", s.id as "serviceId"
+       from services s
+       join deployments d on d.id = s.live_deployment_id
+       join images i on i.id = d.image_id
+      where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process'
+        and not exists (select 1 from replicas r
+                         where r.deployment_id = d.id and r.desired = 'running' and r.state <> 'stopped')
+        and not exists (select 1 from operations o where o.service_id = s.id and o.status in ('queued', 'running'))`,
+  );
+}

@@ -115,11 +115,18 @@ export async function recordProcess(db: Db, row: Attempt, pid: number, startedAt
   return updated === 1;
 }
 
-/** A claim whose worker died before it recorded a process: the replica waits again, as a new attempt. */
+/** A start that was broken off (its worker died, or the platform ended): the replica waits again, as a new attempt. */
 export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
   await db<ReplicaRow>('replicas')
-    .where({ id: row.id, restarts: row.restarts, state: 'starting', pid: null })
-    .update({ state: 'pending', restarts: row.restarts + 1, port: null, updated_at: db.fn.now() });
+    .where({ id: row.id, restarts: row.restarts, state: 'starting' })
+    .update({
+      state: 'pending',
+      restarts: row.restarts + 1,
+      pid: null,
+      pid_started: null,
+      port: null,
+      updated_at: db.fn.now(),
+    });
 }
 
 /** The replica passed its health check: from now on the edge may send requests to it. */

@@ -21,3 +21,17 @@ export async function stepDurations(db: Db): Promise<{ step: string; median: num
     [],
   );
 }
+
+/** Counts what a sweep has mended. */
+export async function countRepairs(db: Db, sweep: string, repairs: number): Promise<void> {
+  await db.raw(
+    `insert into repairs (sweep, count) values (:sweep, :repairs)
+     on conflict (sweep) do update set count = repairs.count + excluded.count, last_at = now()`,
+    { sweep, repairs },
+  );
+}
+
+/** What the sweeps have mended since the beginning. */
+export async function repairCounts(db: Db): Promise<{ sweep: string; count: number }[]> {
+  return rowsOf(db, 'select sweep, count from repairs order by sweep');
+}

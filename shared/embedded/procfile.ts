@@ -71,7 +71,8 @@ export class SupervisedProcess {
     await this.#starting;
     const running = this.#running;
     if (!running) return;
-    running.kill('SIGTERM');
+    // INT says to a worker that the whole platform ends, and hosted processes with it.
+    running.kill('SIGINT');
     const timer = setTimeout(() => {
       this.#options.log.warn({ process: this.#line.name }, 'did not end in time and is killed');
       running.killGroup();

@@ -1,4 +1,4 @@
-import { admitDeployments, explainWaiting } from '../db/admission.js';
+import { admitDeployments, explainUnreachable, explainWaiting } from '../db/admission.js';
 import type { Db, Transaction } from '../db/client.js';
 import { type OutboxEntry, takeOutbox } from '../db/outbox.js';
 import { errorMessage } from '../errors.js';
@@ -45,7 +45,12 @@ export class Dispatcher {
   /** Admits and hands over everything that is due. Throws where the database or the engine is away. */
   async dispatch(): Promise<void> {
     await this.#db.transaction(admit);
-    while ((await this.#flush()) === BATCH);
+    try {
+      while ((await this.#flush()) === BATCH);
+    } catch (error) {
+      await explainUnreachable(this.#db);
+      throw error;
+    }
   }
 
   /** Waits for a run in progress. */

@@ -42,9 +42,12 @@ export class FaultInjector {
   readonly #platform: Platform;
   /** Replacements that are starting, and stopped workers that will wake up. */
   readonly #later: Promise<unknown>[] = [];
+  /** Workers that are up: one that still starts is not struck. */
+  #workers: PlatformProcess[];
 
   constructor(platform: Platform) {
     this.#platform = platform;
+    this.#workers = platform.workers;
   }
 
   async run(plan: readonly Fault[], stop: AbortSignal): Promise<void> {
@@ -60,24 +63,24 @@ export class FaultInjector {
   async #strike({ kind, worker, durationMs }: Fault): Promise<void> {
     switch (kind) {
       case 'kill a worker':
-        await this.#worker(worker)?.stop('SIGKILL');
-        this.#later.push(this.#platform.startWorker());
+        await this.#take(worker)?.stop('SIGKILL');
+        this.#later.push(this.#replace());
         return;
       case 'term a worker':
         // As in an upgrade: the new one starts while the old one still hands over.
-        this.#later.push(this.#platform.startWorker(), this.#worker(worker)?.stop('SIGTERM') ?? Promise.resolve());
+        this.#later.push(this.#replace(), this.#take(worker)?.stop('SIGTERM') ?? Promise.resolve());
         return;
       case 'stop a worker for longer than its locks': {
-        const target = this.#worker(worker);
+        const target = this.#take(worker);
         target?.kill('SIGSTOP');
-        this.#later.push(delay(durationMs).then(() => target?.kill('SIGCONT')));
+        this.#later.push(delay(durationMs).then(() => this.#wake(target)));
         return;
       }
       case 'kill the api':
       case 'term the api': {
         const api = this.#platform.processes.find((process) => process.name === 'api' && !process.ended);
         await api?.stop(kind === 'kill the api' ? 'SIGKILL' : 'SIGTERM');
-        await this.#platform.startApi();
+        await persistently(() => this.#platform.startApi());
         return;
       }
       case 'restart postgresql at once':
@@ -92,8 +95,31 @@ export class FaultInjector {
     }
   }
 
-  #worker(position: number): PlatformProcess | undefined {
-    const { workers } = this.#platform;
-    return workers[position % workers.length];
+  /** Takes a worker off the list of those that are up. */
+  #take(position: number): PlatformProcess | undefined {
+    return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
+  }
+
+  /** A process that meets another fault in its start ends, and is started again, as a supervisor would. */
+  async #replace(): Promise<void> {
+    this.#workers.push(await persistently(() => this.#platform.startWorker()));
+  }
+
+  #wake(worker: PlatformProcess | undefined): void {
+    worker?.kill('SIGCONT');
+    if (worker) this.#workers.push(worker);
+  }
+}
+
+const STARTS = 10;
+
+async function persistently<T>(start: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start();
+    } catch (error) {
+      if (tries === STARTS) throw error;
+      await delay(500);
+    }
   }
 }

@@ -65,6 +65,23 @@ describeEngines('When a worker dies', (engine) => {
     expect((await visit(service.url, platform.edgePort)).body).to.equal('survived');
   });
 
+  it('killed in mid-release: another one goes on from there, and nothing is built or started twice', async () => {
+    const app = nodeServer('released once');
+    const slow = { ...app, 'server.js': `setTimeout(() => { ${app['server.js']} }, 5000);` };
+    const service = await serviceOf(slow, { buildCommand: 'echo building now' });
+    const { id } = await queueDeploy(platform.client, service.id);
+    await eventually('its replica starts', async () =>
+      platform.database.db('replicas').where({ deployment_id: id, state: 'starting' }).whereNotNull('pid').first(),
+    );
+    const before = await platform.database.db('replicas').where({ deployment_id: id }).first('pid');
+    await (await holder(id)).stop('SIGKILL');
+    expect((await ended(platform.client, service.id, id)).status).to.equal('live');
+    const log = await readLogs(platform.client, service.id);
+    expect(log.filter((line) => line.message === 'building now')).to.have.length(1);
+    const replicas = await platform.database.db('replicas').where({ deployment_id: id }).select('pid');
+    expect(replicas).to.deep.equal([before]);
+  });
+
   it('TERM in mid-build hands the deployment over; none fails', async () => {
     const service = await serviceOf(nodeServer('handed over'), { buildCommand: 'echo building now; sleep 2' });
     const id = await building(service);

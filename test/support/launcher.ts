@@ -15,7 +15,7 @@ import { writeFileSync } from 'node:fs';
 const { PORT, DATABASE_URL, SECRETS_KEY, ALLOW_LOCAL_REPOSITORIES, DASHBOARD_USER, DASHBOARD_PASSWORD } = process.env;
 const settings = { pid: process.pid, DATABASE_URL, SECRETS_KEY, ALLOW_LOCAL_REPOSITORIES, DASHBOARD_USER, DASHBOARD_PASSWORD };
 createServer((request, response) => response.end(JSON.stringify(settings))).listen(PORT);
-process.on('SIGTERM', () => setTimeout(() => { writeFileSync('drained', ''); process.exit(0); }, 200));
+process.on('SIGINT', () => setTimeout(() => { writeFileSync('drained', ''); process.exit(0); }, 200));
 `;
 
 /** A folder of its own in which "npm start" runs stand-ins of the platform's processes. */

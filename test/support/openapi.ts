@@ -55,9 +55,10 @@ export function assertDocumented({ method, path, status, headers, body }: Answer
   const found = operationOf(method, path);
   if (!found) {
     expect(status, `${what}: the document knows no such operation`).to.be.oneOf([404, 405]);
-    return assertSchema(ERROR, body, what);
+    assertSchema(ERROR, body, what);
+    return;
   }
-  const pointer = `/paths/${escape(found.path)}/${method.toLowerCase()}/responses/${status}`;
+  const pointer = `/paths/${pointerOf(found.path)}/${method.toLowerCase()}/responses/${status}`;
   expect(found.operation.responses, what).to.have.property(String(status));
   const given = found.operation.responses[status];
   const at = given.$ref === undefined ? pointer : given.$ref.slice(1);
@@ -92,6 +93,6 @@ function operationOf(method: string, path: string): DocumentedOperation | undefi
   );
 }
 
-function escape(name: string): string {
+function pointerOf(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

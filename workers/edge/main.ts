@@ -21,7 +21,7 @@ try {
   lifecycle.watchSignals();
 
   const url = config.databaseUrl.reveal();
-  const db = createDatabase({ url, name: 'ranvier-edge', poolSize: 4 });
+  const db = createDatabase({ url, name: 'ranvier-edge', poolSize: 4, log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
 

@@ -48,8 +48,11 @@ export interface RuntimeDriver {
   readonly name: string;
   /** Begins to look after this host's releases (adoption of what still runs included). */
   start(): Promise<void>;
-  /** Lets go; releases run on. */
-  close(): Promise<void>;
+  /**
+   * Lets go; releases run on for another worker to adopt. Where the whole platform ends (`platformEnds`), a runtime whose
+   * releases need it ends them too; they start again with the platform.
+   */
+  close(platformEnds?: boolean): Promise<void>;
   /** Starts the release's replicas beside whatever runs, and returns when all are ready. Throws `ReleaseError`. */
   release(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   /** Stops every replica of the release (TERM, wait, KILL) and returns when none is left. */

@@ -5,6 +5,7 @@ import { deleteExpiredReceipts } from '../../shared/db/receipts.js';
 import { staleReleases } from '../../shared/db/releases.js';
 import { deleteExpiredLogs, deleteOldReplicas } from '../../shared/db/retention.js';
 import { deleteExpiredSessions } from '../../shared/db/sessions.js';
+import { countRepairs } from '../../shared/db/statistics.js';
 import { forgetSilentWorkers } from '../../shared/db/workers.js';
 import { errorMessage } from '../../shared/errors.js';
 import type { Engine } from '../../shared/queues/engine.js';
@@ -12,6 +13,7 @@ import type { WorkshopDeps } from '../deploy/deps.js';
 import { retireOldReleases } from '../deploy/retire.js';
 import { sendNotifications } from './notify.js';
 import { reconcileJobs } from './reconcile-jobs.js';
+import { reviveReleases } from './revive-releases.js';
 
 /** What a sweep mended, a word for each; empty where all was as it should be. */
 type Sweep = () => Promise<string[]>;
@@ -55,6 +57,7 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
         return stale.map((release) => `stopped release ${release.deploymentId}`);
       },
     },
+    { name: 'replicas', schedule: '*/15 * * * * *', scope: 'host', sweep: () => reviveReleases(deps) },
     {
       name: 'retention',
       schedule: '30 * * * * *',
@@ -105,6 +108,7 @@ export class Sweeps {
           try {
             const repairs = await sweep();
             for (const repair of repairs) deps.log.info({ sweep: name }, repair);
+            if (repairs.length > 0) await countRepairs(deps.db, name, repairs.length);
           } catch (error) {
             deps.log.warn({ sweep: name }, `sweep failed: ${errorMessage(error)}`);
           }

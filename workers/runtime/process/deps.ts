@@ -1,9 +1,10 @@
 import type { Config } from '../../../shared/config.js';
 import type { Db } from '../../../shared/db/client.js';
 import type { Listener } from '../../../shared/db/listener.js';
+import type { ReplicaRow } from '../../../shared/db/rows.js';
 import type { Logger } from '../../../shared/log.js';
 import { Masker } from '../../../shared/secrets/mask.js';
-import type { Sandbox } from '../../sandbox/sandbox.js';
+import type { DetachedProcess, Sandbox } from '../../sandbox/sandbox.js';
 import type { ReleaseSpec } from '../driver.js';
 import type { RuntimeLogs } from './log-tail.js';
 
@@ -24,6 +25,14 @@ export interface ProcessRuntimeDeps {
 /** Names the sandbox of one attempt to run a replica. */
 export function sandboxIdOf({ id, restarts }: { id: string; restarts: number }): string {
   return `${REPLICA_SANDBOX}${id}-${restarts}`;
+}
+
+/** Stands where no process was recorded: ending then goes by the sandbox's mark alone. */
+export const NOBODY: DetachedProcess = { pid: 0, startedAt: '' };
+
+/** The process of a replica as its row knows it. */
+export function processOf(row: ReplicaRow): DetachedProcess {
+  return { pid: row.pid ?? NOBODY.pid, startedAt: row.pid_started ?? NOBODY.startedAt };
 }
 
 /** Sandboxes with this prefix are the supervisor's to end where nobody wants them. */

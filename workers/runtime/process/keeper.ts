@@ -18,9 +18,9 @@ import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { planOf } from '../../../shared/domain/catalog.js';
 import { listensOnPort } from '../../../shared/domain/service.js';
 import { errorMessage } from '../../../shared/errors.js';
-import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
+import type { SandboxSpec } from '../../sandbox/sandbox.js';
 import type { ReleaseSpec } from '../driver.js';
-import { maskerOf, type ProcessRuntimeDeps, sandboxIdOf } from './deps.js';
+import { maskerOf, NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './deps.js';
 import { ReplicaFiles } from './files.js';
 import { checkHealth } from './health.js';
 import { LogTail } from './log-tail.js';
@@ -246,16 +246,9 @@ export class ReplicaKeeper {
   }
 }
 
-/** Stands where no process was recorded: ending then goes by the sandbox's mark alone. */
-const NOBODY: DetachedProcess = { pid: 0, startedAt: '' };
-
 async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,
   );
-}
-
-function processOf(row: ReplicaRow): DetachedProcess {
-  return { pid: row.pid ?? NOBODY.pid, startedAt: row.pid_started ?? NOBODY.startedAt };
 }

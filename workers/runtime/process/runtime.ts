@@ -41,8 +41,8 @@ class ProcessRuntime implements RuntimeDriver {
     return this.#supervisor.start();
   }
 
-  close(): Promise<void> {
-    return this.#supervisor.close();
+  close(platformEnds = false): Promise<void> {
+    return this.#supervisor.close(platformEnds);
   }
 
   async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {

@@ -2,10 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Leadership } from '../../../shared/db/leadership.js';
 import { CHANNELS } from '../../../shared/db/listener.js';
-import { replicasOfHost } from '../../../shared/db/replicas.js';
+import { recordExit, releaseReplica, replicasOfHost } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { errorMessage } from '../../../shared/errors.js';
-import { COMMAND_SANDBOX, type ProcessRuntimeDeps, REPLICA_SANDBOX, sandboxIdOf } from './deps.js';
+import { COMMAND_SANDBOX, type ProcessRuntimeDeps, processOf, REPLICA_SANDBOX, sandboxIdOf } from './deps.js';
 import { ReplicaFiles } from './files.js';
 import { ReplicaKeeper } from './keeper.js';
 
@@ -43,14 +43,29 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /** Ends what is under way and lets the host go; its processes run on. */
-  async close(): Promise<void> {
+  /** Ends what is under way and lets the host go; its processes run on, unless the platform ends as a whole. */
+  async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
     this.#wake();
     await this.#loop;
     await Promise.all(this.#busy.values());
+    if (platformEnds && this.#leadership.leading) await this.#endReplicas();
     await this.#leadership.close();
+  }
+
+  /** Their rows stay wanted: the next supervisor starts them again. */
+  async #endReplicas(): Promise<void> {
+    const { db, sandbox, config, hostId } = this.#deps;
+    const rows = (await replicasOfHost(db, hostId)).filter((row) => row.pid !== null);
+    await Promise.all(
+      rows.map(async (row) => {
+        await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
+        // One that was still coming up has not failed.
+        if (row.ready_at === null) await releaseReplica(db, row);
+        else await recordExit(db, row, 'ended with the platform', new Date());
+      }),
+    );
   }
 
   /** A new leader knows nothing: what it finds in the table and on the host is all there is. */
