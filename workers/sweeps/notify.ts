@@ -21,38 +21,26 @@ const MOST_TRIES = 30;
 
 /**
  * Tells people of deployments that ended, where the settings of this moment want it. At least once: a mail whose
- * sending was interrupted is sent again. Returns what it did, a line for each mail.
+ * sending was interrupted is sent again.
  */
-export async function sendNotifications(deps: NotifyDeps): Promise<string[]> {
-  const done: string[] = [];
-  for (const end of await takeNotifications(deps.db, BATCH)) {
-    const line = await notify(deps, end);
-    if (line !== null) done.push(line);
-  }
-  return done;
+export async function sendNotifications(deps: NotifyDeps): Promise<void> {
+  for (const end of await takeNotifications(deps.db, BATCH)) await notify(deps, end);
 }
 
-async function notify(deps: NotifyDeps, end: DeploymentEnd): Promise<string | null> {
-  const { db, mailer, log, config } = deps;
+async function notify({ db, mailer, log, config }: NotifyDeps, end: DeploymentEnd): Promise<void> {
   const to = recipientOf(end.status, {
     service: end.service_configuration,
     workspace: workspaceConfiguration(end.workspace_configuration),
   });
-  if (to === null) {
-    await deleteNotification(db, end.deployment_id);
-    return null;
-  }
   try {
-    const sent = await mailer.send(mailOf(end, to, config));
+    if (to !== null) await mailer.send(mailOf(end, to, config));
     await deleteNotification(db, end.deployment_id);
-    return sent ? `mailed the end of deployment ${end.deployment_id}` : null;
   } catch (error) {
     const { deployment_id: deploymentId, tries } = end;
     const last = tries >= MOST_TRIES;
     const outlook = last ? 'it is given up' : 'it is tried again';
     log.warn({ deploymentId, tries }, `a notification could not be sent, ${outlook}: ${errorMessage(error)}`);
     if (last) await deleteNotification(db, deploymentId);
-    return null;
   }
 }
 

@@ -43,7 +43,10 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
       name: 'notifications',
       schedule: '*/2 * * * * *',
       scope: 'platform',
-      sweep: () => sendNotifications(deps),
+      sweep: async () => {
+        await sendNotifications(deps);
+        return [];
+      },
     },
     {
       name: 'releases',
