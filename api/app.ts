@@ -4,6 +4,7 @@ import { CursorCodec } from '../shared/domain/cursor.js';
 import { CsrfTokens } from '../shared/secrets/csrf.js';
 import type { ApiDeps, AppDeps } from './context.js';
 import { dashboard } from './dashboard.js';
+import { docsRouter } from './docs.js';
 import { healthRouter } from './health.js';
 import { Metrics } from './metrics.js';
 import { accessLog } from './middleware/access-log.js';
@@ -19,12 +20,9 @@ import { requestId } from './middleware/request-id.js';
 import { validate } from './middleware/validate.js';
 import { sessionRouter } from './resources/session/router.js';
 import type { Route } from './route.js';
-import { ROUTES } from './routes.js';
+import { API_ROOT, ROUTES } from './routes.js';
 import { createAjv } from './schema.js';
 import type { ApiState } from './state.js';
-
-/** The root of the versioned API (specification, Versioning). */
-export const API_ROOT = '/api/v1';
 
 /** The application; it never listens. The order in which a request passes is the order on this page. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
@@ -37,6 +35,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
     csrf: new CsrfTokens(secret),
   };
   const health = healthRouter(deps);
+  const docs = docsRouter();
   const sessions = sessionRouter(deps);
   const api = apiRouter(deps);
 
@@ -49,6 +48,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(headers(isEnding));
   app.use(health.routes()).use(health.allowedMethods());
   app.use(dashboard(deps));
+  app.use(docs.routes()).use(docs.allowedMethods());
   app.use(sessions.routes()).use(sessions.allowedMethods());
   app.use(api.routes()).use(api.allowedMethods());
   return app;

@@ -12,6 +12,10 @@ import { groupVariableRoutes, variableRoutes } from './resources/variables/route
 import { workspaceRoutes } from './resources/workspaces/routes.js';
 import type { Route } from './route.js';
 
+/** The root of the versioned API (specification, Versioning), and where sessions live, outside it. */
+export const API_ROOT = '/api/v1';
+export const SESSION_ROOT = '/api';
+
 /** Every route of the versioned API, in the specification's order. */
 export const ROUTES: readonly Route[] = [
   ...catalogRoutes,

@@ -1,28 +1,49 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
+import { oneOf } from '../shared/domain/configuration.js';
 import { FORMATS } from '../shared/domain/formats.js';
-import type { ErrorDetail } from '../shared/errors.js';
+import { ERROR_REGISTRY, type ErrorCode, type ErrorDetail } from '../shared/errors.js';
 
-export { oneOf } from '../shared/domain/configuration.js';
+export { oneOf };
 
 /** Building blocks that several resources' schemas share. */
 export const Uuid = Type.String({ format: 'uuid' });
 export const Timestamp = Type.String({ format: 'date-time' });
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-/** An object without further fields. */
-export const Strict = <T extends Record<string, TSchema>>(fields: T) =>
-  Type.Object(fields, { additionalProperties: false });
+/** An object without further fields. One with a name is a component of the OpenAPI document. */
+export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
+  Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
 /** A name that people gave: at least one character that can be seen. */
 export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 /** The answer of a deletion that is done. */
 export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
-export const PageSchema = Strict({
-  limit: Type.Integer({ minimum: 1 }),
-  hasMore: Type.Boolean(),
-  nextCursor: Nullable(Type.String()),
-});
+export const PageSchema = Strict(
+  {
+    limit: Type.Integer({ minimum: 1 }),
+    hasMore: Type.Boolean(),
+    nextCursor: Nullable(Type.String()),
+  },
+  'Page',
+);
+
+const ERROR_CODES = Object.keys(ERROR_REGISTRY) as ErrorCode[];
+
+/** The body of every error response (design, Wire decisions). */
+export const ErrorResponse = Strict(
+  {
+    error: Strict({
+      code: oneOf(ERROR_CODES),
+      message: Type.String({ minLength: 1 }),
+      details: Type.Optional(Type.Array(Strict({ path: Type.String(), message: Type.String() }))),
+    }),
+    requestId: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$', maxLength: 64 }),
+  },
+  'ErrorResponse',
+);
+export type ErrorResponse = Static<typeof ErrorResponse>;
+
 export const PageQuery = Strict({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
   cursor: Type.Optional(Type.String({ maxLength: 512 })),

@@ -3,7 +3,7 @@ import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
 import { ERROR_REGISTRY } from '../shared/errors.js';
-import type { ErrorBody } from './middleware/errors.js';
+import type { ErrorResponse } from './schema.js';
 import type { ApiState } from './state.js';
 
 /** A body that never ends is cut off here. */
@@ -45,7 +45,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();
   const { status, message } = ERROR_REGISTRY.invalid_request;
-  const body: ErrorBody = { error: { code: 'invalid_request', message: `${message}: it is not HTTP` }, requestId };
+  const body: ErrorResponse = { error: { code: 'invalid_request', message: `${message}: it is not HTTP` }, requestId };
   const text = JSON.stringify(body);
   socket.end(
     [

@@ -112,6 +112,8 @@ describe('The house', () => {
     ['bullmq', /^(shared\/queues\/|workers\/workers\.ts)/],
     ['ioredis', /^shared\/queues\/|^api\/middleware\/rate-limit/],
     ['node:child_process', /^(workers|shared\/embedded)\//],
+    ['nodemailer', /^shared\/mail\.ts/],
+    ['otpauth', /^shared\/secrets\/totp\.ts/],
     ['undici', /^workers\/edge\//],
   ];
   for (const [name, allowed] of homes) {

@@ -1,11 +1,6 @@
-import { AppError, type ErrorCode, type ErrorDetail } from '../../shared/errors.js';
+import { AppError } from '../../shared/errors.js';
+import type { ErrorResponse } from '../schema.js';
 import type { ApiContext, ApiMiddleware } from '../state.js';
-
-/** The body of every error response (design, Wire decisions). */
-export interface ErrorBody {
-  error: { code: ErrorCode; message: string; details?: ErrorDetail[] };
-  requestId: string;
-}
 
 /** The one place where a failure becomes a response. What is no `AppError` is a bug: logged, and 500. */
 export function errors(): ApiMiddleware {
@@ -31,7 +26,7 @@ function unexpected(ctx: ApiContext, error: unknown): AppError {
 }
 
 function respond(ctx: ApiContext, { code, status, message, details }: AppError): void {
-  const body: ErrorBody = {
+  const body: ErrorResponse = {
     error: { code, message, ...(details ? { details } : {}) },
     requestId: ctx.state.requestId,
   };

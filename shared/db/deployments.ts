@@ -166,11 +166,14 @@ export async function goLive(trx: Transaction, { id, fence }: Claim): Promise<nu
   });
   const [won] = await rowsOf<{ service_id: string }>(
     trx,
-    `update deployments
-        set status = 'live', went_live_at = now(), finished_at = now(), updated_at = now(), error = '', blocked_reason = '',
-            worker_id = null, lease_expires_at = null, steps = ${endedSteps()}
-      where id = :id and fence = :fence and status = any(:from) and cancel_requested_at is null
-      returning service_id`,
+    `with ended as (
+       update deployments
+          set status = 'live', went_live_at = now(), finished_at = now(), updated_at = now(), error = '',
+              blocked_reason = '', worker_id = null, lease_expires_at = null, steps = ${endedSteps()}
+        where id = :id and fence = :fence and status = any(:from) and cancel_requested_at is null
+        returning id, service_id
+     ), noted as (${notedEnds()})
+     select service_id from ended`,
     { id, fence, from: sourcesOf('live') },
   );
   if (!won) return undefined;
@@ -197,13 +200,16 @@ export async function endDeployment(
 ): Promise<DeploymentStatus | undefined> {
   const [row] = await rowsOf<{ status: DeploymentStatus }>(
     db,
-    `update deployments
-        set status = case when cancel_requested_at is not null then 'cancelled' else :status end,
-            error = case when cancel_requested_at is not null then '' else :error end,
-            finished_at = now(), updated_at = now(), blocked_reason = '', worker_id = null, lease_expires_at = null,
-            steps = ${endedSteps()}
-      where id = :id and fence = :fence and status = any(:from)
-      returning status`,
+    `with ended as (
+       update deployments
+          set status = case when cancel_requested_at is not null then 'cancelled' else :status end,
+              error = case when cancel_requested_at is not null then '' else :error end,
+              finished_at = now(), updated_at = now(), blocked_reason = '', worker_id = null, lease_expires_at = null,
+              steps = ${endedSteps()}
+        where id = :id and fence = :fence and status = any(:from)
+        returning id, status
+     ), noted as (${notedEnds()})
+     select status from ended`,
     { id, fence, status, error, from: sourcesOf(status) },
   );
   return row?.status;
@@ -219,15 +225,19 @@ export async function cancelOpenDeployments(
 ): Promise<number> {
   const rows = await rowsOf<{ id: string }>(
     trx,
-    `update deployments
-        set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
-            status = case when fence = 0 then 'cancelled' else status end,
-            finished_at = case when fence = 0 then now() else finished_at end,
-            blocked_reason = '',
-            steps = case when fence = 0 then ${endedSteps()} else steps end
-      where service_id = :serviceId and (cast(:deploymentId as uuid) is null or id = cast(:deploymentId as uuid))
-        and status in ('queued', 'building', 'releasing')
-      returning id`,
+    `with asked as (
+       update deployments
+          set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
+              status = case when fence = 0 then 'cancelled' else status end,
+              finished_at = case when fence = 0 then now() else finished_at end,
+              blocked_reason = '',
+              steps = case when fence = 0 then ${endedSteps()} else steps end
+        where service_id = :serviceId and (cast(:deploymentId as uuid) is null or id = cast(:deploymentId as uuid))
+          and status in ('queued', 'building', 'releasing')
+        returning id, status
+     ), ended as (select id from asked where status = 'cancelled'),
+     noted as (${notedEnds()})
+     select id from asked`,
     { serviceId: where.serviceId, deploymentId: where.deploymentId ?? null },
   );
   for (const { id } of rows) await trx.raw('select pg_notify(?, ?)', [CHANNELS.cancel, id]);
@@ -272,6 +282,11 @@ export async function countDispatch(
     [table, id, dispatches],
   );
   return row?.dispatches;
+}
+
+/** SQL: notes, in the statement that ends them, the deployments of `ended` for whoever wants to be told of it. */
+function notedEnds(): string {
+  return 'insert into notifications (deployment_id) select id from ended on conflict do nothing';
 }
 
 /** SQL: the steps with the running one ended now. */

@@ -4,6 +4,7 @@ import type { Leadership } from '../../shared/db/leadership.js';
 import { deleteExpiredReceipts } from '../../shared/db/receipts.js';
 import { staleReleases } from '../../shared/db/releases.js';
 import { deleteExpiredLogs, deleteOldReplicas } from '../../shared/db/retention.js';
+import { deleteExpiredSessions } from '../../shared/db/sessions.js';
 import { countRepairs } from '../../shared/db/statistics.js';
 import { forgetSilentWorkers } from '../../shared/db/workers.js';
 import { errorMessage } from '../../shared/errors.js';
@@ -11,6 +12,7 @@ import type { Engine } from '../../shared/queues/engine.js';
 import type { WorkshopDeps } from '../deploy/deps.js';
 import { retireOldReleases } from '../deploy/retire.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
+import { sendNotifications } from './notify.js';
 import { reconcileJobs } from './reconcile-jobs.js';
 import { reviveReleases } from './revive-releases.js';
 
@@ -39,6 +41,15 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
     },
     { name: 'jobs', schedule: '*/5 * * * * *', scope: 'platform', sweep: () => reconcileJobs(deps, engine) },
     {
+      name: 'notifications',
+      schedule: '*/2 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await sendNotifications(deps);
+        return [];
+      },
+    },
+    {
       name: 'releases',
       schedule: '*/10 * * * * *',
       scope: 'platform',
@@ -61,6 +72,7 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
           ...count(await deleteExpiredLogs(deps.db), 'log lines'),
           ...count(await deleteOldReplicas(deps.db), 'stopped replicas'),
           ...count(await deleteExpiredReceipts(deps.db), 'receipts'),
+          ...count(await deleteExpiredSessions(deps.db), 'sessions'),
         ];
       },
     },

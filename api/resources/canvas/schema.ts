@@ -14,29 +14,38 @@ export const SaveCanvasBody = Strict({
   viewport: Nullable(CanvasViewport),
 });
 
-const GroupSchema = Strict({
-  id: Type.String({ pattern: '^group:' }),
-  name: Type.String(),
-  environmentId: Nullable(Uuid),
-  serviceIds: Type.Array(Uuid),
-});
-const EdgeSchema = Strict({
-  id: Type.String(),
-  source: Type.String(),
-  target: Type.String(),
-  kind: oneOf(['reference', 'environment-group']),
-  keys: Type.Optional(Type.Array(Type.String())),
-});
+const GroupSchema = Strict(
+  {
+    id: Type.String({ pattern: '^group:' }),
+    name: Type.String(),
+    environmentId: Nullable(Uuid),
+    serviceIds: Type.Array(Uuid),
+  },
+  'CanvasGroup',
+);
+const EdgeSchema = Strict(
+  {
+    id: Type.String(),
+    source: Type.String(),
+    target: Type.String(),
+    kind: oneOf(['reference', 'environment-group']),
+    keys: Type.Optional(Type.Array(Type.String())),
+  },
+  'CanvasEdge',
+);
 
-export const CanvasResponse = Strict({
-  nodes: Type.Array(ServiceSchema, { maxItems: CANVAS_LIMITS.nodes }),
-  groups: Type.Array(GroupSchema, { maxItems: CANVAS_LIMITS.groups }),
-  edges: Type.Array(EdgeSchema, { maxItems: CANVAS_LIMITS.edges }),
-  layout: Strict({
-    revision: Type.Integer({ minimum: 0, maximum: HIGHEST_REVISION }),
-    positions: CanvasPositions,
-    viewport: Nullable(CanvasViewport),
-  }),
-  scope: Strict({ projectId: Nullable(Uuid), environmentId: Nullable(Uuid) }),
-});
+export const CanvasResponse = Strict(
+  {
+    nodes: Type.Array(ServiceSchema, { maxItems: CANVAS_LIMITS.nodes }),
+    groups: Type.Array(GroupSchema, { maxItems: CANVAS_LIMITS.groups }),
+    edges: Type.Array(EdgeSchema, { maxItems: CANVAS_LIMITS.edges }),
+    layout: Strict({
+      revision: Type.Integer({ minimum: 0, maximum: HIGHEST_REVISION }),
+      positions: CanvasPositions,
+      viewport: Nullable(CanvasViewport),
+    }),
+    scope: Strict({ projectId: Nullable(Uuid), environmentId: Nullable(Uuid) }),
+  },
+  'Canvas',
+);
 export type CanvasPresentation = Static<typeof CanvasResponse>;

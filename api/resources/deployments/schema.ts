@@ -4,24 +4,27 @@ import { DEPLOYMENT_STATUSES, DEPLOYMENT_TRIGGERS, STEP_NAMES } from '../../../s
 import { CommitSha } from '../../../shared/domain/source.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
 
-export const DeploymentSchema = Strict({
-  id: Uuid,
-  status: oneOf(DEPLOYMENT_STATUSES),
-  trigger: oneOf(DEPLOYMENT_TRIGGERS),
-  actor: Type.String(),
-  branch: Type.String(),
-  commitSha: Type.String(),
-  commitMessage: Type.String(),
-  blockedReason: Type.String(),
-  error: Type.String(),
-  canRollback: Type.Boolean(),
-  cancelRequested: Type.Boolean(),
-  sourceDeploymentId: Nullable(Uuid),
-  createdAt: Timestamp,
-  startedAt: Nullable(Timestamp),
-  finishedAt: Nullable(Timestamp),
-  steps: Type.Array(Strict({ name: oneOf(STEP_NAMES), startedAt: Timestamp, finishedAt: Nullable(Timestamp) })),
-});
+export const DeploymentSchema = Strict(
+  {
+    id: Uuid,
+    status: oneOf(DEPLOYMENT_STATUSES),
+    trigger: oneOf(DEPLOYMENT_TRIGGERS),
+    actor: Type.String(),
+    branch: Type.String(),
+    commitSha: Type.String(),
+    commitMessage: Type.String(),
+    blockedReason: Type.String(),
+    error: Type.String(),
+    canRollback: Type.Boolean(),
+    cancelRequested: Type.Boolean(),
+    sourceDeploymentId: Nullable(Uuid),
+    createdAt: Timestamp,
+    startedAt: Nullable(Timestamp),
+    finishedAt: Nullable(Timestamp),
+    steps: Type.Array(Strict({ name: oneOf(STEP_NAMES), startedAt: Timestamp, finishedAt: Nullable(Timestamp) })),
+  },
+  'Deployment',
+);
 export type DeploymentPresentation = Static<typeof DeploymentSchema>;
 
 export const DeploymentResponse = Strict({ deployment: DeploymentSchema });

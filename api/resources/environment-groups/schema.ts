@@ -1,14 +1,17 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Name, Nullable, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
 
-export const EnvironmentGroupSchema = Strict({
-  id: Uuid,
-  name: Type.String(),
-  environmentId: Nullable(Uuid),
-  serviceIds: Type.Array(Uuid),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-});
+export const EnvironmentGroupSchema = Strict(
+  {
+    id: Uuid,
+    name: Type.String(),
+    environmentId: Nullable(Uuid),
+    serviceIds: Type.Array(Uuid),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  'EnvironmentGroup',
+);
 export type EnvironmentGroupPresentation = Static<typeof EnvironmentGroupSchema>;
 
 export const EnvironmentGroupResponse = Strict({ environmentGroup: EnvironmentGroupSchema });

@@ -12,18 +12,21 @@ export const LogQuery = Strict({
   hours: Type.Optional(Type.Integer()),
 });
 
+const LogLineSchema = Strict(
+  {
+    id: Type.Integer(),
+    level: oneOf(LOG_LEVELS),
+    message: Type.String(),
+    source: oneOf(LOG_SOURCES),
+    timestamp: Timestamp,
+  },
+  'LogLine',
+);
+
 export const LogResponse = Strict({
   available: Type.Boolean(),
   cursor: Type.Integer({ minimum: 0 }),
   hasMore: Type.Boolean(),
-  items: Type.Array(
-    Strict({
-      id: Type.Integer(),
-      level: oneOf(LOG_LEVELS),
-      message: Type.String(),
-      source: oneOf(LOG_SOURCES),
-      timestamp: Timestamp,
-    }),
-  ),
+  items: Type.Array(LogLineSchema),
   limit: Type.Integer({ minimum: 1, maximum: 500 }),
 });

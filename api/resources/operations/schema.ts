@@ -2,13 +2,16 @@ import { type Static, Type } from '@sinclair/typebox';
 import { OPERATION_KINDS, OPERATION_STATUSES } from '../../../shared/domain/operation.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
 
-export const OperationSchema = Strict({
-  id: Uuid,
-  kind: oneOf(OPERATION_KINDS),
-  status: oneOf(OPERATION_STATUSES),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-});
+export const OperationSchema = Strict(
+  {
+    id: Uuid,
+    kind: oneOf(OPERATION_KINDS),
+    status: oneOf(OPERATION_STATUSES),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  'Operation',
+);
 export type OperationView = Static<typeof OperationSchema>;
 
 export const OperationResponse = Strict({ operation: OperationSchema });

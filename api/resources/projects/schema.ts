@@ -3,15 +3,18 @@ import { PROJECT_COLORS } from '../../../shared/domain/project.js';
 import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
 import { EnvironmentSchema } from '../environments/schema.js';
 
-export const ProjectSchema = Strict({
-  id: Uuid,
-  name: Type.String(),
-  description: Type.String(),
-  color: oneOf(PROJECT_COLORS),
-  environments: Type.Array(EnvironmentSchema),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-});
+export const ProjectSchema = Strict(
+  {
+    id: Uuid,
+    name: Type.String(),
+    description: Type.String(),
+    color: oneOf(PROJECT_COLORS),
+    environments: Type.Array(EnvironmentSchema),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  'Project',
+);
 export type ProjectPresentation = Static<typeof ProjectSchema>;
 
 export const ProjectResponse = Strict({ project: ProjectSchema });

@@ -10,32 +10,35 @@ import { VariableKey, VariableValue } from '../../../shared/domain/variable.js';
 import { Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
 import { OperationSchema } from '../operations/schema.js';
 
-export const ServiceSchema = Strict({
-  id: Uuid,
-  name: Type.String(),
-  kind: oneOf(SERVICE_KINDS),
-  archived: Type.Boolean(),
-  configuration: ServiceConfigurationSchema,
-  projectId: Nullable(Uuid),
-  environmentId: Nullable(Uuid),
-  environmentGroupIds: Type.Array(Uuid),
-  status: oneOf(SERVICE_STATUSES),
-  displayStatus: Type.String(),
-  lifecycleStatus: oneOf(LIFECYCLE_STATUSES),
-  healthStatus: oneOf(HEALTH_STATUSES),
-  healthCheckedAt: Nullable(Timestamp),
-  runtimeDetail: Type.String(),
-  url: Type.String(),
-  internalHost: Type.String(),
-  deploymentId: Nullable(Uuid),
-  deploymentUpdatedAt: Nullable(Timestamp),
-  liveDeploymentId: Nullable(Uuid),
-  estimatedMonthly: Strict({ usd: Type.Number(), ngn: Type.Number(), priced: Type.Boolean() }),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  deletedAt: Nullable(Timestamp),
-  deletionRequestedAt: Nullable(Timestamp),
-});
+export const ServiceSchema = Strict(
+  {
+    id: Uuid,
+    name: Type.String(),
+    kind: oneOf(SERVICE_KINDS),
+    archived: Type.Boolean(),
+    configuration: ServiceConfigurationSchema,
+    projectId: Nullable(Uuid),
+    environmentId: Nullable(Uuid),
+    environmentGroupIds: Type.Array(Uuid),
+    status: oneOf(SERVICE_STATUSES),
+    displayStatus: Type.String(),
+    lifecycleStatus: oneOf(LIFECYCLE_STATUSES),
+    healthStatus: oneOf(HEALTH_STATUSES),
+    healthCheckedAt: Nullable(Timestamp),
+    runtimeDetail: Type.String(),
+    url: Type.String(),
+    internalHost: Type.String(),
+    deploymentId: Nullable(Uuid),
+    deploymentUpdatedAt: Nullable(Timestamp),
+    liveDeploymentId: Nullable(Uuid),
+    estimatedMonthly: Strict({ usd: Type.Number(), ngn: Type.Number(), priced: Type.Boolean() }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    deletedAt: Nullable(Timestamp),
+    deletionRequestedAt: Nullable(Timestamp),
+  },
+  'Service',
+);
 export type ServicePresentation = Static<typeof ServiceSchema>;
 
 export const ServiceResponse = Strict({ service: ServiceSchema });

@@ -12,13 +12,11 @@ import {
   rateLimit,
 } from '../../middleware/rate-limit.js';
 import { validate } from '../../middleware/validate.js';
+import { SESSION_ROOT } from '../../routes.js';
 import { createAjv } from '../../schema.js';
 import type { ApiMiddleware, ApiState } from '../../state.js';
 import type { SessionLimits, SessionRoute } from './route.js';
 import { SESSION_ROUTES } from './routes.js';
-
-/** Where sessions live, outside the versioned root (specification, first paragraph). */
-export const SESSION_ROOT = '/api';
 
 /** Every route of sessions with its own pipeline. */
 export function sessionRouter(deps: ApiDeps): Router<ApiState> {

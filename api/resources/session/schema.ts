@@ -2,15 +2,18 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Nullable, Strict, Uuid } from '../../schema.js';
 import { WorkspaceSchema } from '../workspaces/schema.js';
 
-export const UserSchema = Strict({
-  id: Uuid,
-  email: Type.String(),
-  emailVerified: Type.Boolean(),
-  /** A second factor is enrolled and confirmed. */
-  mfaEnabled: Type.Boolean(),
-  /** It was proved in this session, which is what a workspace's requireMfa asks for. */
-  mfaVerified: Type.Boolean(),
-});
+export const UserSchema = Strict(
+  {
+    id: Uuid,
+    email: Type.String(),
+    emailVerified: Type.Boolean(),
+    /** A second factor is enrolled and confirmed. */
+    mfaEnabled: Type.Boolean(),
+    /** It was proved in this session, which is what a workspace's requireMfa asks for. */
+    mfaVerified: Type.Boolean(),
+  },
+  'User',
+);
 export type UserPresentation = Static<typeof UserSchema>;
 
 export const BootstrapResponse = Strict({

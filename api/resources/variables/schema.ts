@@ -3,15 +3,18 @@ import { VariableKey, VariableReference, VariableValue } from '../../../shared/d
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
 
 /** Masked metadata: what a variable holds never leaves the platform by the API. */
-export const VariableSchema = Strict({
-  id: Uuid,
-  key: Type.String(),
-  kind: oneOf(['variable', 'reference']),
-  configured: Type.Boolean(),
-  value: Type.Null(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-});
+export const VariableSchema = Strict(
+  {
+    id: Uuid,
+    key: Type.String(),
+    kind: oneOf(['variable', 'reference']),
+    configured: Type.Boolean(),
+    value: Type.Null(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  'Variable',
+);
 export type VariablePresentation = Static<typeof VariableSchema>;
 
 export const VariableResponse = Strict({ variable: VariableSchema });

@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import Router from '@koa/router';
+import { apiDocument } from './document.js';
+import { API_ROOT, SESSION_ROOT } from './routes.js';
+import type { ApiState } from './state.js';
+
+const PAGE_PATH = `${SESSION_ROOT}/docs`;
+const DOCUMENT_PATH = `${API_ROOT}/openapi.json`;
+
+/** Nothing outside this server is loaded or called. The page's own styles are partly inline. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** What is served of the package, and as what. */
+const ASSETS: Record<string, string> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Ranvier API</title>
+    <link rel="stylesheet" href="${PAGE_PATH}/swagger-ui.css">
+    <link rel="icon" type="image/png" href="${PAGE_PATH}/favicon-32x32.png">
+  </head>
+  <body>
+    <div id="page"></div>
+    <script src="${PAGE_PATH}/swagger-ui-bundle.js"></script>
+    <script src="${PAGE_PATH}/page.js"></script>
+  </body>
+</html>
+`;
+
+/** Shows the document. Whoever is signed in needs a token for his writes; whoever gave a key does not. */
+const SCRIPT = `SwaggerUIBundle({
+  url: '${DOCUMENT_PATH}',
+  dom_id: '#page',
+  deepLinking: true,
+  validatorUrl: null,
+  requestInterceptor: async (request) => {
+    const reads = !request.method || request.method.toUpperCase() === 'GET';
+    if (reads || request.headers.Authorization || request.headers['X-CSRFToken']) return request;
+    const { csrfToken } = await (await fetch('${SESSION_ROOT}/bootstrap')).json();
+    request.headers['X-CSRFToken'] = csrfToken;
+    return request;
+  },
+});
+`;
+
+/** The API's description, and a page that reads it and tries it. Neither needs a credential. */
+export function docsRouter(): Router<ApiState> {
+  const router = new Router<ApiState>();
+  const document = JSON.stringify(apiDocument());
+  router.get(DOCUMENT_PATH, (ctx) => {
+    ctx.type = 'application/json';
+    ctx.body = document;
+  });
+  router.get(PAGE_PATH, (ctx) => {
+    ctx.set('Content-Security-Policy', POLICY);
+    ctx.set('Referrer-Policy', 'no-referrer');
+    ctx.type = 'text/html; charset=utf-8';
+    ctx.body = PAGE;
+  });
+  router.get(`${PAGE_PATH}/page.js`, (ctx) => {
+    ctx.type = 'text/javascript; charset=utf-8';
+    ctx.body = SCRIPT;
+  });
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  for (const [name, type] of Object.entries(ASSETS)) {
+    router.get(`${PAGE_PATH}/${name}`, async (ctx) => {
+      ctx.set('Cache-Control', 'public, max-age=3600');
+      ctx.type = type;
+      ctx.body = await readFile(join(folder, name));
+    });
+  }
+  return router;
+}

@@ -1,0 +1,163 @@
+import { expect } from 'chai';
+import { Secret, TOTP } from 'otpauth';
+import { addMember, createUser } from '../../shared/commands/identity.js';
+import { expectError, newKey, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { Browser } from '../support/browser.js';
+
+const PASSWORD = 'correct horse battery staple';
+
+describe('Second factor', () => {
+  let api: TestApi;
+  let strict: TestWorkspace;
+  let services: string;
+  let people = 0;
+
+  before(async () => {
+    api = await startTestApi();
+    strict = await api.workspace();
+    services = `/api/v1${strict.path}/services`;
+    await strict.owner.client.patch(strict.path, { configuration: { requireMfa: true } });
+  });
+  after(() => api.close());
+
+  async function signedIn() {
+    const email = `person-${++people}@example.com`;
+    await createUser(api.db, { email, password: PASSWORD, verified: true });
+    await api.db.transaction((trx) => addMember(trx, { workspaceId: strict.id, email, role: 'developer' }));
+    const browser = new Browser(api.url);
+    await browser.signIn(email, PASSWORD);
+    return { email, browser };
+  }
+
+  /** The code of a time step counted from now; each can be used once, and the server accepts its neighbours too. */
+  function code(secret: string, steps = 0): string {
+    return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
+  }
+
+  /** Confirms with the code of now, so that the next one is left. */
+  async function enrolled() {
+    const person = await signedIn();
+    const { body } = await person.browser.post('/api/session/mfa');
+    const confirmed = await person.browser.post('/api/session/mfa/confirm', { code: code(body.secret) });
+    expect(confirmed.status, JSON.stringify(confirmed.body)).to.equal(200);
+    person.browser.csrfToken = confirmed.body.csrfToken;
+    return { ...person, secret: body.secret as string };
+  }
+
+  const body = () => ({ name: `service ${++people}`, kind: 'web' });
+
+  it('enrolment gives a secret and the address that authenticators read; it counts once confirmed', async () => {
+    const { browser, email } = await signedIn();
+    const { body: enrolment } = await browser.post('/api/session/mfa');
+    expect(enrolment.secret).to.match(/^[A-Z2-7]{32}$/);
+    const uri = new URL(enrolment.otpauthUri);
+    expect(uri.protocol).to.equal('otpauth:');
+    expect(uri.searchParams.get('secret')).to.equal(enrolment.secret);
+    expect(decodeURIComponent(uri.pathname)).to.contain(email);
+    expect((await browser.bootstrap()).user).to.include({ mfaEnabled: false, mfaVerified: false });
+    await new Browser(api.url).signIn(email, PASSWORD);
+
+    const wrong = code(enrolment.secret, 20);
+    expectError(await browser.post('/api/session/mfa/confirm', { code: wrong }), 400, 'invalid_request');
+    const right = await browser.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
+    expect(right.body.mfaEnabled).to.equal(true);
+    expect((await browser.bootstrap()).user).to.include({ mfaEnabled: true, mfaVerified: true });
+    expectError(await browser.post('/api/session/mfa'), 409, 'conflict');
+  });
+
+  it('the secret is stored sealed', async () => {
+    const { email, secret } = await enrolled();
+    const user = await api.db('users').where({ email }).first();
+    expect(user.totp_sealed.toString('latin1')).to.not.contain(secret);
+    expect(JSON.stringify(user)).to.not.contain(secret);
+  });
+
+  it('enrolling needs the csrfToken', async () => {
+    const { browser } = await signedIn();
+    expectError(await browser.post('/api/session/mfa', {}, { 'X-CSRFToken': null }), 403, 'csrf_failed');
+    expectError(await new Browser(api.url).post('/api/session/mfa'), 401, 'unauthenticated');
+  });
+
+  it('signing in needs the code then: without it 403 mfa_required, with a wrong one the answer of a wrong password', async () => {
+    const { email, secret } = await enrolled();
+    const browser = new Browser(api.url);
+    const attempt = (fields: object) => browser.post('/api/session', { email, password: PASSWORD, ...fields });
+    expectError(await attempt({}), 403, 'mfa_required');
+    expectError(await attempt({ otp: code(secret, 20) }), 401, 'unauthenticated');
+    expectError(await attempt({ password: 'wrong', otp: code(secret) }), 401, 'unauthenticated');
+    expectError(await attempt({ password: 'wrong' }), 401, 'unauthenticated');
+    expect((await attempt({ otp: code(secret, 1) })).status).to.equal(200);
+    expect((await browser.bootstrap()).user).to.include({ mfaEnabled: true, mfaVerified: true });
+  });
+
+  it('a code is good once, also for two that come at the same time, and none before it', async () => {
+    const { email, secret } = await enrolled();
+    const otp = code(secret, 1);
+    const attempt = (given: string) =>
+      new Browser(api.url).post('/api/session', { email, password: PASSWORD, otp: given });
+    const statuses = (await Promise.all([attempt(otp), attempt(otp)])).map(({ status }) => status);
+    expect(statuses.sort()).to.deep.equal([200, 401]);
+    expectError(await attempt(otp), 401, 'unauthenticated');
+    expectError(await attempt(code(secret)), 401, 'unauthenticated');
+  });
+
+  it('confirming rotates the session and ends the others', async () => {
+    const { browser, email } = await signedIn();
+    const other = new Browser(api.url);
+    await other.signIn(email, PASSWORD);
+    const before = browser.cookies.get('ranvier_session') ?? '';
+    const { body: enrolment } = await browser.post('/api/session/mfa');
+    await browser.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
+    expect(browser.cookies.get('ranvier_session')).to.not.equal(before);
+    expectError(await other.get(services), 401, 'unauthenticated');
+    const old = new Browser(api.url);
+    old.cookies.set('ranvier_session', before);
+    expectError(await old.get(services), 401, 'unauthenticated');
+    expect((await browser.get(services)).status).to.equal(200);
+  });
+
+  it('is removed with a code', async () => {
+    const { browser, email, secret } = await enrolled();
+    expectError(await browser.delete('/api/session/mfa', { code: code(secret, 20) }), 400, 'invalid_request');
+    expect((await browser.delete('/api/session/mfa', { code: code(secret, 1) })).body.mfaEnabled).to.equal(false);
+    expect((await browser.bootstrap()).user).to.include({ mfaEnabled: false, mfaVerified: false });
+    expectError(await browser.delete('/api/session/mfa', { code: code(secret, 1) }), 409, 'conflict');
+    await new Browser(api.url).signIn(email, PASSWORD);
+  });
+
+  it('guessing codes is slowed', async () => {
+    const { browser, secret } = await enrolled();
+    const statuses: number[] = [];
+    for (let i = 0; i < 11; i++) {
+      statuses.push((await browser.delete('/api/session/mfa', { code: code(secret, 50 + i) })).status);
+    }
+    expect(statuses).to.deep.equal([...Array(10).fill(400), 429]);
+  });
+
+  describe('in a workspace that requires MFA', () => {
+    it('a session without a second factor reads, and its writes are 403 mfa_required', async () => {
+      const { browser } = await signedIn();
+      expect((await browser.get(services)).status).to.equal(200);
+      expectError(await browser.post(services, body()), 403, 'mfa_required');
+    });
+
+    it('a session that proved it writes', async () => {
+      const { browser } = await enrolled();
+      expect((await browser.post(services, body())).status).to.equal(201);
+    });
+
+    it('a key writes once its owner has a confirmed factor, and no longer when it is removed', async () => {
+      const { browser, email } = await signedIn();
+      const { key } = await newKey(api.db, strict.id, email, 'write');
+      const client = api.client(`Bearer ${key}`);
+      expectError(await client.post(`${strict.path}/services`, body()), 403, 'mfa_required');
+      const { body: enrolment } = await browser.post('/api/session/mfa');
+      expectError(await client.post(`${strict.path}/services`, body()), 403, 'mfa_required');
+      const confirmed = await browser.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
+      expect((await client.post(`${strict.path}/services`, body())).status).to.equal(201);
+      browser.csrfToken = confirmed.body.csrfToken;
+      await browser.delete('/api/session/mfa', { code: code(enrolment.secret, 1) });
+      expectError(await client.post(`${strict.path}/services`, body()), 403, 'mfa_required');
+    });
+  });
+});

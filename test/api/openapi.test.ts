@@ -1,0 +1,299 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect } from 'chai';
+import createClient from 'openapi-fetch';
+import { SESSION_ROUTES } from '../../api/resources/session/routes.js';
+import { API_ROOT, ROUTES, SESSION_ROOT } from '../../api/routes.js';
+import { ERROR_REGISTRY } from '../../shared/errors.js';
+import { type Json, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { DOCUMENT, OPERATIONS } from '../support/openapi.js';
+
+/** What the rules of OpenAPI 3.1 ask of the parts that our document uses. */
+const REFERENCE = { type: 'object', required: ['$ref'], properties: { $ref: { type: 'string' } }, maxProperties: 1 };
+const RULES = {
+  type: 'object',
+  required: ['openapi', 'info', 'paths', 'servers', 'components'],
+  properties: {
+    openapi: { type: 'string', pattern: '^3\\.1\\.\\d+$' },
+    info: { type: 'object', required: ['title', 'version'] },
+    jsonSchemaDialect: { type: 'string', format: 'uri' },
+    servers: { $ref: '#/$defs/servers' },
+    tags: { type: 'array', uniqueItems: true, items: { type: 'object', required: ['name'] } },
+    paths: { type: 'object', patternProperties: { '^/': { $ref: '#/$defs/path' } }, additionalProperties: false },
+    components: {
+      type: 'object',
+      properties: {
+        schemas: { $ref: '#/$defs/named' },
+        headers: { $ref: '#/$defs/named', additionalProperties: { $ref: '#/$defs/header' } },
+        parameters: { $ref: '#/$defs/named', additionalProperties: { $ref: '#/$defs/parameter' } },
+        responses: { $ref: '#/$defs/named', additionalProperties: { $ref: '#/$defs/response' } },
+        securitySchemes: { $ref: '#/$defs/named', additionalProperties: { $ref: '#/$defs/scheme' } },
+      },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+  $defs: {
+    named: { type: 'object', propertyNames: { pattern: '^[a-zA-Z0-9._-]+$' } },
+    servers: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        required: ['url'],
+        additionalProperties: false,
+        properties: { url: { type: 'string' } },
+      },
+    },
+    path: {
+      type: 'object',
+      properties: { servers: { $ref: '#/$defs/servers' } },
+      patternProperties: { '^(get|put|post|delete|patch)$': { $ref: '#/$defs/operation' } },
+      additionalProperties: false,
+    },
+    operation: {
+      type: 'object',
+      required: ['operationId', 'responses', 'summary', 'tags', 'security'],
+      properties: {
+        operationId: { type: 'string', pattern: '^[A-Za-z]+$' },
+        summary: { type: 'string', minLength: 1 },
+        tags: { type: 'array', items: { type: 'string' }, minItems: 1 },
+        security: { type: 'array', items: { type: 'object', additionalProperties: { type: 'array' } } },
+        parameters: {
+          type: 'array',
+          uniqueItems: true,
+          items: { anyOf: [REFERENCE, { $ref: '#/$defs/parameter' }] },
+        },
+        requestBody: {
+          type: 'object',
+          required: ['content'],
+          properties: { required: { type: 'boolean' }, content: { $ref: '#/$defs/content' } },
+          additionalProperties: false,
+        },
+        responses: {
+          type: 'object',
+          minProperties: 1,
+          patternProperties: { '^[1-5]\\d\\d$': { anyOf: [REFERENCE, { $ref: '#/$defs/response' }] } },
+          additionalProperties: false,
+        },
+      },
+      additionalProperties: false,
+    },
+    parameter: {
+      type: 'object',
+      required: ['name', 'in', 'schema'],
+      properties: {
+        name: { type: 'string' },
+        in: { enum: ['path', 'query', 'header'] },
+        description: { type: 'string' },
+        required: { type: 'boolean' },
+        schema: { $ref: 'https://json-schema.org/draft/2020-12/schema' },
+      },
+      if: { properties: { in: { const: 'path' } } },
+      // biome-ignore lint/suspicious/noThenProperty: it is JSON Schema's
+      then: { required: ['required'], properties: { required: { const: true } } },
+      additionalProperties: false,
+    },
+    header: {
+      type: 'object',
+      required: ['schema'],
+      properties: { description: { type: 'string' }, schema: { $ref: 'https://json-schema.org/draft/2020-12/schema' } },
+      additionalProperties: false,
+    },
+    content: {
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: {
+        type: 'object',
+        required: ['schema'],
+        properties: { schema: { $ref: 'https://json-schema.org/draft/2020-12/schema' } },
+        additionalProperties: false,
+      },
+    },
+    response: {
+      type: 'object',
+      required: ['description', 'content'],
+      properties: {
+        description: { type: 'string', minLength: 1 },
+        headers: { type: 'object', additionalProperties: REFERENCE },
+        content: { $ref: '#/$defs/content' },
+      },
+      additionalProperties: false,
+    },
+    scheme: {
+      type: 'object',
+      oneOf: [
+        { required: ['scheme'], properties: { type: { const: 'http' } } },
+        {
+          required: ['name', 'in'],
+          properties: { type: { const: 'apiKey' }, in: { enum: ['query', 'header', 'cookie'] } },
+        },
+      ],
+    },
+  },
+};
+
+describe('The OpenAPI document', () => {
+  let api: TestApi;
+  let workspace: TestWorkspace;
+
+  before(async () => {
+    api = await startTestApi();
+    workspace = await api.workspace();
+  });
+  after(() => api.close());
+
+  it('is served to anybody, and is the one the tests hold answers against', async () => {
+    const response = await fetch(`${api.url}/api/v1/openapi.json`);
+    expect(response.status).to.equal(200);
+    expect(response.headers.get('content-type')).to.match(/^application\/json/);
+    expect(response.headers.get('x-request-id')).to.be.a('string');
+    expect(await response.json()).to.deep.equal(DOCUMENT);
+  });
+
+  it('keeps the rules of OpenAPI 3.1, its schemas those of JSON Schema 2020-12', () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+    const validate = ajv.compile(RULES);
+    expect(validate(DOCUMENT), JSON.stringify(validate.errors?.slice(0, 5), null, 1)).to.equal(true);
+    for (const [name, schema] of Object.entries<Json>(DOCUMENT.components.schemas)) {
+      expect(ajv.validateSchema(schema), `${name}: ${JSON.stringify(ajv.errors)}`).to.equal(true);
+    }
+  });
+
+  it('every reference leads somewhere, and every component is referred to', () => {
+    const references = new Set<string>();
+    JSON.stringify(DOCUMENT, (name, value) => {
+      if (name === '$ref') references.add(value);
+      return value;
+    });
+    const found = (pointer: string) =>
+      pointer
+        .slice(2)
+        .split('/')
+        .reduce((place: Json, name) => place?.[name], DOCUMENT);
+    for (const reference of references) expect(found(reference), reference).to.be.an('object');
+    for (const kind of ['schemas', 'headers', 'parameters', 'responses']) {
+      for (const name of Object.keys(DOCUMENT.components[kind])) {
+        expect([...references]).to.include(`#/components/${kind}/${name}`);
+      }
+    }
+  });
+
+  it('has every operation of the API and of sessions once, with an id of its own', () => {
+    const documented = OPERATIONS.map(({ method, fullPath }) => `${method} ${fullPath}`);
+    const declared = [
+      ...ROUTES.map(({ method, path }) => `${method} ${API_ROOT}${path}`),
+      ...SESSION_ROUTES.map(({ method, path }) => `${method} ${SESSION_ROOT}${path}`),
+    ].map((route) => route.replace(/:(\w+)/g, '{$1}'));
+    expect(documented).to.have.members(declared);
+    expect(new Set(OPERATIONS.map(({ operation }) => operation.operationId)).size).to.equal(OPERATIONS.length);
+  });
+
+  it('every operation has its path’s parameters, the shared headers and an ErrorResponse for each status of the error table', () => {
+    const statuses = [...new Set(Object.values(ERROR_REGISTRY).map(({ status }) => String(status)))];
+    for (const { method, path, operation } of OPERATIONS) {
+      const what = `${method} ${path}`;
+      const parameters = operation.parameters.map(
+        (parameter: Json) => parameter.name ?? parameter.$ref.slice('#/components/parameters/'.length),
+      );
+      const inPath = operation.parameters.flatMap((parameter: Json) =>
+        parameter.in === 'path' ? [parameter.name] : [],
+      );
+      expect(inPath, what).to.deep.equal([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+      expect(parameters, what).to.include('X-Request-ID');
+      const writes = method !== 'GET' && operation.security.some((scheme: Json) => 'session' in scheme);
+      expect(parameters.includes('X-CSRFToken'), what).to.equal(writes);
+      for (const status of statuses) {
+        expect(operation.responses[status], what).to.deep.equal({ $ref: `#/components/responses/Error${status}` });
+        const { content } = DOCUMENT.components.responses[`Error${status}`];
+        expect(content['application/json'].schema).to.deep.equal({ $ref: '#/components/schemas/ErrorResponse' });
+      }
+      if (method === 'GET') expect(operation, what).to.not.have.property('requestBody');
+      else expect(operation.requestBody.content, what).to.have.property('application/json');
+    }
+  });
+
+  it('Idempotency-Key is a parameter of every write but the canvas’ and the sessions’', () => {
+    const without = OPERATIONS.filter(
+      ({ method, operation }) => method !== 'GET' && !JSON.stringify(operation.parameters).includes('Idempotency-Key'),
+    ).map(({ fullPath }) => fullPath);
+    expect(without.filter((path) => path.startsWith('/api/v1'))).to.deep.equal([
+      '/api/v1/workspaces/{workspaceId}/canvas',
+    ]);
+  });
+
+  it('holds the specification’s fields: a service has every one of its configuration, with defaults', () => {
+    const { Service, ServiceConfiguration, Deployment } = DOCUMENT.components.schemas;
+    expect(Service.properties.configuration).to.deep.equal({ $ref: '#/components/schemas/ServiceConfiguration' });
+    expect(ServiceConfiguration.properties.port.default).to.equal(8000);
+    expect(Deployment.properties.status.enum).to.include('queued');
+  });
+
+  it('a client made of it creates a project and a service, and reads it', async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: no types are generated here; the paths are the document's
+    const client = createClient<any>({
+      baseUrl: api.url + DOCUMENT.servers[0].url,
+      headers: { Authorization: `Bearer ${workspace.owner.key}` },
+    });
+    const pathOf = (operationId: string): string => {
+      const found = OPERATIONS.find(({ operation }) => operation.operationId === operationId);
+      if (!found) throw new Error(`no operation ${operationId}`);
+      return found.path;
+    };
+    const path = { workspaceId: workspace.id };
+    const created = await client.POST(pathOf('projectCreate'), {
+      params: { path },
+      body: { name: 'Typed', color: 'blue' },
+    });
+    expect(created.response.status).to.equal(201);
+    const { project } = created.data;
+    const service = await client.POST(pathOf('serviceCreate'), {
+      params: { path, header: { 'Idempotency-Key': 'typed-1' } },
+      body: { name: 'typed', kind: 'web', projectId: project.id, environmentId: project.environments[0].id },
+    });
+    expect(service.response.status).to.equal(201);
+    const read = await client.GET(pathOf('serviceRead'), {
+      params: { path: { ...path, serviceId: service.data.service.id } },
+    });
+    expect(read.data).to.deep.equal(service.data);
+    const listed = await client.GET(pathOf('serviceList'), { params: { path, query: { limit: 1 } } });
+    expect(listed.data.page.limit).to.equal(1);
+    const refused = await client.POST(pathOf('serviceCreate'), { params: { path }, body: { kind: 'web' } });
+    expect(refused.error.error.code).to.equal('invalid_request');
+  });
+});
+
+describe('The page that reads the document', () => {
+  let api: TestApi;
+
+  before(async () => {
+    api = await startTestApi();
+  });
+  after(() => api.close());
+
+  it('is served to anybody, loads nothing from elsewhere, and everything it loads is there', async () => {
+    const page = await fetch(`${api.url}/api/docs`);
+    expect(page.status).to.equal(200);
+    expect(page.headers.get('content-type')).to.match(/^text\/html/);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).to.contain("default-src 'none'").and.contain("script-src 'self'").and.contain("connect-src 'self'");
+    expect(policy).to.not.match(/https?:|\*|unsafe-eval/);
+    const html = await page.text();
+    expect(html).to.not.match(/https?:\/\//);
+    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '');
+    expect(loaded).to.have.length(4);
+    for (const path of loaded) {
+      const asset = await fetch(new URL(path, `${api.url}/api/docs`));
+      expect(asset.status, path).to.equal(200);
+      expect((await asset.arrayBuffer()).byteLength, path).to.be.greaterThan(100);
+    }
+    const script = await (await fetch(`${api.url}/api/docs/page.js`)).text();
+    expect(script).to.contain("url: '/api/v1/openapi.json'").and.contain('validatorUrl: null');
+    expect(script).to.not.match(/https?:\/\//);
+  });
+
+  it('serves nothing else of the package', async () => {
+    for (const path of ['package.json', '..%2fpackage.json', 'swagger-initializer.js']) {
+      expect((await fetch(`${api.url}/api/docs/${path}`)).status, path).to.equal(404);
+    }
+  });
+});

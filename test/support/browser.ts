@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import type { ApiResponse, Json } from './api.js';
+import { assertDocumented } from './openapi.js';
+
+/** A browser as the API sees one: keeps cookies, and sends the csrfToken it last read once it is told to. */
+export class Browser {
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+  readonly cookies = new Map<string, string>();
+  csrfToken = '';
+
+  /** `headers` go with every request, as a proxy would add them. */
+  constructor(url: string, headers: Record<string, string> = {}) {
+    this.#url = url;
+    this.#headers = headers;
+  }
+
+  /** `path` is the whole path. A header of null is not sent. */
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string | null> = {},
+  ): Promise<ApiResponse> {
+    const given: Record<string, string | null> = {
+      ...this.#headers,
+      Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      'X-CSRFToken': method === 'GET' ? null : this.csrfToken,
+      'Content-Type': body === undefined ? null : 'application/json',
+      ...headers,
+    };
+    const sent = Object.entries(given).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '');
+    const response = await fetch(this.#url + path, {
+      method,
+      headers: Object.fromEntries(sent),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer: ApiResponse = {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Json,
+    };
+    for (const cookie of response.headers.getSetCookie()) this.#keep(cookie);
+    assertDocumented({ method, path, ...answer });
+    return answer;
+  }
+
+  get(path: string): Promise<ApiResponse> {
+    return this.send('GET', path);
+  }
+
+  post(path: string, body: unknown = {}, headers?: Record<string, string | null>): Promise<ApiResponse> {
+    return this.send('POST', path, body, headers);
+  }
+
+  delete(path: string, body: unknown = {}): Promise<ApiResponse> {
+    return this.send('DELETE', path, body);
+  }
+
+  /** Reads /api/bootstrap and keeps its token. */
+  async bootstrap(): Promise<Json> {
+    const { status, body } = await this.get('/api/bootstrap');
+    expect(status).to.equal(200);
+    this.csrfToken = body.csrfToken;
+    return body;
+  }
+
+  /** Signs in and bootstraps; throws where that fails. */
+  async signIn(email: string, password: string, otp?: string): Promise<Json> {
+    const answer = await this.post('/api/session', { email, password, ...(otp === undefined ? {} : { otp }) });
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+    return this.bootstrap();
+  }
+
+  #keep(header: string): void {
+    const [pair = '', ...attributes] = header.split(/; */);
+    const [name = '', value = ''] = pair.split(/=(.*)/s);
+    const expires = attributes.find((attribute) => /^expires=/i.test(attribute))?.slice('expires='.length);
+    if (expires !== undefined && Date.parse(expires) <= Date.now()) this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
