@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { assertKeysFit } from '../shared/commands/rotate-secrets.js';
 import { loadConfig } from '../shared/config.js';
 import { createDatabase } from '../shared/db/client.js';
 import { Leadership } from '../shared/db/leadership.js';
@@ -37,6 +38,8 @@ try {
   const db = createDatabase({ url, name: 'ranvier-worker', poolSize: config.workerConcurrency * 2 + 10 });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
+  const keyring = new Keyring(config.secretsKey, ...config.previousSecretsKeys);
+  await assertKeysFit(db, keyring);
 
   const engine = await createEngine(config, log, 'ranvier-worker');
   lifecycle.onEnd('queue engine', () => engine.close());
@@ -48,7 +51,6 @@ try {
 
   const host = await identifyHost(config.dataDir);
   const workerId = randomUUID();
-  const keyring = new Keyring(config.secretsKey);
   const logs = new LogSink(db, engine, log);
   const sandbox = await createSandbox({ log, dataDir: config.dataDir });
   const source = createGitSource({ config, log });
