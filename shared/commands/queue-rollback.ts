@@ -4,6 +4,7 @@ import { insertDeployment } from '../db/deployments.js';
 import { getImage } from '../db/images.js';
 import type { DeploymentRow, ServiceRow } from '../db/rows.js';
 import { AppError } from '../errors.js';
+import { SealError } from '../secrets/keyring.js';
 import type { CommandDeps } from './deps.js';
 import { assertWithinBudget } from './limits.js';
 import {
@@ -42,7 +43,7 @@ export async function queueRollback(
   await applyOverlap(trx, service);
 
   const id = uuidv7();
-  const variables = deps.keyring.open(source.sealed_variables, snapshotContext(source.id));
+  const variables = openSnapshot(deps, source);
   return insertDeployment(trx, {
     id,
     workspaceId: service.workspace_id,
@@ -59,4 +60,13 @@ export async function queueRollback(
     imageId: image.id,
     idempotency: idempotency ?? null,
   });
+}
+
+function openSnapshot({ keyring }: CommandDeps, source: DeploymentRow): string {
+  try {
+    return keyring.open(source.sealed_variables, snapshotContext(source.id));
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new AppError('conflict', `The variables of this deployment cannot be opened: ${error.message}`);
+  }
 }
