@@ -24,6 +24,16 @@ export async function mochaGlobalSetup(): Promise<void> {
   await chmod(dataDir, 0o711);
   const postgres = await startPostgres({ dataDir, log: createLogger('test', 'error'), durable: false });
   run = { postgres, dataDir };
+  try {
+    await makeTemplate();
+  } catch (error) {
+    // Mocha would wait for the server of a setup that failed.
+    await mochaGlobalTeardown();
+    throw error;
+  }
+}
+
+async function makeTemplate(): Promise<void> {
   await administer(`create database ${TEMPLATE}`);
   const url = urlOf(TEMPLATE);
   const db = createDatabase({ url, name: 'test-template', poolSize: 1 });
