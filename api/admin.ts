@@ -2,14 +2,17 @@ import { parseArgs } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { validate as isUuid } from 'uuid';
 import * as identity from '../shared/commands/identity.js';
-import { loadDatabaseSettings } from '../shared/config.js';
+import { rotateSecrets } from '../shared/commands/rotate-secrets.js';
+import { loadDatabaseSettings, loadSecretsKeys } from '../shared/config.js';
 import { createDatabase, type Db } from '../shared/db/client.js';
 import { assertMigrated } from '../shared/db/migrate.js';
 import type { ApiKeyRow } from '../shared/db/rows.js';
 import { KEY_SCOPES, ROLES } from '../shared/domain/roles.js';
 import { WorkspaceConfigurationSchema } from '../shared/domain/workspace.js';
 import { embeddedUrl } from '../shared/embedded/postgres-address.js';
+import { readSecretsKey } from '../shared/embedded/secrets-key.js';
 import { AppError, errorMessage } from '../shared/errors.js';
+import { Keyring } from '../shared/secrets/keyring.js';
 
 /** `npm run admin -- …`: a second door to the commands of identity (design, Commands). */
 
@@ -23,7 +26,9 @@ const USAGE = `Usage: npm run admin -- <command> [--json]
   key create          --workspace <id> --email <email> --scope ${KEY_SCOPES.join('|')} --name <name> [--expires <ISO 8601 time>]
   key list            --workspace <id>
   key revoke          --id <id>
+  secrets rotate
 
+"secrets rotate" seals everything anew with SECRETS_KEY, which SECRETS_KEY_PREVIOUS (a comma list) or SECRETS_KEY opens.
 The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm start" runs.
 `;
 
@@ -104,6 +109,15 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
     takes: ['id'],
     async run(db, options) {
       return presentKey(await identity.revokeApiKey(db, uuid(required(options, 'id'), 'id')));
+    },
+  },
+  'secrets rotate': {
+    takes: [],
+    async run(db) {
+      const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings().dataDir));
+      const rotation = await rotateSecrets(db, new Keyring(current, ...previous));
+      if (rotation.unopenable.length > 0) process.exitCode = 1;
+      return { ...rotation };
     },
   },
 };

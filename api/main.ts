@@ -1,3 +1,4 @@
+import { assertKeysFit } from '../shared/commands/rotate-secrets.js';
 import { ConfigError, loadConfig } from '../shared/config.js';
 import { createDatabase } from '../shared/db/client.js';
 import { assertMigrated } from '../shared/db/migrate.js';
@@ -15,10 +16,11 @@ import { startServer } from './server.js';
 async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;
-  const keyring = new Keyring(config.secretsKey);
+  const keyring = new Keyring(config.secretsKey, ...config.previousSecretsKeys);
   const db = createDatabase({ url: config.databaseUrl.reveal(), name: 'ranvier-api', log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
+  await assertKeysFit(db, keyring);
   const engine = await createEngine(config, log, 'ranvier-api');
   lifecycle.onEnd('queue engine', () => engine.close());
   const dispatcher = new Dispatcher(db, engine, log);

@@ -20,6 +20,8 @@ export interface Config {
   edge: 'node' | 'caddy';
   /** base64 of 32 bytes; encrypts variables and snapshots (`SECRETS_KEY`). */
   secretsKey: Sensitive;
+  /** Older keys that still open what they sealed (`SECRETS_KEY_PREVIOUS`). */
+  previousSecretsKeys: Sensitive[];
   /** `file:` repositories and private addresses are accepted (`ALLOW_LOCAL_REPOSITORIES`). */
   allowLocalRepositories: boolean;
   /** Credentials of `/admin/queues`; the dashboard is off without them. */
@@ -119,9 +121,8 @@ export function loadConfig(env: Environment = process.env): Config {
 
   const databaseUrl = required('DATABASE_URL', 'a postgres:// address; "npm start" brings its own database');
   const secretsKey = required('SECRETS_KEY', 'base64 of 32 random bytes, e.g. from "openssl rand -base64 32"');
-  if (secretsKey !== '' && Buffer.from(secretsKey, 'base64').length !== 32) {
-    problems.push('SECRETS_KEY must be base64 of exactly 32 bytes');
-  }
+  const secrets = readSecretsKeys(env, secretsKey);
+  problems.push(...secrets.problems);
   const redisUrl = text('REDIS_URL', '');
   if (redisUrl !== '' && !/^rediss?:\/\//.test(redisUrl))
     problems.push('REDIS_URL must start with redis:// or rediss://');
@@ -146,7 +147,8 @@ export function loadConfig(env: Environment = process.env): Config {
     redisUrl: redisUrl === '' ? null : new Sensitive(redisUrl),
     runtime: choice('RUNTIME', ['process', 'swarm'], 'process'),
     edge: choice('EDGE', ['node', 'caddy'], 'node'),
-    secretsKey: new Sensitive(secretsKey),
+    secretsKey: secrets.current,
+    previousSecretsKeys: secrets.previous,
     allowLocalRepositories: flag('ALLOW_LOCAL_REPOSITORIES', false),
     dashboard: dashboardUser === '' ? null : { user: dashboardUser, password: new Sensitive(dashboardPassword) },
     mail: smtpUrl === '' ? null : { smtpUrl: new Sensitive(smtpUrl), from: mailFrom },
@@ -171,6 +173,18 @@ export function loadConfig(env: Environment = process.env): Config {
   return config;
 }
 
+function readSecretsKeys(env: Environment, current: string) {
+  const previous = (env.SECRETS_KEY_PREVIOUS ?? '')
+    .split(',')
+    .flatMap((key) => (key.trim() === '' ? [] : [key.trim()]));
+  const isKey = (key: string) => Buffer.from(key, 'base64').length === 32;
+  const problems: string[] = [];
+  if (current !== '' && !isKey(current)) problems.push('SECRETS_KEY must be base64 of exactly 32 bytes');
+  if (!previous.every(isKey))
+    problems.push('SECRETS_KEY_PREVIOUS must be a comma list of keys, each base64 of 32 bytes');
+  return { current: new Sensitive(current), previous: previous.map((key) => new Sensitive(key)), problems };
+}
+
 function pick(env: Environment, names: string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of names.map((n) => n.trim())) {
@@ -183,6 +197,18 @@ function pick(env: Environment, names: string[]): Record<string, string> {
 /** The address a service answers at (design, Commands). */
 export function serviceUrl(config: Pick<Config, 'edgeDomain' | 'edgePort'>, slug: string): string {
   return `http://${slug}.${config.edgeDomain}${config.edgePort === 80 ? '' : `:${config.edgePort}`}`;
+}
+
+/** The keys alone, for the command that rotates them; `kept` is the one in DATA_DIR. Throws `ConfigError`. */
+export function loadSecretsKeys(
+  kept: string | null,
+  env: Environment = process.env,
+): { current: Sensitive; previous: Sensitive[] } {
+  const current = env.SECRETS_KEY || kept || '';
+  const { problems, ...keys } = readSecretsKeys(env, current);
+  if (current === '') problems.push('SECRETS_KEY is not set, and DATA_DIR holds none');
+  if (problems.length > 0) throw new ConfigError(problems);
+  return keys;
 }
 
 /** What the admin command line needs of the environment: a database, or the folder of an embedded one. */

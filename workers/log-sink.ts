@@ -93,6 +93,10 @@ export class LogChannel {
     else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), FLUSH_MS);
   }
 
+  get masker(): Masker {
+    return this.#options.masker;
+  }
+
   /** A text as this log would store it: without secret values. */
   mask(text: string): string {
     return this.#options.masker.mask(printable(text));

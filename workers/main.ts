@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { assertKeysFit } from '../shared/commands/rotate-secrets.js';
 import { loadConfig } from '../shared/config.js';
 import { createDatabase } from '../shared/db/client.js';
 import { Leadership } from '../shared/db/leadership.js';
@@ -38,6 +39,8 @@ try {
   const db = createDatabase({ url, name: 'ranvier-worker', poolSize: config.workerConcurrency * 2 + 10, log });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
+  const keyring = new Keyring(config.secretsKey, ...config.previousSecretsKeys);
+  await assertKeysFit(db, keyring);
 
   const engine = await createEngine(config, log, 'ranvier-worker');
   lifecycle.onEnd('queue engine', () => engine.close());
@@ -51,7 +54,6 @@ try {
   const workerId = randomUUID();
   const mailer = createMailer(config.mail, log);
   lifecycle.onEnd('mailer', () => mailer.close());
-  const keyring = new Keyring(config.secretsKey);
   const logs = new LogSink(db, engine, log);
   const sandbox = await createSandbox({ log, dataDir: config.dataDir });
   const source = createGitSource({ config, log });

@@ -12,7 +12,9 @@ export function accessLog(metrics: Metrics): ApiMiddleware {
       const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
       const { log, caller } = ctx.state;
-      log.info(
+      // Callers poll; what changes something or goes wrong is what a person looks for.
+      const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
+      log[level](
         {
           method: ctx.method,
           path: ctx.path,

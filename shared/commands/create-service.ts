@@ -1,12 +1,15 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../db/client.js';
+import { findWorkspace } from '../db/identity.js';
 import type { ServiceRow } from '../db/rows.js';
 import { insertService } from '../db/services.js';
 import { DEFAULT_CONFIGURATION, type PartialServiceConfiguration } from '../domain/configuration.js';
 import type { ServiceKind } from '../domain/service.js';
 import { configurationProblems } from '../domain/service-rules.js';
+import { workspaceConfiguration } from '../domain/workspace.js';
 import { AppError } from '../errors.js';
 import type { CommandDeps } from './deps.js';
+import { assertRoomForService } from './limits.js';
 import { assertPlacement, type Placement } from './placement.js';
 import { type DeploymentKey, queueDeployment } from './queue-deployment.js';
 import { createVariable } from './variables.js';
@@ -27,7 +30,8 @@ export interface CreateServiceInput {
 
 /**
  * Stores a service with its variables, and with `deploy` queues its first deployment, all or nothing (specification,
- * Create rules). Throws invalid_request, forbidden, and what `queueDeployment` throws.
+ * Create rules). Where it names no region it gets the workspace's `defaultRegion`. Throws invalid_request, forbidden,
+ * capacity_exceeded, and what `queueDeployment` throws.
  */
 export async function createService(
   trx: Transaction,
@@ -35,10 +39,14 @@ export async function createService(
   input: CreateServiceInput,
 ): Promise<ServiceRow> {
   const { workspaceId, name, kind, placement, authorize } = input;
-  const configuration = { ...DEFAULT_CONFIGURATION, ...input.configuration };
+  const workspace = await findWorkspace(trx, workspaceId);
+  if (!workspace) throw new AppError('not_found');
+  const { defaultRegion } = workspaceConfiguration(workspace.configuration);
+  const configuration = { ...DEFAULT_CONFIGURATION, region: defaultRegion, ...input.configuration };
   const problems = [...configurationProblems(kind, configuration), ...duplicateKeys(input.variables)];
   if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
   await assertPlacement(trx, workspaceId, placement, authorize);
+  await assertRoomForService(trx, workspace);
 
   const service = await insertService(trx, {
     id: uuidv7(),

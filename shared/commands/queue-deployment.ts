@@ -11,6 +11,7 @@ import { repositoryProblem } from '../domain/source.js';
 import { workspaceConfiguration } from '../domain/workspace.js';
 import { AppError } from '../errors.js';
 import type { CommandDeps } from './deps.js';
+import { assertBuildMinutesLeft, assertWithinBudget } from './limits.js';
 import { resolveVariables } from './resolve-variables.js';
 
 /** A keyed request keeps its key on the deployment for good (specification, idempotency_legacy_conflict). */
@@ -32,7 +33,8 @@ export interface QueueDeploymentInput {
 /**
  * Stores a durable deployment with status `queued` (specification, Deployments): the configuration and the variables as
  * they are now, sealed. Under `overlappingDeploys: cancel` it requests the cancellation of the service's older ones.
- * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict.
+ * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
+ * billing_required.
  */
 export async function queueDeployment(
   trx: Transaction,
@@ -44,6 +46,8 @@ export async function queueDeployment(
   if (input.branch !== undefined) configuration.branch = input.branch;
   assertSource(deps, service, configuration);
   await assertKeyUnused(trx, input.idempotency);
+  await assertBuildMinutesLeft(trx, service.workspace_id);
+  await assertWithinBudget(trx, service, configuration);
   await applyOverlap(trx, service);
 
   const id = uuidv7();

@@ -4,7 +4,9 @@ import { insertDeployment } from '../db/deployments.js';
 import { getImage } from '../db/images.js';
 import type { DeploymentRow, ServiceRow } from '../db/rows.js';
 import { AppError } from '../errors.js';
+import { SealError } from '../secrets/keyring.js';
 import type { CommandDeps } from './deps.js';
+import { assertWithinBudget } from './limits.js';
 import {
   applyOverlap,
   assertKeyUnused,
@@ -22,7 +24,8 @@ export interface QueueRollbackInput {
 
 /**
  * Queues a new deployment of an earlier release (specification, Rollback rules): the source's image, configuration and
- * secret snapshot, sealed again for the new record. Throws conflict where the source never went live or its image is gone.
+ * secret snapshot, sealed again for the new record. Throws conflict where the source never went live or its image is gone,
+ * billing_required. A rollback builds nothing, so that it needs no build minutes.
  */
 export async function queueRollback(
   trx: Transaction,
@@ -36,10 +39,11 @@ export async function queueRollback(
   }
   if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
+  await assertWithinBudget(trx, service, source.configuration);
   await applyOverlap(trx, service);
 
   const id = uuidv7();
-  const variables = deps.keyring.open(source.sealed_variables, snapshotContext(source.id));
+  const variables = openSnapshot(deps, source);
   return insertDeployment(trx, {
     id,
     workspaceId: service.workspace_id,
@@ -56,4 +60,13 @@ export async function queueRollback(
     imageId: image.id,
     idempotency: idempotency ?? null,
   });
+}
+
+function openSnapshot({ keyring }: CommandDeps, source: DeploymentRow): string {
+  try {
+    return keyring.open(source.sealed_variables, snapshotContext(source.id));
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new AppError('conflict', `The variables of this deployment cannot be opened: ${error.message}`);
+  }
 }

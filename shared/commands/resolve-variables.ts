@@ -4,6 +4,7 @@ import type { ServiceRow } from '../db/rows.js';
 import { findProvider, type ProviderRow, type VariableSource, variablesReaching } from '../db/variable-sources.js';
 import { isRouted, type ServiceKind } from '../domain/service.js';
 import { AppError } from '../errors.js';
+import { SealError } from '../secrets/keyring.js';
 import type { CommandDeps } from './deps.js';
 
 /** What every service offers to references besides its own variables. */
@@ -49,11 +50,21 @@ class Resolver {
     const step = `${serviceId}/${key}`;
     if (path.includes(step)) throw invalid(path, `the references of ${key} go in a circle`);
     const variable = (await this.variablesOf(serviceId)).get(key);
-    if (variable?.sealed) return this.#deps.keyring.open(variable.sealed, `variable:${variable.id}`);
+    if (variable?.sealed) return this.#open(variable.sealed, variable.id, [...path, step]);
     if (variable?.reference_service_id && variable.reference_key) {
       return this.#follow(variable.reference_service_id, variable.reference_key, [...path, step]);
     }
     throw invalid(path, `the service it refers to has no variable ${key}`);
+  }
+
+  /** Fails closed: nothing is deployed without a value that it should have. */
+  #open(sealed: Buffer, id: string, path: readonly string[]): string {
+    try {
+      return this.#deps.keyring.open(sealed, `variable:${id}`);
+    } catch (error) {
+      if (error instanceof SealError) throw invalid(path, `its value cannot be opened: ${error.message}`);
+      throw error;
+    }
   }
 
   async #follow(providerId: string, key: string, path: readonly string[]): Promise<string> {

@@ -6,6 +6,7 @@ import { changedRoutingFields, type PartialServiceConfiguration } from '../domai
 import type { ServiceKind } from '../domain/service.js';
 import { configurationProblems } from '../domain/service-rules.js';
 import { AppError, invalidRequest } from '../errors.js';
+import { assertWithinBudget } from './limits.js';
 import { assertPlacement, type Placement } from './placement.js';
 import { queueRouting } from './queue-operation.js';
 
@@ -23,7 +24,8 @@ export interface UpdateServiceInput {
 
 /**
  * Merges changes into a service (specification, Update rules): nothing is deployed; a change of what the edge serves
- * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable.
+ * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable, and
+ * billing_required where a running service's further replicas take the workspace past its budget.
  */
 export async function updateService(trx: Transaction, input: UpdateServiceInput): Promise<void> {
   const service = await lockService(trx, input.serviceId);
@@ -35,6 +37,9 @@ export async function updateService(trx: Transaction, input: UpdateServiceInput)
   const configuration = { ...service.configuration, ...input.configuration };
   const problems = configurationProblems(service.kind, configuration);
   if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
+
+  const scaled = configuration.replicas > service.configuration.replicas;
+  if (scaled && service.live_deployment_id !== null) await assertWithinBudget(trx, service, configuration);
 
   const changes: ServiceChanges = { configuration };
   if (input.name !== undefined) changes.name = input.name.trim();

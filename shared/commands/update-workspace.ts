@@ -1,7 +1,8 @@
 import type { Transaction } from '../db/client.js';
 import { lockWorkspace, updateWorkspaceConfiguration } from '../db/identity.js';
 import type { WorkspaceRow } from '../db/rows.js';
-import { consentsToPayment, type WorkspaceConfiguration, workspaceConfiguration } from '../domain/workspace.js';
+import { consentsToPayment } from '../domain/billing.js';
+import { type WorkspaceConfiguration, workspaceConfiguration } from '../domain/workspace.js';
 import { AppError } from '../errors.js';
 
 export interface UpdateWorkspaceInput {
@@ -20,7 +21,10 @@ export async function updateWorkspace(
   if (!workspace) throw new AppError('not_found');
   const before = workspaceConfiguration(workspace.configuration);
   if (!mayConsent && consentsToPayment(before, { ...before, ...changes })) {
-    throw new AppError('forbidden', 'An API key cannot consent to payment: allow overages or raise the budget');
+    throw new AppError(
+      'forbidden',
+      'An API key cannot consent to payment: allow overages, or raise, lift or revalue the budget',
+    );
   }
   return updateWorkspaceConfiguration(trx, workspaceId, changes);
 }

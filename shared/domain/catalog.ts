@@ -11,10 +11,12 @@ export interface Plan {
   memoryMb?: number;
   storageGb?: number;
   transferGb?: number;
+  /** Of a workspace with this plan: how long its builds may run in a calendar month (UTC), all together. */
   buildMinutes?: number;
   logDays?: number;
   maxConnections?: number;
   backupRetentionDays?: number;
+  /** How many services a workspace with this plan may have; no bound where it is absent. */
   workspaceLimit?: number;
 }
 
@@ -40,9 +42,9 @@ export const PLANS = [
     memoryMb: 512,
     storageGb: 1,
     transferGb: 10,
-    buildMinutes: 300,
+    buildMinutes: 3000,
     logDays: 1,
-    workspaceLimit: 10,
+    workspaceLimit: 2500,
     pids: 128,
   },
   {
@@ -55,7 +57,7 @@ export const PLANS = [
     memoryMb: 1024,
     storageGb: 5,
     transferGb: 100,
-    buildMinutes: 500,
+    buildMinutes: 5000,
     logDays: 7,
     pids: 256,
   },
@@ -69,7 +71,7 @@ export const PLANS = [
     memoryMb: 2048,
     storageGb: 10,
     transferGb: 250,
-    buildMinutes: 1000,
+    buildMinutes: 10_000,
     logDays: 14,
     pids: 512,
   },
@@ -83,7 +85,7 @@ export const PLANS = [
     memoryMb: 4096,
     storageGb: 25,
     transferGb: 500,
-    buildMinutes: 2000,
+    buildMinutes: 20_000,
     logDays: 30,
     pids: 1024,
   },
@@ -97,7 +99,7 @@ export const PLANS = [
     memoryMb: 8192,
     storageGb: 50,
     transferGb: 1000,
-    buildMinutes: 4000,
+    buildMinutes: 40_000,
     logDays: 30,
     pids: 2048,
   },

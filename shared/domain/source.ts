@@ -26,6 +26,26 @@ export function repositoryProblem(address: string, allowLocal: boolean): string 
   return null;
 }
 
+/** A user name of this length is a token. */
+const TOKEN_LENGTH = 20;
+
+/** What of a repository's address is secret: its password, or the token that stands in the place of the user. */
+export function credentialsOf(address: string): string[] {
+  if (!URL.canParse(address)) return [];
+  const { username, password } = new URL(address);
+  const names = password === '' || password === 'x-oauth-basic' || username.length >= TOKEN_LENGTH ? [username] : [];
+  return [...names, password].flatMap((part) => [part, decoded(part)]).filter((part) => part !== '');
+}
+
+/** A percent sign that encodes nothing stands for itself. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** A URL's host without the brackets of IPv6. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');

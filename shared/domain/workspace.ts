@@ -2,7 +2,22 @@ import { type Static, Type } from '@sinclair/typebox';
 import { REGION_IDS } from './catalog.js';
 import { oneOf, withoutDefaults } from './configuration.js';
 
-/** A workspace's sixteen settings with their bounds and defaults (specification, Workspace). */
+/**
+ * A workspace's sixteen settings with their bounds and defaults (specification, Workspace), and what each does.
+ *
+ * - `budget` is what the services may cost in a month, in `currency`; 0 means that no budget is set. A deployment that takes
+ *   the estimate past it is refused unless `allowOverages`, which also lets builds go on past the plan's minutes.
+ *   `budgetAlerts` sends e-mails to `notificationEmail` at 80 and 100 per cent of it.
+ * - `buildConcurrency` is how many deployments run at once; no plan bounds it further.
+ * - `defaultRegion` is the region of services that are created without one.
+ * - `overlappingDeploys`: a newer deployment of a service cancels the older ones, or waits for them.
+ * - `deployNotifications` says which ends of deployments `notificationEmail` is told of; services may say otherwise.
+ * - `requireMfa` asks of whoever writes that he has a second factor.
+ * - `timezone` is that of the times in e-mails; the API speaks UTC.
+ * - `avatarColor`, `description` and `securityContact` are for people: they are stored and shown.
+ * - `includePreviewLogs` and `previewNotifications` are stored and shown too: they are about previews, and this version
+ *   makes none.
+ */
 const FIELDS = {
   allowOverages: Type.Boolean({ default: false }),
   avatarColor: Type.String({ pattern: '^#[0-9a-fA-F]{6}$', default: '#c4b5fd' }),
@@ -43,9 +58,4 @@ export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(with
 /** Every setting of a workspace: what it has stored over the defaults. */
 export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
-}
-
-/** True where a change allows costs that were not allowed before. */
-export function consentsToPayment(before: WorkspaceConfiguration, after: WorkspaceConfiguration): boolean {
-  return (after.allowOverages && !before.allowOverages) || after.budget > before.budget;
 }

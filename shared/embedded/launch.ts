@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { assertKeysFit } from '../commands/rotate-secrets.js';
 import { type Config, ConfigError, loadConfig, loadDatabaseSettings } from '../config.js';
 import { createDatabase } from '../db/client.js';
 import { migrate } from '../db/migrate.js';
@@ -10,13 +11,15 @@ import { errorMessage } from '../errors.js';
 import { Lifecycle } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { migrateQueues } from '../queues/migrate.js';
+import { Keyring } from '../secrets/keyring.js';
 import { type Credentials, ensureCredentials } from './credentials.js';
-import { readIfThere, writePrivately } from './files.js';
+import { writePrivately } from './files.js';
 import { endLeftovers, labelOf } from './leftovers.js';
 import { takeLock } from './lock.js';
 import { assertPortsFree } from './ports.js';
 import { startPostgres } from './postgres.js';
 import { parseProcfile, SupervisedProcess } from './procfile.js';
+import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
 /**
  * `npm start`: the whole platform on one machine (design, Commands). What begins here ends, in the opposite order, with
@@ -86,11 +89,10 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
 }
 
 async function keptSecretsKey(dataDir: string): Promise<string> {
-  const path = join(dataDir, 'secrets.key');
-  const kept = await readIfThere(path);
-  if (kept !== null) return kept.trim();
+  const kept = await readSecretsKey(dataDir);
+  if (kept !== null) return kept;
   const key = randomBytes(32).toString('base64');
-  await writePrivately(path, `${key}\n`);
+  await writePrivately(secretsKeyFile(dataDir), `${key}\n`);
   return key;
 }
 
@@ -104,6 +106,7 @@ async function prepareDatabase(url: string, config: Config) {
   const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2 });
   try {
     await migrate(db, url);
+    await assertKeysFit(db, new Keyring(config.secretsKey, ...config.previousSecretsKeys));
     if (config.redisUrl === null) await migrateQueues(url);
     return await ensureCredentials(db, config);
   } finally {

@@ -34,6 +34,16 @@ export class Keyring {
     this.#current = { id: keyId(key), key };
   }
 
+  /** The id of the key that seals, in hex. */
+  get currentId(): string {
+    return this.#current.id.toString('hex');
+  }
+
+  /** The ids of all keys that open. */
+  get ids(): string[] {
+    return [...this.#keys.keys()];
+  }
+
   seal(plaintext: string, context: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce);
@@ -48,7 +58,11 @@ export class Keyring {
       throw new SealError('the sealed value has no known format');
     const id = sealed.subarray(1, 1 + KEY_ID_BYTES).toString('hex');
     const key = this.#keys.get(id);
-    if (!key) throw new SealError(`the value was sealed with key ${id}, which SECRETS_KEY does not hold`);
+    if (!key) {
+      throw new SealError(
+        `it was sealed with key ${id}, which is neither SECRETS_KEY (its id is ${this.currentId}) nor in SECRETS_KEY_PREVIOUS`,
+      );
+    }
     const nonce = sealed.subarray(1 + KEY_ID_BYTES, 1 + KEY_ID_BYTES + NONCE_BYTES);
     const decipher = createDecipheriv('aes-256-gcm', key, nonce);
     decipher.setAAD(Buffer.from(context));

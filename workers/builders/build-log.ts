@@ -48,7 +48,8 @@ export class CommandOutput {
 
   /** The line that says most about a failure; '' where there is none. */
   cause(): string {
-    const lines = this.#last.map(plain).filter((line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)));
+    const masked = this.#last.map(plain).map((line) => this.#context.masker?.mask(line) ?? line);
+    const lines = masked.filter((line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)));
     return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, LONGEST_CAUSE);
   }
 }

@@ -1,6 +1,7 @@
 import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
 import type { ImageManifest } from '../../shared/domain/image.js';
 import type { ServiceKind } from '../../shared/domain/service.js';
+import type { Masker } from '../../shared/secrets/mask.js';
 
 export interface BuildRequest {
   /** Marks processes and folders of this attempt: `<deploymentId>-<fence>`. */
@@ -21,6 +22,8 @@ export interface BuildContext {
   signal: AbortSignal;
   /** A line for the build log; awaiting it holds the build's output back. */
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
+  /** Knows the secrets that no cut may tear apart; `log` masks by itself. */
+  masker?: Masker;
 }
 
 export interface BuiltImage {

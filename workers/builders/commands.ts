@@ -92,7 +92,13 @@ export class Commands {
       writable,
     };
     const timeoutMs = Math.max(1, deadline - Date.now());
-    return sandbox.run(spec, { signal: context.signal, timeoutMs, graceMs: GRACE_MS, onLine });
+    return sandbox.run(spec, {
+      signal: context.signal,
+      timeoutMs,
+      graceMs: GRACE_MS,
+      onLine,
+      ...(context.masker ? { cutter: context.masker } : {}),
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import { claimDeployment, endDeployment, getDeployment, releaseClaim } from '../
 import type { DeploymentRow } from '../../shared/db/rows.js';
 import { getService } from '../../shared/db/service-lifecycle.js';
 import { isTerminal, type StepName, stepOf } from '../../shared/domain/deployment.js';
+import { credentialsOf } from '../../shared/domain/source.js';
 import { AppError, errorMessage } from '../../shared/errors.js';
 import { SealError } from '../../shared/secrets/keyring.js';
 import { Masker } from '../../shared/secrets/mask.js';
@@ -50,7 +51,7 @@ async function openRun(deps: WorkshopDeps, deployment: DeploymentRow, signal: Ab
   const service = await getService(deps.db, deployment.service_id);
   if (!service) throw new AppError('not_found', `service ${deployment.service_id} does not exist`);
   const variables = await openOrFail(deps, deployment);
-  const masker = new Masker(Object.values(variables));
+  const masker = new Masker([...Object.values(variables), ...credentialsOf(deployment.configuration.repository)]);
   const channel = deps.logs.open({ serviceId: service.id, deploymentId: deployment.id, masker });
   return new DeploymentRun({ deps, deployment, service, variables, signal, channel });
 }
@@ -93,7 +94,7 @@ async function endRun(run: DeploymentRun, step: StepName, error: unknown, helper
   if (cause instanceof Interrupted) return interrupt(run, cause);
   if (!isExplained(cause) && !helpers.lastAttempt) {
     await run.channel.close();
-    throw cause;
+    throw masked(cause, run);
   }
   const message = isExplained(cause) ? errorMessage(cause) : `internal error: ${errorMessage(cause)}`;
   return conclude(run, 'failed', `${step}: ${message}`, helpers);
@@ -129,13 +130,20 @@ async function conclude(
     status === 'failed' ? 'error' : 'warn',
   );
   await run.channel.close();
-  const masked = run.channel.mask(error);
-  const ended = await endDeployment(deps.db, claim, status, masked);
+  const shown = run.channel.mask(error);
+  const ended = await endDeployment(deps.db, claim, status, shown);
   if (ended === 'failed') {
-    await helpers?.report(masked);
-    throw new JobFailed(masked);
+    await helpers?.report(shown);
+    throw new JobFailed(shown);
   }
   return ended ?? 'superseded';
+}
+
+/** A fault of the platform is shown to operators, who need not know a customer's secrets. */
+function masked(fault: unknown, { channel }: DeploymentRun): Error {
+  const error = new Error(channel.mask(errorMessage(fault)));
+  if (fault instanceof Error && fault.stack !== undefined) error.stack = channel.mask(fault.stack);
+  return error;
 }
 
 function isExplained(error: unknown): boolean {

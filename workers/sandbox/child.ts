@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
-import { LineSplitter } from './lines.js';
+import { type LineCutter, LineSplitter } from './lines.js';
 import type { RunOptions } from './sandbox.js';
 import { SETUP_FAILED } from './scripts.js';
 
@@ -38,8 +38,9 @@ export async function deliver(
   stream: Readable | null,
   name: 'stdout' | 'stderr',
   onLine: RunOptions['onLine'],
+  cutter?: LineCutter,
 ): Promise<void> {
-  const splitter = new LineSplitter();
+  const splitter = new LineSplitter(cutter);
   const pass = async (lines: string[]) => {
     for (const line of lines) {
       await onLine(line, name);

@@ -228,8 +228,8 @@ export class HostSandbox implements Sandbox {
       else lastErrors.push(line);
     };
     const output = Promise.all([
-      deliver(child.stdout, 'stdout', onLine),
-      deliver(child.stderr, 'stderr', onLine),
+      deliver(child.stdout, 'stdout', onLine, options.cutter),
+      deliver(child.stderr, 'stderr', onLine, options.cutter),
     ]).catch(async (error: unknown) => {
       signalGroup(pid, 'SIGKILL');
       throw error;

@@ -1,3 +1,5 @@
+import type { LineCutter } from './lines.js';
+
 /**
  * Runs commands of strangers (builds, pre-deploy commands, applications) as contained as the host allows. The levels,
  * detected once at start, are in `levels.ts`; what each isolates is in the README.
@@ -38,6 +40,8 @@ export interface RunOptions {
   graceMs: number;
   /** Each line of output, in order, without its end; awaiting it holds the output back. */
   onLine: (line: string, stream: 'stdout' | 'stderr') => Promise<void> | void;
+  /** Where lines that are too long are cut; anywhere by default. */
+  cutter?: LineCutter;
 }
 
 /** How a command ended. No process of it is left when this is returned. */

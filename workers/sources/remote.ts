@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { realpath } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { hostOf, isPrivateAddress, repositoryProblem } from '../../shared/domain/source.js';
+import { decoded, hostOf, isPrivateAddress, repositoryProblem } from '../../shared/domain/source.js';
 import { errorMessage } from '../../shared/errors.js';
 import { SourceError } from './source.js';
 
@@ -85,15 +85,6 @@ export function redirectedAddress(remote: Remote, location: string): string {
   const userinfo = target.origin === from.origin ? remote.userinfo : '';
   const path = target.pathname.slice(0, -suffix.length);
   return `${target.protocol}//${userinfo === '' ? '' : `${userinfo}@`}${target.host}${path}`;
-}
-
-/** A percent sign that encodes nothing stands for itself. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 async function refuseOwnFiles(url: URL, dataDir: string): Promise<void> {

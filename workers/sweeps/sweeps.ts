@@ -11,6 +11,7 @@ import { errorMessage } from '../../shared/errors.js';
 import type { Engine } from '../../shared/queues/engine.js';
 import type { WorkshopDeps } from '../deploy/deps.js';
 import { retireOldReleases } from '../deploy/retire.js';
+import { sendBudgetAlerts } from './budget-alerts.js';
 import { sendNotifications } from './notify.js';
 import { reconcileJobs } from './reconcile-jobs.js';
 import { reviveReleases } from './revive-releases.js';
@@ -75,6 +76,7 @@ function definitions(deps: WorkshopDeps, engine: Engine): Definition[] {
         ];
       },
     },
+    { name: 'budgets', schedule: '15 * * * * *', scope: 'platform', sweep: () => sendBudgetAlerts(deps) },
     {
       name: 'images',
       schedule: '45 */5 * * * *',

@@ -4,6 +4,7 @@ import { hashToken, newToken } from '../../../shared/secrets/token.js';
 import type { ApiDeps } from '../../context.js';
 import { clearCookie, readCookie, writeCookie } from '../../cookies.js';
 import type { ApiContext } from '../../state.js';
+import { readUsage } from '../workspaces/load.js';
 import { presentWorkspace } from '../workspaces/present.js';
 import { presentUser } from './present.js';
 import type { BootstrapPresentation } from './schema.js';
@@ -25,7 +26,9 @@ export async function bootstrapOf({ db, csrf }: ApiDeps, token: string): Promise
   return {
     csrfToken: csrf.tokenFor(token),
     user: presentUser(session),
-    workspaces: workspaces.map((row) => presentWorkspace(row, row.role)),
+    workspaces: await Promise.all(
+      workspaces.map(async (row) => presentWorkspace(row, row.role, await readUsage(db, row.id))),
+    ),
   };
 }
 

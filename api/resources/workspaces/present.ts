@@ -1,22 +1,38 @@
 import type { WorkspaceRow } from '../../../shared/db/rows.js';
+import { budgetUsedPercent, monthlyCost } from '../../../shared/domain/billing.js';
 import { planOf } from '../../../shared/domain/catalog.js';
 import type { Role } from '../../../shared/domain/roles.js';
 import { workspaceConfiguration } from '../../../shared/domain/workspace.js';
+import type { WorkspaceUsage } from './load.js';
 import type { WorkspaceView } from './schema.js';
 
-export function presentWorkspace(row: WorkspaceRow, role: Role): WorkspaceView {
+export function presentWorkspace(row: WorkspaceRow, role: Role, usage: WorkspaceUsage): WorkspaceView {
   const configuration = workspaceConfiguration(row.configuration);
+  const { currency, budget, allowOverages, buildConcurrency } = configuration;
+  const plan = planOf(row.plan);
+  const estimatedMonthly = monthlyCost(usage.priced, currency);
   return {
     id: row.id,
     name: row.name,
     plan: row.plan,
     role,
     billing: {
-      currency: configuration.currency,
-      budget: configuration.budget,
-      allowOverages: configuration.allowOverages,
+      currency,
+      budget,
+      allowOverages,
+      estimatedMonthly,
+      budgetUsedPercent: budgetUsedPercent(estimatedMonthly, budget),
+      alerts: usage.alerts.map((alert) => ({
+        threshold: alert.threshold,
+        sentAt: alert.sent_at?.toISOString() ?? null,
+      })),
     },
-    entitlements: { buildConcurrency: configuration.buildConcurrency, logDays: planOf(row.plan).logDays },
+    entitlements: {
+      services: { used: usage.plan.services, limit: plan.workspaceLimit ?? null },
+      buildMinutes: { used: Math.round(usage.plan.buildMinutes * 10) / 10, limit: plan.buildMinutes ?? null },
+      buildConcurrency,
+      logDays: plan.logDays,
+    },
     configuration,
   };
 }

@@ -1,5 +1,6 @@
 import { updateWorkspace } from '../../../shared/commands/update-workspace.js';
 import { defineRead, defineWrite } from '../../route.js';
+import { readUsage } from './load.js';
 import { presentWorkspace } from './present.js';
 import { UpdateWorkspaceBody, WorkspaceResponse } from './schema.js';
 
@@ -9,7 +10,9 @@ export const workspaceRoutes = [
     operation: 'workspace.read',
     summary: 'Read the workspace',
     response: WorkspaceResponse,
-    handler: async ({ workspace: { row, role } }) => ({ workspace: presentWorkspace(row, role) }),
+    handler: async ({ db, workspace: { row, role } }) => ({
+      workspace: presentWorkspace(row, role, await readUsage(db, row.id)),
+    }),
   }),
   defineWrite({
     method: 'PATCH',
@@ -21,7 +24,7 @@ export const workspaceRoutes = [
     handler: async ({ trx, caller, workspace: { row, role }, body }) => {
       const mayConsent = caller.kind === 'session';
       const updated = await updateWorkspace(trx, { workspaceId: row.id, changes: body.configuration, mayConsent });
-      return { workspace: presentWorkspace(updated, role) };
+      return { workspace: presentWorkspace(updated, role, await readUsage(trx, row.id)) };
     },
   }),
 ];

@@ -1,7 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ROLES } from '../../../shared/domain/roles.js';
 import { PartialWorkspaceConfigurationSchema, WorkspaceConfigurationSchema } from '../../../shared/domain/workspace.js';
-import { oneOf, Strict, Uuid } from '../../schema.js';
+import { Nullable, oneOf, Strict, Timestamp, Uuid } from '../../schema.js';
+
+/** `limit` is null where the plan sets no bound. */
+const Allowance = Strict({ used: Type.Number(), limit: Nullable(Type.Number()) });
 
 export const WorkspaceSchema = Strict(
   {
@@ -9,8 +12,22 @@ export const WorkspaceSchema = Strict(
     name: Type.String(),
     plan: Type.String(),
     role: oneOf(ROLES),
-    billing: Strict({ currency: Type.String(), budget: Type.Number(), allowOverages: Type.Boolean() }),
-    entitlements: Strict({ buildConcurrency: Type.Integer(), logDays: Type.Number() }),
+    /** In `currency`. `budgetUsedPercent` is null where no budget is set; `alerts` are those of this month. */
+    billing: Strict({
+      currency: Type.String(),
+      budget: Type.Number(),
+      allowOverages: Type.Boolean(),
+      estimatedMonthly: Type.Number(),
+      budgetUsedPercent: Nullable(Type.Number()),
+      alerts: Type.Array(Strict({ threshold: Type.Integer(), sentAt: Nullable(Timestamp) })),
+    }),
+    /** What the plan allows and what is used of it; build minutes are those of this month (UTC). */
+    entitlements: Strict({
+      services: Allowance,
+      buildMinutes: Allowance,
+      buildConcurrency: Type.Integer(),
+      logDays: Type.Number(),
+    }),
     configuration: WorkspaceConfigurationSchema,
   },
   'Workspace',

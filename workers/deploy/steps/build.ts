@@ -23,7 +23,11 @@ export async function build(run: DeploymentRun): Promise<void> {
       clearCache: deployment.clear_cache,
       environment: run.variables,
     },
-    { signal: run.signal, log: (message, level) => run.channel.write('build', message, level) },
+    {
+      signal: run.signal,
+      log: (message, level) => run.channel.write('build', message, level),
+      masker: run.channel.masker,
+    },
   );
   await run.say(`Image ${built.digest.slice(0, 12)} is stored (${Math.ceil(built.sizeBytes / 1024)} KiB)`);
   await deps.db.transaction(async (trx) => {

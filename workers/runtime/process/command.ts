@@ -22,6 +22,7 @@ export async function runReleaseCommand(
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const said: string[] = [];
+  const masker = maskerOf(spec);
   try {
     const outcome = await sandbox.run(
       {
@@ -42,6 +43,7 @@ export async function runReleaseCommand(
         signal,
         timeoutMs,
         graceMs: config.stopGraceSeconds * 1000,
+        cutter: masker,
         onLine: async (line) => {
           said.push(line);
           if (said.length > LAST_LINES) said.shift();
@@ -51,7 +53,7 @@ export async function runReleaseCommand(
     );
     signal.throwIfAborted();
     if (outcome.reason === 'exited' && outcome.exitCode === 0) return;
-    const output = said.map((line) => maskerOf(spec).mask(line)).join('\n');
+    const output = said.map((line) => masker.mask(line)).join('\n');
     const cause = causeOf(outcome, timeoutMs, memoryMb);
     throw new ReleaseError(`the command "${command}" ${cause}${output === '' ? '' : `; its last output: ${output}`}`);
   } finally {

@@ -2,6 +2,7 @@ import type { Config } from '../../../shared/config.js';
 import type { Db } from '../../../shared/db/client.js';
 import type { Listener } from '../../../shared/db/listener.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
+import { credentialsOf } from '../../../shared/domain/source.js';
 import type { Logger } from '../../../shared/log.js';
 import { Masker } from '../../../shared/secrets/mask.js';
 import type { DetachedProcess, Sandbox } from '../../sandbox/sandbox.js';
@@ -40,10 +41,10 @@ export const REPLICA_SANDBOX = 'replica-';
 /** Sandboxes, and folders beside the replicas', of single commands. */
 export const COMMAND_SANDBOX = 'command-';
 
-/** Hides the values of a service's own variables; what the image says itself is no secret. */
+/** Hides the values of a service's own variables and its repository's password; what the image says itself is no secret. */
 export function maskerOf(spec: ReleaseSpec): Masker {
   const own = Object.entries(spec.environment).filter(
     ([name, value]) => spec.image.manifest.environment[name] !== value,
   );
-  return new Masker(own.map(([, value]) => value));
+  return new Masker([...own.map(([, value]) => value), ...credentialsOf(spec.configuration.repository)]);
 }

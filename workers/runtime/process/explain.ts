@@ -9,7 +9,8 @@ type Deps = Pick<ProcessRuntimeDeps, 'sandbox' | 'config'>;
 /** Why a replica that never was healthy has ended, with what it printed last. */
 export async function explainExit({ config }: Deps, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
   const said = await new ReplicaFiles(config.dataDir, row.id).lastOutput();
-  const output = said.map((line) => maskerOf(spec).mask(line)).join('\n');
+  const masker = maskerOf(spec);
+  const output = said.map((line) => masker.mask(line)).join('\n');
   const cause = `replica ${row.position} ${row.exit_detail}`;
   // A start that failed has no "before it was healthy": nothing of the application ever ran.
   if (row.exit_detail.startsWith('could not be started')) return cause;

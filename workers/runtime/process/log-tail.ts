@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { Db, Transaction } from '../../../shared/db/client.js';
 import { advanceLog } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import type { LogLine } from '../../../shared/domain/log.js';
 import type { Masker } from '../../../shared/secrets/mask.js';
-import { LineSplitter, LONGEST_LINE } from '../../sandbox/lines.js';
+import { cutAt, type LineCutter, LineSplitter, LONGEST_LINE } from '../../sandbox/lines.js';
 
 /** Where lines of applications go: stored in the transaction that moves the mark, so each is stored exactly once. */
 export interface RuntimeLogs {
@@ -19,6 +19,8 @@ export interface RuntimeLogs {
 const CHUNK_BYTES = 64 * 1024;
 /** How much one look takes in at most: other replicas want to be looked at as well. */
 const CHUNKS_A_LOOK = 32;
+/** Bytes that one UTF-16 unit has at most in UTF-8. */
+const LONGEST_CHARACTER = 3;
 /** An application that is this far ahead of the log loses the middle of its output, and the log says so. */
 const LARGEST_BACKLOG = 64 * 1024 * 1024;
 const KEPT_OF_BACKLOG = 1024 * 1024;
@@ -58,14 +60,16 @@ export class LogTail {
         const { size } = await file.stat();
         if (size <= this.#offset) break;
         if (size - this.#offset > LARGEST_BACKLOG) {
-          if (!(await this.#skip(row, size - KEPT_OF_BACKLOG))) return false;
+          // From the next line on: what is left of one that was cut could be half of a secret.
+          const rest = await read(file, size - KEPT_OF_BACKLOG, KEPT_OF_BACKLOG);
+          if (!(await this.#skip(row, size - KEPT_OF_BACKLOG + rest.indexOf(0x0a) + 1))) return false;
         }
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, this.#offset);
-        const chunk = buffer.subarray(0, bytesRead);
-        const atEnd = this.#offset + bytesRead >= size;
-        const taken = final && atEnd ? bytesRead : completeBytes(chunk);
+        const chunk = await read(file, this.#offset, CHUNK_BYTES + LONGEST_CHARACTER * this.#masker.lookahead);
+        const atEnd = this.#offset + chunk.length >= size;
+        const taken = final && atEnd ? chunk.length : completeBytes(chunk, this.#masker);
         if (taken === 0) break;
-        if (!(await this.#store(row, linesOf(chunk.subarray(0, taken)), this.#offset + taken))) return false;
+        const lines = linesOf(chunk.subarray(0, taken), this.#masker);
+        if (!(await this.#store(row, lines, this.#offset + taken))) return false;
       }
     } finally {
       await file.close();
@@ -107,21 +111,37 @@ export class LogTail {
   }
 }
 
-/** How many bytes of a chunk are whole lines; of a line longer than the longest, as much as is there. */
-function completeBytes(chunk: Buffer): number {
-  const end = chunk.lastIndexOf(0x0a);
-  if (end >= 0) return end + 1;
-  if (chunk.length < LONGEST_LINE) return 0;
-  // Not within a character: the lead byte says how many follow.
-  for (let back = 1; back <= 3; back++) {
-    const byte = chunk[chunk.length - back] ?? 0;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : byte >= 0x80 ? 0 : 1;
-    if (length > 0) return length > back ? chunk.length - back : chunk.length;
-  }
-  return chunk.length;
+async function read(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+  return buffer.subarray(0, bytesRead);
 }
 
-function linesOf(bytes: Buffer): string[] {
-  const splitter = new LineSplitter();
+/** How many bytes of a chunk are whole lines; of a line longer than the longest, as much as can be taken without its rest. */
+function completeBytes(chunk: Buffer, cutter: LineCutter): number {
+  const end = chunk.lastIndexOf(0x0a);
+  if (end >= 0) return end + 1;
+  const text = decode(chunk);
+  const at = text.length - cutter.lookahead;
+  return at <= LONGEST_LINE ? 0 : bytesOf(chunk, cutAt(text, at, cutter));
+}
+
+/** How many bytes decode to so many characters; what is no UTF-8 has no fixed length, so it is searched for. */
+function bytesOf(chunk: Buffer, characters: number): number {
+  let [low, high] = [0, chunk.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (decode(chunk.subarray(0, middle)).length < characters) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Without a character whose end is missing. */
+function decode(bytes: Buffer): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
+}
+
+function linesOf(bytes: Buffer, cutter: LineCutter): string[] {
+  const splitter = new LineSplitter(cutter);
   return [...splitter.push(bytes), ...splitter.end()];
 }

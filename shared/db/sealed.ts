@@ -1,0 +1,58 @@
+import { type Db, rowsOf } from './client.js';
+
+/** A column that holds sealed values; '' and null hold none. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+}
+
+export interface SealedValue {
+  id: string;
+  sealed: Buffer;
+}
+
+/** Values that are sealed with another key than this one, in the order of their ids from `after` on. */
+export async function sealedWithAnotherKey(
+  db: Db,
+  { table, column }: SealedColumn,
+  keyId: string,
+  after: string | null,
+  limit: number,
+): Promise<SealedValue[]> {
+  return rowsOf<SealedValue>(
+    db,
+    `select id, ??  as sealed from ??
+      where length(??) > 0 and substring(?? from 2 for 4) <> decode(?, 'hex') and (?::uuid is null or id > ?::uuid)
+      order by id limit ?`,
+    [column, table, column, column, keyId, after, after, limit],
+  );
+}
+
+/** Replaces a sealed value; false where it is another one by now. */
+export async function replaceSealed(
+  db: Db,
+  { table, column }: SealedColumn,
+  { id, sealed }: SealedValue,
+  fresh: Buffer,
+): Promise<boolean> {
+  return (
+    (await db(table)
+      .where({ id, [column]: sealed })
+      .update({ [column]: fresh })) > 0
+  );
+}
+
+/** Ids of the keys that stored values may be sealed with. */
+export async function usedKeys(db: Db): Promise<string[]> {
+  return (await rowsOf<{ key_id: string }>(db, 'select key_id from secrets_keys order by created_at')).map(
+    (row) => row.key_id,
+  );
+}
+
+export async function noteKey(db: Db, keyId: string): Promise<void> {
+  await db('secrets_keys').insert({ key_id: keyId }).onConflict('key_id').ignore();
+}
+
+export async function forgetOtherKeys(db: Db, keyId: string): Promise<void> {
+  await db('secrets_keys').whereNot({ key_id: keyId }).delete();
+}
