@@ -41,7 +41,6 @@ export function describeApi([main, ...others]: [DocumentedRoutes, ...DocumentedR
       description:
         'A self-hosted hosting platform. Queueing operations answer when the work is queued, not when it is done: poll.',
     },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: main.root }],
     tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
     paths,

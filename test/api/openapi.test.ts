@@ -15,7 +15,6 @@ const RULES = {
   properties: {
     openapi: { type: 'string', pattern: '^3\\.1\\.\\d+$' },
     info: { type: 'object', required: ['title', 'version'] },
-    jsonSchemaDialect: { type: 'string', format: 'uri' },
     servers: { $ref: '#/$defs/servers' },
     tags: { type: 'array', uniqueItems: true, items: { type: 'object', required: ['name'] } },
     paths: { type: 'object', patternProperties: { '^/': { $ref: '#/$defs/path' } }, additionalProperties: false },
