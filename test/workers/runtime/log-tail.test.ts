@@ -32,12 +32,12 @@ describe('Log tail', () => {
     await writeFile(file, '');
   });
 
-  function tail(offset = 0): LogTail {
+  function tail(offset = 0, masker = new Masker(['hunter22'])): LogTail {
     const append = async (batch: { lines: LogLine[] }, _trx: Transaction) => {
       if (failures-- > 0) throw new Error('the log is away');
       lines.push(...batch.lines.map((line) => line.message));
     };
-    return new LogTail(host.database.db, { append }, file, new Masker(['hunter22']), offset);
+    return new LogTail(host.database.db, { append }, file, masker, offset);
   }
 
   it('takes whole lines, masks secrets, and keeps a begun line for later or for the end', async () => {
@@ -84,6 +84,33 @@ describe('Log tail', () => {
     await appendFile(file, 'after\n');
     await tailing.follow(row, true);
     expect(lines.at(-1)).to.equal('after');
+  });
+
+  it('tears no secret apart, however long it is and in however many pieces it comes', async () => {
+    const secret = Array.from({ length: 8000 }, (_, i) => `s${i}é`).join('-');
+    const tailing = tail(0, new Masker([secret, 'hunter22']));
+    await appendFile(
+      file,
+      Buffer.concat([Buffer.alloc(16_380, 'x'), Buffer.from('hunter22'), Buffer.alloc(80_000, 'y')]),
+    );
+    await tailing.follow(row, false);
+    const bytes = Buffer.from(secret);
+    for (let at = 0; at < bytes.length; at += 7001) {
+      await appendFile(file, bytes.subarray(at, at + 7001));
+      await tailing.follow(row, false);
+    }
+    await appendFile(file, Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.alloc(70_000, 'z'), Buffer.from('hunt')]));
+    await tailing.follow(row, false);
+    await appendFile(file, 'er22');
+    await tailing.follow(row, true);
+    expect(lines.join('').replace(/(\*\*\*)+/g, '*')).to.match(/^x{16380}\*y{80000}\*\ufffd+z{70000}\*$/);
+  });
+
+  it('takes in no more than its share of an output without end', async () => {
+    const tailing = tail();
+    await writeFile(file, Buffer.alloc(60 * 1024 * 1024, `${'x'.repeat(1023)}\n`));
+    for (let looks = 0; looks < 40; looks++) await tailing.follow(row, false);
+    expect(lines.length).to.be.within(32 * 1024, 40 * 1024);
   });
 
   it('says how much it leaves out of an output that is far ahead', async () => {

@@ -1,0 +1,474 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type Server } from 'node:net';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { type AppRepository, type Files, makeRepository, nodeServer, staticSite } from '../support/apps.js';
+import { visit } from '../support/client.js';
+import {
+  act,
+  createService,
+  type Deployment,
+  deploy,
+  ended,
+  queueDeploy,
+  readLogs,
+  readService,
+  type Service,
+} from '../support/deployments.js';
+import { type Platform, startPlatform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
+
+const run = promisify(execFile);
+const LIMIT_MS = 180_000;
+const MARK = 'only-the-platform-knows';
+
+/** Answers `/run?<command>` with what the command prints, and does harm to itself when asked to. */
+const SPY = {
+  ...nodeServer('spy'),
+  'server.js': `
+    const { exec } = require('node:child_process');
+    const fs = require('node:fs');
+    const harm = {
+      '/hog': () => { const kept = []; for (;;) kept.push(Buffer.alloc(16 << 20, 1)); },
+      '/fork': () => exec('f() { while :; do f & done; }; f'),
+      '/flood': () => exec('timeout 8 yes "flood $(printf %0900d 0)"', { maxBuffer: 1 }).stdout.destroy(),
+      '/print': () => { for (let i = 0; i < 200; i++) console.log('flood ' + 'x'.repeat(1 << 20)); },
+    };
+    require('node:http').createServer((request, response) => {
+      const url = new URL(request.url, 'http://x');
+      if (url.pathname === '/pid') return response.end(String(process.pid));
+      if (harm[url.pathname]) { response.end('begun'); return setTimeout(harm[url.pathname], 50); }
+      if (url.pathname !== '/run') return response.end('spy');
+      exec(decodeURIComponent(url.search.slice(1)), { timeout: 20000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => response.end(stdout + stderr));
+    }).listen(process.env.PORT, () => console.log('listening'));
+    let count = 0;
+    setInterval(() => console.log('tick ' + ++count), 20);
+  `,
+};
+
+describe('Hostile builds and applications', function () {
+  this.timeout(LIMIT_MS);
+  let platform: Platform;
+  let contained = false;
+  let spy: Service;
+  let neighbour: Service;
+  let socket: Server;
+  const runSocket = `/run/ranvier-test-${process.pid}.sock`;
+  const repositories: AppRepository[] = [];
+
+  before(async () => {
+    platform = await startPlatform({
+      engine: 'postgres',
+      env: { STOP_GRACE_SECONDS: '2', SECRET_OF_THE_PLATFORM: MARK },
+    });
+    contained = platform.workers[0]?.output.includes('"sandbox":"namespaces"') ?? false;
+    for (const name of ['secrets.key', 'credentials.json', 'postgres/password']) {
+      const path = join(platform.dataDir, name);
+      await mkdir(join(path, '..'), { recursive: true });
+      await writeFile(path, MARK, { mode: 0o600 });
+    }
+    socket = createServer((connection) => connection.end(MARK)).listen(runSocket);
+    [spy, neighbour] = await Promise.all([
+      serviceOf('spy', SPY, { replicas: 2 }),
+      serviceOf('neighbour', { ...SPY, 'own-file': MARK }),
+    ]);
+    await Promise.all([deploy(platform.client, spy.id), deploy(platform.client, neighbour.id)]);
+  });
+  after(async () => {
+    socket?.close();
+    await platform?.stop();
+    for (const repository of repositories) await repository.remove();
+    await rm(runSocket, { force: true });
+  });
+
+  async function serviceOf(name: string, files: Files, configuration: object = {}, kind = 'web'): Promise<Service> {
+    return serviceFrom(name, await repositoryOf(files), configuration, kind);
+  }
+
+  function serviceFrom(name: string, { url: repository }: { url: string }, configuration: object = {}, kind = 'web') {
+    return createService(platform.client, { name, kind, configuration: { repository, ...configuration } });
+  }
+
+  async function repositoryOf(files: Files): Promise<AppRepository> {
+    const repository = await makeRepository(files);
+    repositories.push(repository);
+    return repository;
+  }
+
+  async function fails({ id }: Service): Promise<Deployment> {
+    const queued = await queueDeploy(platform.client, id);
+    const deployment = await ended(platform.client, id, queued.id, 120_000);
+    expect(deployment.status).to.equal('failed');
+    return deployment;
+  }
+
+  async function get(service: Service, path: string): Promise<string> {
+    return (await visit(service.url, platform.edgePort, path)).body;
+  }
+
+  /** What the command prints inside a running application. */
+  function inside(service: Service, command: string): Promise<string> {
+    return get(service, `/run?${encodeURIComponent(command)}`);
+  }
+
+  /** Answers that the neighbour did not give while `harm` is done. */
+  async function neighbourFailures(harm: () => Promise<void>): Promise<string[]> {
+    const failures: string[] = [];
+    let going = true;
+    let asked = 0;
+    const visiting = (async () => {
+      while (going) {
+        asked += 1;
+        const answer = await visit(neighbour.url, platform.edgePort).catch((error: Error) => ({
+          status: 0,
+          body: error.message,
+        }));
+        if (answer.status !== 200) failures.push(`${answer.status} ${answer.body}`);
+      }
+    })();
+    await harm().finally(() => {
+      going = false;
+    });
+    await visiting;
+    expect(asked).to.be.greaterThan(10);
+    return failures;
+  }
+
+  /** Everything that a stranger would look for; each line is a shell command that should print nothing of interest. */
+  function searches(): string {
+    const pids = platform.processes.map(({ child }) => child.pid);
+    const folders = ['images', 'replicas', 'mirrors', 'builds', 'postgres'];
+    return [
+      ...pids.map((pid) => `cat /proc/${pid}/environ /proc/${pid}/cmdline`),
+      `for f in /proc/[0-9]*/environ /proc/[0-9]*/root/proc/[0-9]*/environ; do tr '\\0' '\\n' <$f | grep -E "SECRETS_KEY|DATABASE_URL|${MARK}"; done`,
+      ...folders.map((folder) => `ls -A ${join(platform.dataDir, folder)} && echo seen ${folder}`),
+      `find ${platform.dataDir} -mindepth 2 -maxdepth 2`,
+      ...['secrets.key', 'credentials.json', 'postgres/password'].map((name) => `cat ${join(platform.dataDir, name)}`),
+      `cat ${platform.dataDir}/replicas/*/files/own-file ${platform.dataDir}/images/*/own-file`,
+      `ls ${runSocket} /run/docker.sock /var/run/docker.sock && echo seen sockets`,
+      `find / -xdev -type s -not -path '/proc/*' 2>/dev/null | sed 's/^/seen /'`,
+      `grep -rlsI ${MARK} /tmp /var/tmp /dev/shm /run /mnt 2>/dev/null | grep -vE 'own-file|look.sh' | sed 's/^/seen /'`,
+      ...pids.map((pid) => `kill -9 ${pid} && echo seen ${pid}`),
+      'cat /etc/shadow',
+    ].join('\n');
+  }
+
+  it('see neither environment, files, sockets nor processes of the platform and of other services', async function () {
+    if (!contained) this.skip();
+    const look = searches();
+    const found = await inside(spy, `exec 2>/dev/null\n${look}`);
+    expect(found).to.equal('');
+    const build = await serviceOf(
+      'looking build',
+      { ...nodeServer('x'), 'look.sh': `exec 2>/dev/null\n${look}` },
+      {
+        buildCommand: 'echo begins; sh look.sh | sed "s/^/found /"; echo over',
+      },
+    );
+    await deploy(platform.client, build.id);
+    const lines = (await readLogs(platform.client, build.id, '&source=build')).map(({ message }) => message);
+    expect(lines).to.include('over');
+    // A build has its own service's cache at its own place, and nothing else of the data folder.
+    const cache = `found ${join(platform.dataDir, 'caches', build.id)}`;
+    expect(lines.filter((line) => line.startsWith('found '))).to.deep.equal([cache]);
+    expect(platform.processes.every((process) => !process.ended)).to.equal(true);
+  });
+
+  it('what a replica writes is seen by no other replica and by no later release', async function () {
+    if (!contained) this.skip();
+    const write =
+      'echo changed >>server.js; echo mine >left-behind; rm package.json; hostname; readlink /proc/self/ns/mnt';
+    const writer = (await inside(spy, write)).split('\n').at(-2) ?? '';
+    expect(writer).to.match(/^mnt:/);
+    const look = 'readlink /proc/self/ns/mnt; ls left-behind package.json; tail -n 1 server.js';
+    await eventually('the other replica answers', async () => {
+      const seen = await inside(spy, look);
+      if (seen.startsWith(writer)) return false;
+      expect(seen)
+        .to.contain('package.json')
+        .and.match(/cannot access '?left-behind/)
+        .and.not.contain('changed');
+      return true;
+    });
+    expect(await act(platform.client, spy.id, 'restart')).to.equal('succeeded');
+    for (let i = 0; i < 6; i++)
+      expect(await inside(spy, look))
+        .to.contain('package.json')
+        .and.not.contain('changed');
+  });
+
+  for (const [harm, sign] of [
+    ['/hog', /memory/],
+    ['/fork', null],
+  ] as const) {
+    it(`${harm} in an application harms the application alone, and it comes back`, async function () {
+      if (!contained) this.skip();
+      const { db } = platform.database;
+      const restarts = async () => {
+        const rows = await db('replicas')
+          .where({ service_id: spy.id, desired: 'running' })
+          .select('restarts', 'exit_detail');
+        return {
+          sum: rows.reduce((all, row) => all + row.restarts, 0),
+          details: rows.map((row) => row.exit_detail).join(),
+        };
+      };
+      const before = await restarts();
+      const failures = await neighbourFailures(async () => {
+        expect(await get(spy, harm)).to.equal('begun');
+        if (sign) {
+          await eventually('the replica was started again', async () => (await restarts()).sum > before.sum, 60_000);
+          expect((await restarts()).details).to.match(sign);
+        } else {
+          // A bomb that its limit holds may burn on; taking the service down has to end it.
+          await new Promise((resolve) => setTimeout(resolve, 3000));
+          const outcome = await act(platform.client, spy.id, 'restart');
+          const [operation] = await db('operations')
+            .where({ service_id: spy.id })
+            .orderBy('created_at', 'desc')
+            .limit(1);
+          expect(outcome, operation?.error).to.equal('succeeded');
+        }
+        await eventually(
+          'both replicas answer again',
+          async () => {
+            const { healthStatus } = await readService(platform.client, spy.id);
+            return healthStatus === 'ready' && (await get(spy, '/')) === 'spy';
+          },
+          60_000,
+        );
+      });
+      expect(failures).to.deep.equal([]);
+    });
+  }
+
+  it('an application that floods its output fills neither log nor disk, and no line of another is lost', async () => {
+    const flooding = await serviceOf('flooding', SPY);
+    await deploy(platform.client, flooding.id);
+    const { db } = platform.database;
+    const ticksOf = async () =>
+      (await readLogs(platform.client, neighbour.id, '&source=runtime'))
+        .map(({ message }) => /^tick (\d+)$/.exec(message)?.[1])
+        .flatMap((number) => (number === undefined ? [] : [Number(number)]));
+    const before = (await ticksOf()).length;
+    const [replica] = await db('replicas').where({ service_id: flooding.id, desired: 'running' });
+    const output = join(platform.dataDir, 'replicas', replica.id, 'app.log');
+    let largest = 0;
+    const failures = await neighbourFailures(async () => {
+      await get(flooding, '/print');
+      await eventually(
+        'the flood is over',
+        async () => {
+          const { blocks, size } = await stat(output);
+          largest = Math.max(largest, blocks * 512);
+          return size > 200 * 1024 * 1024;
+        },
+        60_000,
+      );
+      await eventually(
+        'what was left out is said',
+        async () => (await readLogs(platform.client, flooding.id, '&source=runtime&search=left%20out')).length > 0,
+        60_000,
+      );
+    });
+    expect(failures).to.deep.equal([]);
+    const [stored] = await db('log_lines')
+      .where({ service_id: flooding.id })
+      .sum({ bytes: db.raw('length(message)') });
+    expect(Number(stored?.bytes)).to.be.lessThan(100 * 1024 * 1024);
+    expect(largest).to.be.lessThan(300 * 1024 * 1024);
+    await eventually(
+      'the disk space is given back',
+      async () => (await stat(output)).blocks * 512 < 80 * 1024 * 1024,
+      60_000,
+    );
+    const ticks = await ticksOf();
+    expect(ticks.length).to.be.greaterThan(before);
+    expect(ticks).to.deep.equal(ticks.map((_, index) => index + 1));
+  });
+
+  it('what hides from its application, and what ignores TERM, is gone when the service stops', async () => {
+    const seconds = [98_761, 98_762, 98_763];
+    const stubborn = `
+      const { spawn } = require('node:child_process');
+      process.on('SIGTERM', () => {});
+      spawn('setsid', ['sh', '-c', 'trap "" TERM HUP; sleep ${seconds[0]} & sleep ${seconds[1]}'], { detached: true, stdio: 'ignore' }).unref();
+      spawn('sh', ['-c', '(nohup env -i setsid sleep ${seconds[2]} >/dev/null 2>&1 &)'], { detached: true, stdio: 'ignore' });
+      require('node:http').createServer((q, r) => r.end('stubborn')).listen(process.env.PORT);
+    `;
+    const service = await serviceOf('stubborn', { ...nodeServer('x'), 'server.js': stubborn });
+    await deploy(platform.client, service.id);
+    await eventually('all of them run', async () => (await sleepers(seconds)).length === seconds.length);
+    expect(await act(platform.client, service.id, 'suspend')).to.equal('succeeded');
+    expect(await sleepers(seconds)).to.deep.equal([]);
+  });
+
+  it('links that lead out are refused, whether they were committed or made by the build', async () => {
+    const committed = await repositoryOf({ 'index.html': 'x' });
+    await symlink('/etc/passwd', join(committed.directory, 'passwd.html'));
+    await committed.commit('a link', {});
+    const site = await serviceFrom('linked site', committed, {}, 'static');
+    expect((await fails(site)).error)
+      .to.contain('passwd.html')
+      .and.contain('leads out');
+    const build = await serviceOf(
+      'linking build',
+      {
+        ...staticSite('x'),
+        'build.js': `const fs = require('node:fs'); fs.mkdirSync('dist'); fs.symlinkSync('/etc', 'dist/etc'); fs.writeFileSync('dist/index.html', 'x')`,
+      },
+      {},
+      'static',
+    );
+    expect((await fails(build)).error)
+      .to.contain('etc')
+      .and.contain('leads out');
+    const rooted = await repositoryOf({ 'index.html': 'x' });
+    await symlink('/etc', join(rooted.directory, 'public'));
+    await rooted.commit('a link', {});
+    for (const configuration of [{ rootDirectory: 'public' }, { publishDirectory: 'public' }]) {
+      const linked = await serviceFrom(`linked ${Object.keys(configuration)}`, rooted, configuration, 'static');
+      expect((await fails(linked)).error).to.contain('public');
+      expect((await visit(linked.url, platform.edgePort, '/passwd')).body).to.not.contain('root:');
+    }
+  });
+
+  it('a commit of more files than there can be is refused, also where it lists few', async () => {
+    const many = await repositoryOf({ f: 'x' });
+    const blob = (await many.git('rev-parse', 'HEAD:f')).trim();
+    const lines = Array.from({ length: 250_000 }, (_, i) => `M 100644 ${blob} d${i % 500}/f${i}`).join('\n');
+    const script = join(many.directory, '.git', 'many');
+    await writeFile(
+      script,
+      `commit refs/heads/main\ncommitter T <t@example.test> 0 +0000\ndata 4\nmany\nfrom refs/heads/main^0\n${lines}\n`,
+    );
+    await run('sh', ['-c', 'git -C "$1" fast-import --quiet <"$2"', 'sh', many.directory, script]);
+    const service = await serviceFrom('many files', many);
+    expect((await fails(service)).error).to.match(/250001 files.*200000/);
+
+    const bomb = await repositoryOf({ f: 'x' });
+    let tree = (await bomb.git('rev-parse', 'HEAD^{tree}')).trim();
+    for (let depth = 0; depth < 9; depth++) {
+      const listing = join(bomb.directory, '.git', 'listing');
+      await writeFile(listing, Array.from({ length: 10 }, (_, i) => `040000 tree ${tree}\td${i}\n`).join(''));
+      const { stdout } = await run('sh', ['-c', 'git -C "$1" mktree <"$2"', 'sh', bomb.directory, listing]);
+      tree = stdout.trim();
+    }
+    const sha = (await bomb.git('commit-tree', '-m', 'bomb', tree)).trim();
+    await bomb.git('update-ref', 'refs/heads/main', sha);
+    const nested = await serviceFrom('nested bomb', bomb);
+    expect((await fails(nested)).error).to.match(/too many|files; the most/);
+  });
+
+  it('names of branches and repositories run nothing', async () => {
+    const mark = join(platform.dataDir, '..', `ranvier-injected-${process.pid}`);
+    const repository = await repositoryOf(nodeServer('x'));
+    for (const branch of [
+      `--upload-pack=touch ${mark}`,
+      `$(touch ${mark})`,
+      `main;touch ${mark}`,
+      '-x',
+      'a..b',
+      '--',
+    ]) {
+      const service = { name: 'x', kind: 'web', configuration: { repository: repository.url, branch } };
+      expect((await platform.client.call('POST', '/services', service)).status, branch).to.equal(400);
+      const made = await serviceFrom('branches', repository);
+      expect((await platform.client.call('POST', `/services/${made.id}/deploys`, { branch })).status, branch).to.equal(
+        400,
+      );
+    }
+    for (const address of [
+      `ext::sh -c "touch ${mark}"`,
+      `ext::sh%20-c%20touch%20${mark}`,
+      `--upload-pack=touch ${mark}`,
+      `ssh://-oProxyCommand=touch%20${mark}/x`,
+      `file://${repository.directory};touch ${mark}`,
+      `fd::17/foo`,
+    ]) {
+      const made = await serviceFrom('addresses', { url: address });
+      const answer = await platform.client.call<{ error: { code: string } }>(
+        'POST',
+        `/services/${made.id}/deploys`,
+        {},
+      );
+      expect(answer.status, address).to.equal(400);
+      expect(answer.body.error.code).to.equal('source_invalid');
+    }
+    expect(existsSync(mark)).to.equal(false);
+  });
+});
+
+describe('Repositories at internal addresses', function () {
+  this.timeout(LIMIT_MS);
+  let platform: Platform;
+  let requests = 0;
+  const inner = createHttpServer((_, response) => {
+    requests += 1;
+    response.end('internal');
+  });
+  let port = 0;
+
+  before(async () => {
+    platform = await startPlatform({ engine: 'postgres', env: { ALLOW_LOCAL_REPOSITORIES: 'false' } });
+    await new Promise<void>((resolve) => inner.listen(0, () => resolve()));
+    port = (inner.address() as { port: number }).port;
+  });
+  after(async () => {
+    inner.close();
+    await platform?.stop();
+  });
+
+  it('are refused in every spelling, and never asked', async () => {
+    const hosts = [
+      ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0x7f.0.0.1', '0177.0.0.1', '017700000001', '0', '0.0.0.0'],
+      ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:0:0:1]', '[64:ff9b::7f00:1]'],
+      ...[
+        'localhost',
+        'LOCALHOST',
+        'localhost.',
+        'x.localhost',
+        '127.0.0.1.',
+        '１２７.0.0.1',
+        '169.254.169.254',
+        '10.0.0.1',
+      ],
+      // A name that only the resolver knows to be one of ours.
+      hostname(),
+      'user:password@127.0.0.1',
+    ];
+    for (const host of hosts) {
+      const address = `http://${host}:${port}/x.git`;
+      const made = await createService(platform.client, { name: 'internal', configuration: { repository: address } });
+      const answer = await platform.client.call<{ deployment?: Deployment; error?: { code: string } }>(
+        'POST',
+        `/services/${made.id}/deploys`,
+        {},
+      );
+      if (answer.body.deployment) {
+        const deployment = await ended(platform.client, made.id, answer.body.deployment.id);
+        expect(deployment.status, host).to.equal('failed');
+        expect(deployment.error, host).to.contain('ALLOW_LOCAL_REPOSITORIES');
+      } else expect(answer.body.error?.code, host).to.equal('source_invalid');
+    }
+    const file = await createService(platform.client, { name: 'file', configuration: { repository: 'file:///etc' } });
+    expect((await platform.client.call('POST', `/services/${file.id}/deploys`, {})).status).to.equal(400);
+    expect(requests).to.equal(0);
+  });
+});
+
+/** Processes of this host that sleep so long. */
+async function sleepers(seconds: number[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    const [, argument = ''] = /(?:^|\/)sleep\0(\d+)\0$/.exec(command) ?? [];
+    if (seconds.includes(Number(argument))) found.push(`${pid} ${argument}`);
+  }
+  return found;
+}
