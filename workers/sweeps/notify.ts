@@ -2,6 +2,7 @@ import { type Config, serviceUrl } from '../../shared/config.js';
 import type { Db } from '../../shared/db/client.js';
 import { type DeploymentEnd, deleteNotification, takeNotifications } from '../../shared/db/notifications.js';
 import { recipientOf } from '../../shared/domain/notification.js';
+import { localTime } from '../../shared/domain/time.js';
 import { workspaceConfiguration } from '../../shared/domain/workspace.js';
 import { errorMessage } from '../../shared/errors.js';
 import type { Logger } from '../../shared/log.js';
@@ -47,6 +48,7 @@ async function notify({ db, mailer, log, config }: NotifyDeps, end: DeploymentEn
 const OUTCOMES = { live: 'is live', failed: 'failed', cancelled: 'was cancelled' } as const;
 
 function mailOf(end: DeploymentEnd, to: string, config: NotifyDeps['config']): Mail {
+  const { timezone } = workspaceConfiguration(end.workspace_configuration);
   const outcome = `The deployment of ${end.service_name} ${OUTCOMES[end.status]}`;
   const facts = [
     ['Workspace', end.workspace_name],
@@ -54,7 +56,7 @@ function mailOf(end: DeploymentEnd, to: string, config: NotifyDeps['config']): M
     ['Branch', end.branch],
     ['Commit', end.commit_sha],
     ['Queued by', end.actor],
-    ['Ended', end.finished_at.toISOString()],
+    ['Ended', localTime(end.finished_at, timezone)],
     ['Address', end.status === 'live' ? serviceUrl(config, end.service_slug) : ''],
     ['Deployment', end.deployment_id],
   ].filter(([, value]) => value !== '');
