@@ -13,5 +13,5 @@ export async function requestCancel(
   if ((await cancelOpenDeployments(trx, { serviceId, deploymentId })) > 0) return;
   const deployment = await getDeployment(trx, deploymentId);
   if (deployment?.service_id !== serviceId) throw new AppError('not_found');
-  throw new AppError('deployment_terminal', `The deployment has already ended: it is ${deployment.status}`);
+  throw new AppError('deployment_terminal', `The deployment cannot be cancelled any more: it is ${deployment.status}`);
 }

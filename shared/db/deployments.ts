@@ -156,24 +156,19 @@ export async function advanceDeployment(db: Db, { id, fence }: Claim, change: St
 
 /**
  * The one decision between going live and being cancelled: succeeds only while the claim holds and no cancellation was
- * requested. Moves the service to the new release in the same transaction and rings the edge.
- * Returns the route version that edges must reach, or undefined.
+ * requested; from then on the deployment can neither fail nor be cancelled. Moves the service to the new release in the
+ * same transaction and rings the edge. Returns the route version that edges must reach, or undefined.
  */
-export async function goLive(trx: Transaction, { id, fence }: Claim): Promise<number | undefined> {
+export async function switchRoute(trx: Transaction, { id, fence }: Claim): Promise<number | undefined> {
   // Commands lock the service before its deployments; taking them in the same order cannot deadlock.
   await trx.raw('select 1 from services where id = (select service_id from deployments where id = :id) for update', {
     id,
   });
   const [won] = await rowsOf<{ service_id: string }>(
     trx,
-    `with ended as (
-       update deployments
-          set status = 'live', went_live_at = now(), finished_at = now(), updated_at = now(), error = '',
-              blocked_reason = '', worker_id = null, lease_expires_at = null, steps = ${endedSteps()}
-        where id = :id and fence = :fence and status = any(:from) and cancel_requested_at is null
-        returning id, service_id
-     ), noted as (${notedEnds()})
-     select service_id from ended`,
+    `update deployments set went_live_at = now(), updated_at = now()
+      where id = :id and fence = :fence and status = any(:from) and cancel_requested_at is null and went_live_at is null
+      returning service_id`,
     { id, fence, from: sourcesOf('live') },
   );
   if (!won) return undefined;
@@ -191,6 +186,23 @@ export async function goLive(trx: Transaction, { id, fence }: Claim): Promise<nu
   return service.route_version;
 }
 
+/** Ends a deployment whose route has moved. False where the claim is lost. */
+export async function finishLive(db: Db, { id, fence }: Claim): Promise<boolean> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `with ended as (
+       update deployments
+          set status = 'live', finished_at = now(), updated_at = now(), error = '', blocked_reason = '',
+              worker_id = null, lease_expires_at = null, steps = ${endedSteps()}
+        where id = :id and fence = :fence and status = any(:from) and went_live_at is not null
+        returning id, service_id
+     ), noted as (${notedEnds()})
+     select id from ended`,
+    { id, fence, from: sourcesOf('live') },
+  );
+  return rows.length > 0;
+}
+
 /** Ends a deployment that did not go live. `cancelled` wins over `failed` where both apply. Undefined: not ours any more. */
 export async function endDeployment(
   db: Db,
@@ -206,7 +218,7 @@ export async function endDeployment(
               error = case when cancel_requested_at is not null then '' else :error end,
               finished_at = now(), updated_at = now(), blocked_reason = '', worker_id = null, lease_expires_at = null,
               steps = ${endedSteps()}
-        where id = :id and fence = :fence and status = any(:from)
+        where id = :id and fence = :fence and status = any(:from) and went_live_at is null
         returning id, status
      ), noted as (${notedEnds()})
      select status from ended`,
@@ -233,7 +245,7 @@ export async function cancelOpenDeployments(
               blocked_reason = '',
               steps = case when fence = 0 then ${endedSteps()} else steps end
         where service_id = :serviceId and (cast(:deploymentId as uuid) is null or id = cast(:deploymentId as uuid))
-          and status in ('queued', 'building', 'releasing')
+          and status in ('queued', 'building', 'releasing') and went_live_at is null
         returning id, status
      ), ended as (select id from asked where status = 'cancelled'),
      noted as (${notedEnds()})

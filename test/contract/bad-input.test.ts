@@ -9,11 +9,11 @@ describeEngines('Bad input', (engine) => {
   const repositories: AppRepository[] = [];
 
   before(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     platform = await startPlatform({ engine, env: { RELEASE_TIMEOUT_SECONDS: '8', STOP_GRACE_SECONDS: '1' } });
   });
   after(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     await platform?.stop();
     for (const repository of repositories) await repository.remove();
   });

@@ -18,11 +18,11 @@ describeEngines('When a worker dies', (engine) => {
   const repositories: AppRepository[] = [];
 
   beforeEach(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     platform = await startPlatform({ engine, workers: 2 });
   });
   afterEach(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     await platform?.stop();
     for (const repository of repositories.splice(0)) await repository.remove();
   });
@@ -142,12 +142,12 @@ describeEngines('When the queues lose their jobs', (engine) => {
   let repository: AppRepository;
 
   before(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     platform = await startPlatform({ engine, workers: 1 });
     repository = await makeRepository(nodeServer('found again'));
   });
   after(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     await platform?.stop();
     await repository?.remove();
   });

@@ -29,11 +29,11 @@ describeEngines('From a repository to a live URL', (engine) => {
   const repositories: AppRepository[] = [];
 
   before(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     platform = await startPlatform({ engine });
   });
   after(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     await platform?.stop();
     for (const repository of repositories) await repository.remove();
   });

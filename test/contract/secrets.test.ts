@@ -50,11 +50,11 @@ describeEngines('Secrets', (engine) => {
   const variables = Object.entries({ TOKEN, LONG, PEM }).map(([key, value]) => ({ key, value }));
 
   before(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     platform = await startPlatform({ engine, env: { RELEASE_TIMEOUT_SECONDS: '6', STOP_GRACE_SECONDS: '1' } });
   });
   after(async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     await platform?.stop();
     for (const repository of repositories) await repository.remove();
   });

@@ -180,7 +180,11 @@ export function describeEngines(title: string, tests: (engine: EngineName) => vo
   for (const engine of ENGINES) {
     const missing = engine === 'redis' && !hasRedis;
     const name = `${title} (queues on ${engine})${missing ? ': redis-server is not installed' : ''}`;
-    if (missing) describe.skip(name, () => tests(engine));
-    else describe(name, () => tests(engine));
+    const suite = missing ? describe.skip : describe;
+    suite(name, function () {
+      // A whole platform on a busy machine: nothing here is a measurement.
+      this.timeout(240_000);
+      tests(engine);
+    });
   }
 }

@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { cancelOpenDeployments, claimDeployment, endDeployment, goLive } from '../../shared/db/deployments.js';
+import {
+  cancelOpenDeployments,
+  claimDeployment,
+  endDeployment,
+  finishLive,
+  switchRoute,
+} from '../../shared/db/deployments.js';
 import { takeNotifications } from '../../shared/db/notifications.js';
 import type { DeploymentRow, ServiceRow } from '../../shared/db/rows.js';
 import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
@@ -65,8 +71,10 @@ describe('Deploy notifications', () => {
 
   async function end(service: ServiceRow, how: 'live' | 'failed' | 'cancelled'): Promise<string> {
     const { claim } = await claimed(service);
-    if (how === 'live') await database.db.transaction((trx) => goLive(trx, claim));
-    else await endDeployment(database.db, claim, how, how === 'failed' ? 'build: exit code 9' : '');
+    if (how === 'live') {
+      await database.db.transaction((trx) => switchRoute(trx, claim));
+      await finishLive(database.db, claim);
+    } else await endDeployment(database.db, claim, how, how === 'failed' ? 'build: exit code 9' : '');
     return claim.id;
   }
 
@@ -121,11 +129,10 @@ describe('Deploy notifications', () => {
     expect(await waiting()).to.equal(0);
   });
 
-  it('going live that is rolled back notes nothing', async () => {
+  it('a route that has moved notes nothing before the edges serve it', async () => {
     const { claim } = await claimed(await newService({}));
-    const trx = await database.db.transaction();
-    await goLive(trx, claim);
-    await trx.rollback();
+    expect(await finishLive(database.db, claim)).to.equal(false);
+    await database.db.transaction((trx) => switchRoute(trx, claim));
     expect(await waiting()).to.equal(0);
   });
 

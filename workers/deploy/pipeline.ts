@@ -92,7 +92,8 @@ async function runSteps(run: DeploymentRun, helpers: JobHelpers): Promise<string
 async function endRun(run: DeploymentRun, step: StepName, error: unknown, helpers: JobHelpers): Promise<string> {
   const cause = run.signal.aborted && run.signal.reason instanceof Interrupted ? run.signal.reason : error;
   if (cause instanceof Interrupted) return interrupt(run, cause);
-  if (!isExplained(cause) && !helpers.lastAttempt) {
+  // Where the route has moved the release serves: there is nothing to fail, only the end to be written by a later try.
+  if (run.routeSwitched || (!isExplained(cause) && !helpers.lastAttempt)) {
     await run.channel.close();
     throw masked(cause, run);
   }
@@ -106,7 +107,8 @@ async function interrupt(run: DeploymentRun, cause: Interrupted): Promise<string
   if (cause.why === 'superseded') {
     // Going live can also be lost to a cancellation that came in the last moment.
     const current = await getDeployment(deps.db, claim.id);
-    if (current?.fence === claim.fence && !isTerminal(current.status)) return conclude(run, 'cancelled', '');
+    const ours = current?.fence === claim.fence && !isTerminal(current.status) && current.went_live_at === null;
+    if (ours) return conclude(run, 'cancelled', '');
     await run.channel.close();
     return 'superseded';
   }

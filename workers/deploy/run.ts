@@ -35,6 +35,15 @@ export class DeploymentRun {
     return this.#deployment;
   }
 
+  /** The route has moved to this release: it can only go live any more. */
+  get routeSwitched(): boolean {
+    return this.#deployment.went_live_at !== null;
+  }
+
+  markSwitched(): void {
+    this.#deployment = { ...this.#deployment, went_live_at: new Date() };
+  }
+
   get claim(): Claim {
     return { id: this.#deployment.id, fence: this.#deployment.fence };
   }

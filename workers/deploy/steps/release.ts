@@ -1,13 +1,29 @@
-import { goLive } from '../../../shared/db/deployments.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { finishLive, switchRoute } from '../../../shared/db/deployments.js';
+import { waitingEdges } from '../../../shared/db/edge.js';
+import { getService } from '../../../shared/db/service-lifecycle.js';
 import { Interrupted } from '../../interrupted.js';
 import { ReleaseError } from '../../runtime/driver.js';
 import { loadReleaseSpec } from '../release-spec.js';
 import type { DeploymentRun } from '../run.js';
 
 const PRE_DEPLOY_MINUTES = 30;
+/** An edge that drains slow requests of the old release serves the new one already. */
+const EDGES_MS = 2000;
+const LOOK_MS = 20;
 
-/** Starts the new release beside the old one and, when it is healthy, moves the route to it in one step. */
+/**
+ * Starts the new release beside the old one and, when it is healthy, moves the route to it in one step. The deployment is
+ * live when every edge serves it; a worker that dies between is followed by one that only waits for that.
+ */
 export async function release(run: DeploymentRun): Promise<void> {
+  if (!run.routeSwitched && !(await switchOver(run))) return;
+  await edgesServe(run);
+  if (!(await finishLive(run.deps.db, run.claim))) throw new Interrupted('superseded');
+}
+
+/** False where the image has to be built first. */
+async function switchOver(run: DeploymentRun): Promise<boolean> {
   const { deps, deployment } = run;
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
   if (!(await deps.images.has(spec.image.digest))) {
@@ -15,7 +31,7 @@ export async function release(run: DeploymentRun): Promise<void> {
       throw new ReleaseError('the image to roll back to is not on this host any more');
     await run.say('The image is not on this host; building it here');
     await run.advance({ to: 'building', begin: 'build' });
-    return;
+    return false;
   }
 
   const { preDeployCommand } = spec.configuration;
@@ -35,6 +51,17 @@ export async function release(run: DeploymentRun): Promise<void> {
   // Everything said so far is stored before anybody can see the deployment as ended.
   await run.channel.close();
   run.signal.throwIfAborted();
-  const version = await deps.db.transaction((trx) => goLive(trx, run.claim));
+  const version = await deps.db.transaction((trx) => switchRoute(trx, run.claim));
   if (version === undefined) throw new Interrupted('superseded');
+  run.markSwitched();
+  return true;
+}
+
+/** Waits a moment for the edges, so that who sees `live` meets the new release; one that hangs is not waited for. */
+async function edgesServe({ deps, service: { id } }: DeploymentRun): Promise<void> {
+  const service = await getService(deps.db, id);
+  const deadline = Date.now() + EDGES_MS;
+  while (service && Date.now() < deadline && (await waitingEdges(deps.db, id, service.route_version)) > 0) {
+    await delay(LOOK_MS);
+  }
 }
