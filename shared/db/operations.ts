@@ -82,18 +82,3 @@ export async function endOperation(
   );
   return rows.length > 0;
 }
-
-/** Open operations that no worker holds and that nothing has touched for a while. */
-export async function findAbandonedOperations(
-  db: Db,
-  idleSeconds: number,
-): Promise<{ id: string; kind: OperationKind; dispatches: number }[]> {
-  return rowsOf(
-    db,
-    `select id, kind, dispatches from operations
-      where status in ('queued', 'running') and (lease_expires_at is null or lease_expires_at < now())
-        and updated_at < now() - :idleSeconds * interval '1 second'
-      order by created_at limit 500`,
-    { idleSeconds },
-  );
-}

@@ -10,7 +10,7 @@ describeEngines('Bad input', (engine) => {
 
   before(async function () {
     this.timeout(120_000);
-    platform = await startPlatform({ engine, env: { RELEASE_TIMEOUT_SECONDS: '4', STOP_GRACE_SECONDS: '1' } });
+    platform = await startPlatform({ engine, env: { RELEASE_TIMEOUT_SECONDS: '8', STOP_GRACE_SECONDS: '1' } });
   });
   after(async function () {
     this.timeout(120_000);
@@ -74,10 +74,12 @@ describeEngines('Bad input', (engine) => {
   });
 
   it('a build that hangs', async () => {
-    const { deployment } = await fails('hanging build', nodeServer('x'), {
-      buildCommand: 'sleep 86398',
-      timeoutSeconds: 2,
-    });
+    // Without a package.json nothing is installed, so that the limit is met by the command itself.
+    const { deployment } = await fails(
+      'hanging build',
+      { 'server.js': '' },
+      { buildCommand: 'sleep 86398', startCommand: 'node server.js', timeoutSeconds: 2 },
+    );
     expect(deployment.error)
       .to.match(/^build: /)
       .and.contain('sleep 86398')
@@ -139,7 +141,7 @@ describeEngines('Bad input', (engine) => {
     expect(deployment.error)
       .to.match(/^release: /)
       .and.contain('PORT')
-      .and.contain('within 4 s');
+      .and.contain('within 8 s');
   });
 
   it('an application that listens on another port', async () => {

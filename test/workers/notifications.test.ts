@@ -80,6 +80,7 @@ describe('Deploy notifications', () => {
     expect(mail?.from).to.equal('ranvier@example.com');
     expect(mail?.subject).to.equal('The deployment of Service failed');
     expect(mail?.text).to.contain('build: exit code 9').and.contain(id);
+    expect(mail?.text, 'times are the workspace’s').to.match(/^Ended: .+ \(Africa\/Lagos\)$/m);
     expect(await waiting()).to.equal(0);
   });
 

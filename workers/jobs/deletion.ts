@@ -1,4 +1,5 @@
-import { countDispatch, hasOpenDeployment } from '../../shared/db/deployments.js';
+import { countDispatch } from '../../shared/db/abandoned.js';
+import { hasOpenDeployment } from '../../shared/db/deployments.js';
 import { runningReleases } from '../../shared/db/releases.js';
 import { eraseService } from '../../shared/db/service-lifecycle.js';
 import type { Payloads } from '../../shared/queues/catalog.js';

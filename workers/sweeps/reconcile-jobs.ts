@@ -1,7 +1,6 @@
 import { OPERATION_QUEUES } from '../../shared/commands/queue-operation.js';
-import { countDispatch, findAbandonedDeployments } from '../../shared/db/deployments.js';
+import { countDispatch, findAbandonedDeployments, findAbandonedOperations } from '../../shared/db/abandoned.js';
 import { findWaitingBatches } from '../../shared/db/log-batches.js';
-import { findAbandonedOperations } from '../../shared/db/operations.js';
 import type { Payloads, QueueName } from '../../shared/queues/catalog.js';
 import type { Engine } from '../../shared/queues/engine.js';
 import { enqueue } from '../../shared/queues/enqueue.js';
