@@ -10,7 +10,8 @@ export async function up(knex: Knex): Promise<void> {
     -- A sealed value names its key in its second to fifth byte.
     insert into secrets_keys (key_id)
       select encode(substring(sealed from 2 for 4), 'hex') from variables where sealed is not null
-      union select encode(substring(sealed_variables from 2 for 4), 'hex') from deployments where sealed_variables <> '';
+      union select encode(substring(sealed_variables from 2 for 4), 'hex') from deployments where sealed_variables <> ''
+      union select encode(substring(totp_sealed from 2 for 4), 'hex') from users where totp_sealed is not null;
   `);
 }
 

@@ -166,14 +166,14 @@ describe('Rotation of the secrets key', function () {
     await restart({ SECRETS_KEY: newKey, SECRETS_KEY_PREVIOUS: '' });
     await platform.client.expect('PATCH', `/services/${service.id}/variables/${variableId}`, { value: 'after' });
     await deploy(platform.client, service.id);
-    expect(await answeredToken()).to.equal('after');
+    await eventually('the edge serves the new release', async () => (await answeredToken()) === 'after');
     const { deployment } = await platform.client.expect<{ deployment: { id: string } }>(
       'POST',
       `/services/${service.id}/deploys/${first}/rollback`,
       { confirm: 'rotated' },
     );
     expect((await ended(platform.client, service.id, deployment.id)).status).to.equal('live');
-    expect(await answeredToken()).to.equal('value-0');
+    await eventually('the edge serves the rollback', async () => (await answeredToken()) === 'value-0');
     const { child, output } = await endOf('workers/main.js', { SECRETS_KEY: oldKey });
     expect(child.exitCode).to.equal(1);
     expect(output).to.contain(idOf(newKey));

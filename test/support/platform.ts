@@ -90,8 +90,10 @@ export class Platform {
   async #stopServices(): Promise<void> {
     if (this.workers.length === 0) return;
     const { db } = this.database;
-    await db.raw(`update replicas set desired = 'stopped' where state <> 'stopped'`);
+    // A live service without replicas would be started again by the sweep.
+    await db('services').update({ lifecycle_status: 'suspended' });
     await eventually('no replica runs any more', async () => {
+      await db.raw(`update replicas set desired = 'stopped' where state <> 'stopped' and desired <> 'stopped'`);
       const [row] = await db('replicas').whereNot({ state: 'stopped' }).count({ count: '*' });
       return Number(row?.count) === 0;
     });

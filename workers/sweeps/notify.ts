@@ -49,7 +49,6 @@ const OUTCOMES = { live: 'is live', failed: 'failed', cancelled: 'was cancelled'
 
 function mailOf(end: DeploymentEnd, to: string, config: NotifyDeps['config']): Mail {
   const outcome = `The deployment of ${end.service_name} ${OUTCOMES[end.status]}`;
-  const { timezone } = workspaceConfiguration(end.workspace_configuration);
   const facts = [
     ['Workspace', end.workspace_name],
     ['Service', end.service_name],
