@@ -48,6 +48,7 @@ async function notify({ db, mailer, log, config }: NotifyDeps, end: DeploymentEn
 const OUTCOMES = { live: 'is live', failed: 'failed', cancelled: 'was cancelled' } as const;
 
 function mailOf(end: DeploymentEnd, to: string, config: NotifyDeps['config']): Mail {
+  const { timezone } = workspaceConfiguration(end.workspace_configuration);
   const outcome = `The deployment of ${end.service_name} ${OUTCOMES[end.status]}`;
   const facts = [
     ['Workspace', end.workspace_name],
