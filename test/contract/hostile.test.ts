@@ -349,7 +349,7 @@ describe('Hostile builds and applications', function () {
     );
     await run('sh', ['-c', 'git -C "$1" fast-import --quiet <"$2"', 'sh', many.directory, script]);
     const service = await serviceFrom('many files', many);
-    expect((await fails(service)).error).to.match(/250001 files.*200000/);
+    expect((await fails(service)).error).to.contain('more than 200000 files');
 
     const bomb = await repositoryOf({ f: 'x' });
     let tree = (await bomb.git('rev-parse', 'HEAD^{tree}')).trim();
@@ -362,7 +362,7 @@ describe('Hostile builds and applications', function () {
     const sha = (await bomb.git('commit-tree', '-m', 'bomb', tree)).trim();
     await bomb.git('update-ref', 'refs/heads/main', sha);
     const nested = await serviceFrom('nested bomb', bomb);
-    expect((await fails(nested)).error).to.match(/too many|files; the most/);
+    expect((await fails(nested)).error).to.contain('more than 200000 files');
   });
 
   it('names of branches and repositories run nothing', async () => {

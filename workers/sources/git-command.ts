@@ -8,6 +8,13 @@ export interface GitCommand {
   /** Settings that must not be seen in a list of processes. */
   config?: readonly (readonly [key: string, value: string])[];
   env?: Readonly<Record<string, string>>;
+  /** Ends git where it prints more, with this as the problem. */
+  atMost?: OutputLimit;
+}
+
+interface OutputLimit {
+  bytes: number;
+  problem: string;
 }
 
 export interface GitResult {
@@ -31,7 +38,10 @@ const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/homebrew/bin'];
 /** The largest file git may write: a pack of a repository that is far too large ends there. */
 export const LARGEST_FILE_BYTES = 2 * 1024 ** 3;
 const TIMEOUT_MS = 15 * 60_000;
-const LARGEST_OUTPUT = 64 * 1024 ** 2;
+const LARGEST_OUTPUT: OutputLimit = {
+  bytes: 64 * 1024 ** 2,
+  problem: 'the repository has too many branches or files',
+};
 const LARGEST_ERROR = 256 * 1024;
 
 /** Whatever a repository or a setting of this host may ask for, these stay as they are. */
@@ -73,7 +83,7 @@ export class Git {
   }
 
   /** Ends when git and all its helpers have ended. Throws `SourceError` where git is not installed or had to be stopped. */
-  async run({ args, signal, config = [], env = {} }: GitCommand): Promise<GitResult> {
+  async run({ args, signal, config = [], env = {}, atMost = LARGEST_OUTPUT }: GitCommand): Promise<GitResult> {
     signal.throwIfAborted();
     this.#wrapper ??= findWrapper();
     const [file = 'git', ...argv] = [
@@ -89,7 +99,7 @@ export class Git {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
-    return collect(child, signal);
+    return collect(child, signal, atMost);
   }
 
   #environment(config: NonNullable<GitCommand['config']>): Record<string, string> {
@@ -136,7 +146,7 @@ async function findWrapper(): Promise<string[]> {
   return wrapper;
 }
 
-function collect(child: ChildProcess, signal: AbortSignal): Promise<GitResult> {
+function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit): Promise<GitResult> {
   return new Promise((resolve, reject) => {
     let stopped: unknown;
     const stop = (reason: unknown) => {
@@ -153,7 +163,7 @@ function collect(child: ChildProcess, signal: AbortSignal): Promise<GitResult> {
     let length = 0;
     child.stdout?.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length > LARGEST_OUTPUT) stop(new SourceError('the repository has too many branches or files'));
+      if (length > atMost.bytes) stop(new SourceError(atMost.problem));
       else stdout.push(chunk);
     });
     let stderr = '';

@@ -91,15 +91,14 @@ export class Mirror {
   }
 
   async #refuseBlowUp(sha: string): Promise<void> {
-    const { stdout } = await expectSuccess(this.#run(['ls-tree', '-r', '-z', '--format=%(objectsize)', sha]));
-    const sizes = stdout.split('\0');
-    const files = sizes.length - 1;
-    const bytes = sizes.reduce((sum, size) => sum + (Number(size) || 0), 0);
-    if (files > LARGEST_CHECKOUT.files) {
-      throw new SourceError(
-        `the commit has ${files} files; the most that can be deployed is ${LARGEST_CHECKOUT.files}`,
-      );
-    }
+    const list = (format: string) => [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', `--format=${format}`, sha];
+    const { files: most } = LARGEST_CHECKOUT;
+    // A few folders within each other can stand for billions of files: they are not listed to the end.
+    const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
+    const atMost = { bytes: most * '.\0'.length, problem };
+    await expectSuccess(this.#git.run({ args: list('.'), signal: this.#signal, atMost }));
+    const { stdout } = await expectSuccess(this.#git.run({ args: list('%(objectsize)'), signal: this.#signal }));
+    const bytes = stdout.split('\0').reduce((sum, size) => sum + (Number(size) || 0), 0);
     if (bytes > LARGEST_CHECKOUT.bytes) {
       const gib = (bytes / 1024 ** 3).toFixed(1);
       throw new SourceError(
