@@ -8,8 +8,8 @@ import { IMAGES_KEPT } from '../../shared/domain/image.js';
 import type { WorkshopDeps } from './deps.js';
 
 /** The longest an edge is waited for, to apply a route and to let the requests it had sent to the old release end. */
-const EDGE_SECONDS = 30;
-const LOOK_MS = 50;
+const EDGE_MS = 30_000;
+const LOOK_MS = 20;
 
 /**
  * After a release went live: waits until every edge serves it and has drained the old one, stops what no longer serves,
@@ -26,11 +26,20 @@ export async function retireOldReleases(deps: WorkshopDeps, serviceId: string, s
   await retireImages(deps.db, serviceId, IMAGES_KEPT);
 }
 
-/** Waits, within bounds, until every edge that lives has applied the version and drained what it replaced. Rejects with the signal's reason. */
-export async function edgesApplied(db: Db, serviceId: string, version: number, signal: AbortSignal): Promise<void> {
-  const deadline = Date.now() + EDGE_SECONDS * 1000;
+/**
+ * Waits, within bounds, until every edge that lives has applied the version and drained what it replaced. Rejects with the
+ * reason of a signal, where one is given.
+ */
+export async function edgesApplied(
+  db: Db,
+  serviceId: string,
+  version: number,
+  signal: AbortSignal | null,
+  withinMs = EDGE_MS,
+): Promise<void> {
+  const deadline = Date.now() + withinMs;
   while (Date.now() < deadline && (await waitingEdges(db, serviceId, version)) > 0) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     await delay(LOOK_MS);
   }
 }

@@ -1,16 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { finishLive, switchRoute } from '../../../shared/db/deployments.js';
-import { waitingEdges } from '../../../shared/db/edge.js';
 import { getService } from '../../../shared/db/service-lifecycle.js';
 import { Interrupted } from '../../interrupted.js';
 import { ReleaseError } from '../../runtime/driver.js';
 import { loadReleaseSpec } from '../release-spec.js';
+import { edgesApplied } from '../retire.js';
 import type { DeploymentRun } from '../run.js';
 
 const PRE_DEPLOY_MINUTES = 30;
 /** An edge that drains slow requests of the old release serves the new one already. */
 const EDGES_MS = 2000;
-const LOOK_MS = 20;
 
 /**
  * Starts the new release beside the old one and, when it is healthy, moves the route to it in one step. The deployment is
@@ -60,8 +58,5 @@ async function switchOver(run: DeploymentRun): Promise<boolean> {
 /** Waits a moment for the edges, so that who sees `live` meets the new release; one that hangs is not waited for. */
 async function edgesServe({ deps, service: { id } }: DeploymentRun): Promise<void> {
   const service = await getService(deps.db, id);
-  const deadline = Date.now() + EDGES_MS;
-  while (service && Date.now() < deadline && (await waitingEdges(deps.db, id, service.route_version)) > 0) {
-    await delay(LOOK_MS);
-  }
+  if (service) await edgesApplied(deps.db, id, service.route_version, null, EDGES_MS);
 }
