@@ -1,20 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Db, Transaction } from '../../../shared/db/client.js';
+import type { Db } from '../../../shared/db/client.js';
 import { advanceLog } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import type { LogLine } from '../../../shared/domain/log.js';
 import type { Masker } from '../../../shared/secrets/mask.js';
 import { cutAt, type LineCutter, LineSplitter, LONGEST_LINE } from '../../sandbox/lines.js';
-
-/** Where lines of applications go: stored in the transaction that moves the mark, so each is stored exactly once. */
-export interface RuntimeLogs {
-  append(
-    batch: { serviceId: string; deploymentId: string; source: 'runtime'; lines: LogLine[] },
-    trx: Transaction,
-  ): Promise<void>;
-}
+import type { RuntimeLogs } from '../deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
 /** How much one look takes in at most: other replicas want to be looked at as well. */
