@@ -282,7 +282,7 @@ async function baseArchive(folder: string): Promise<string> {
   }
   const { stdout: busybox } = await run('/bin/sh', ['-c', 'command -v busybox']);
   await cp(busybox.trim(), join(root, 'bin/busybox'), { dereference: true });
-  for (const tool of ['sh', 'ls', 'cat', 'sleep', 'echo', 'true', 'false', 'wget', 'kill']) {
+  for (const tool of ['sh', 'test', 'ls', 'cat', 'sleep', 'echo', 'true', 'false', 'wget', 'kill']) {
     await symlink('busybox', join(root, 'bin', tool));
   }
   await writeFile(join(root, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\nnode:x:1000:1000:node:/app:/bin/sh\n');
