@@ -30,7 +30,9 @@ const server = http.createServer((request, response) => {
   if (request.url === '/broken') response.statusCode = 500;
   if (request.url.startsWith('/say/')) console.log(request.url.slice(5));
   if (request.url.startsWith('/ask/')) {
-    http.get('http://' + request.url.slice(5), (answer) => answer.pipe(response)).on('error', (error) => response.end(error.code));
+    const signal = AbortSignal.timeout(5000);
+    http.get('http://' + request.url.slice(5), { signal }, (answer) => answer.pipe(response))
+      .on('error', (error) => response.end(error.code));
     return;
   }
   response.end(String(id));
@@ -95,6 +97,7 @@ export class SwarmHost {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
     await listener.start();
+    this.#open.add(() => listener.close());
     const runtime = await createSwarmRuntime({
       db: this.database.db,
       listener,
@@ -108,10 +111,7 @@ export class SwarmHost {
       logs: { append: (batch, trx) => this.#append(batch, trx) },
     });
     await runtime.start();
-    this.#open.add(async () => {
-      await runtime.close();
-      await listener.close();
-    });
+    this.#open.add(() => runtime.close());
     return runtime;
   }
 
@@ -209,7 +209,7 @@ export class SwarmHost {
 
   /** Lets go of the swarm with every runtime that was opened. */
   async closeRuntimes(): Promise<void> {
-    for (const close of this.#open) await close();
+    for (const close of [...this.#open].reverse()) await close();
     this.#open.clear();
   }
 

@@ -1,4 +1,4 @@
-import { claimReplica, recordExit, recordStopped } from '../../../shared/db/replicas.js';
+import { claimReplica, recordExit, recordStopped, recordUnhealthy } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { recordHindrance, recordTask } from '../../../shared/db/swarm-tasks.js';
 import { planOf } from '../../../shared/domain/catalog.js';
@@ -99,8 +99,7 @@ export class SwarmKeeper implements Keeper {
     const task = tasks.find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
     if (!task) return;
     if (await this.#take(row, task, view)) return;
-    const { Err: error = '', Message: message = '' } = task.Status;
-    await recordHindrance(this.#deps.db, row, error === '' ? `${task.Status.State} (${message})` : error);
+    await recordHindrance(this.#deps.db, row, hindranceOf(task, await this.#release(row)));
   }
 
   /** Lets the row be this task, once it runs or has ended. */
@@ -124,8 +123,13 @@ export class SwarmKeeper implements Keeper {
       const { memoryMb } = planOf(spec.configuration.plan);
       return this.#ended(row, await this.#endOf(task, view, memoryMb));
     }
-    if (view.isLost(task)) return this.#ended(row, taskLoss(view, task));
+    if (view.isLost(task)) return this.#lost(row, taskLoss(view, task));
     this.#follow(row, spec);
+    if (task.DesiredState !== 'running') {
+      // Swarm is about to end it, for its node is drained: no more requests until it is elsewhere.
+      if (row.state === 'ready') await recordUnhealthy(this.#deps.db, row);
+      return;
+    }
     if (this.#watchedTask !== task.ID) {
       this.#watchedTask = task.ID;
       this.#health.begin();
@@ -141,6 +145,13 @@ export class SwarmKeeper implements Keeper {
 
   async #ended(row: ReplicaRow, detail: string): Promise<void> {
     await this.#finishLog(row);
+    await recordExit(this.#deps.db, row, detail, new Date(), RESTART_DELAY_MS);
+  }
+
+  /** Nobody can give the rest of its output any more. */
+  async #lost(row: ReplicaRow, detail: string): Promise<void> {
+    this.close();
+    this.#log = null;
     await recordExit(this.#deps.db, row, detail, new Date(), RESTART_DELAY_MS);
   }
 
@@ -167,8 +178,9 @@ export class SwarmKeeper implements Keeper {
     if (service) {
       if (row.task_id !== null) this.#follow(row, await this.#release(row));
       if (service.Spec?.Mode?.Replicated?.Replicas !== 0) return scaleToNothing(this.#deps, service.ID);
-      if (!view.tasksOf(service.ID).every((task) => view.isOver(task))) return;
-      await this.#finishLog(row);
+      const tasks = view.tasksOf(service.ID);
+      if (!tasks.every((task) => view.isOver(task))) return;
+      if (!tasks.some((task) => view.isLost(task))) await this.#finishLog(row);
       await removeService(this.#deps, service.ID);
     }
     await recordStopped(this.#deps.db, row);
@@ -197,6 +209,14 @@ export class SwarmKeeper implements Keeper {
     this.#spec ??= await this.#deps.loadRelease(row.deployment_id);
     return this.#spec;
   }
+}
+
+/** Why a task does not run yet. */
+function hindranceOf({ Status: { State: state, Message: message, Err: error } }: SwarmTask, spec: ReleaseSpec): string {
+  if (!error) return `${state} (${message ?? ''})`;
+  const { region } = spec.configuration;
+  const hint = `; region "${region}" is made of the nodes with the label region=${region}`;
+  return region !== 'auto' && error.includes('constraints') ? `${error}${hint}` : error;
 }
 
 /** The client's own errors of the connection carry the system's code. */
