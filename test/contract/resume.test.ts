@@ -127,8 +127,9 @@ describeEngines('Killed at several points of each step', (engine) => {
 
     // And one whose route has moved, which the edge has not said yet.
     const edge = platform.processes.find(({ name }) => name === 'edge');
-    edge?.kill('SIGSTOP');
     await begin('switched', { repository: repository.url });
+    await eventually('its release begins', async () => (await row('switched')).status === 'releasing', 60_000);
+    edge?.kill('SIGSTOP');
     await eventually('its route has moved', async () => (await row('switched')).went_live_at, 60_000);
     const before = new Map<string, { fence: number; steps: { name: string }[] }>();
     for (const point of services.keys()) before.set(point, await row(point));
