@@ -120,9 +120,12 @@ export class SwarmKeeper implements Keeper {
     const task = service && view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
     const spec = await this.#release.read(row.deployment_id);
     if (!service || !task) return this.#ended(row, 'was removed from the swarm by somebody else');
+    // What the swarm takes from a release that has not come up yet, it starts elsewhere.
+    if (row.ready_at === null && isTakenAway(task, view)) return this.#moveOn(row, view.tasksOf(service.ID), view);
     if (hasEnded(task)) {
       const { memoryMb } = planOf(spec.configuration.plan);
-      return this.#ended(row, await this.#endOf(task, view, memoryMb));
+      const detail = isTakenAway(task, view) ? taskLoss(view, task) : await taskEnd(this.#deps.engine, task, memoryMb);
+      return this.#ended(row, detail);
     }
     if (view.isLost(task)) return this.#lost(row, taskLoss(view, task));
     this.#logOf(row, spec).follow();
@@ -137,11 +140,6 @@ export class SwarmKeeper implements Keeper {
     }
     await this.#health.look(row, spec, async () => true);
     this.#nextLookAt = this.#health.nextCheckAt;
-  }
-
-  /** A task that Swarm took away was ended by it, whatever its exit code. */
-  #endOf(task: SwarmTask, view: SwarmView, memoryMb: number): Promise<string> | string {
-    return task.Status.State === 'shutdown' ? taskLoss(view, task) : taskEnd(this.#deps.engine, task, memoryMb);
   }
 
   async #ended(row: ReplicaRow, detail: string): Promise<void> {
@@ -165,7 +163,10 @@ export class SwarmKeeper implements Keeper {
       if ((row.next_start_at?.getTime() ?? 0) <= Date.now()) await this.#claim(row);
       return;
     }
-    const tasks = view.tasksOf(service.ID);
+    return this.#moveOn(row, view.tasksOf(service.ID), view);
+  }
+
+  async #moveOn(row: ReplicaRow, tasks: readonly SwarmTask[], view: SwarmView): Promise<void> {
     const known = tasks.findIndex((task) => task.ID === row.task_id);
     const newer = tasks.slice(known + 1);
     const task = newer.findLast((candidate) => !view.isOver(candidate)) ?? newer.findLast(hasEnded);
@@ -203,6 +204,11 @@ export class SwarmKeeper implements Keeper {
     this.#log = new TaskLog(this.#deps, task, maskerOf(spec));
     return this.#log;
   }
+}
+
+/** The swarm ended it, or lost it with its node: that says nothing about the application. */
+function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
+  return task.Status.State === 'shutdown' || (view.isLost(task) && !hasEnded(task));
 }
 
 /** Why a task does not run yet. */
