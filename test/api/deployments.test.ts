@@ -1,26 +1,31 @@
 import { expect } from 'chai';
 import { Sensitive } from '../../shared/secrets/sensitive.js';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import {
+  expectError,
+  type Json,
+  newService,
+  startTestApi,
+  type TestApi,
+  type TestWorkspace,
+  useTestApi,
+} from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { newDeployment, pretendLive } from '../support/records.js';
 import { hasRedis, startRedis } from '../support/redis.js';
 
 const REPOSITORY = { repository: 'https://example.com/shop.git' };
 
-describe('Deployments, actions and operations', () => {
+describeEngines('Deployments, actions and operations', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let service: Json;
   let path: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
+  useTestApi((given) => ({ api, workspace } = given), { queues });
   beforeEach(async () => {
     service = await newService(workspace.owner.client, workspace.path, { configuration: REPOSITORY });
     path = `${workspace.path}/services/${service.id}`;
   });
-  after(() => api.close());
 
   describe('queue', () => {
     it('creates a durable deployment with status queued: 200', async () => {
@@ -170,14 +175,9 @@ describe('Deployments, actions and operations', () => {
 });
 
 describe('Where hosting is disabled', () => {
-  let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi({ hostingEnabled: false });
-    workspace = await api.workspace();
-  });
-  after(() => api.close());
+  useTestApi((given) => ({ workspace } = given), { hostingEnabled: false });
 
   it('deployments of a service without runtime are not available, and nothing can be queued', async () => {
     const service = await newService(workspace.owner.client, workspace.path, { configuration: REPOSITORY });
@@ -194,16 +194,13 @@ describe('Where hosting is disabled', () => {
   });
 });
 
-const outage = hasRedis
-  ? 'Where the queue engine cannot be reached'
-  : 'Where the queue engine cannot be reached (skipped: there is no redis-server)';
+const [outage, suite] = hasRedis ? ['', describe] : [': redis-server is not installed', describe.skip];
 
-describe(outage, () => {
+suite(`Where the queue engine (Redis) cannot be reached${outage}`, () => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async function () {
-    if (!hasRedis) return this.skip();
+  before(async () => {
     const redis = await startRedis();
     api = await startTestApi({ redisUrl: new Sensitive(redis.url) });
     workspace = await api.workspace();

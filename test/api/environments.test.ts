@@ -5,9 +5,9 @@ import {
   type Json,
   type Member,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
 import { addEnvironment, link, newGroup, newProject } from '../support/places.js';
 import { eventually } from '../support/processes.js';
@@ -21,9 +21,8 @@ describe('Environments', () => {
   let developer: Member;
   let admin: Member;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     developer = await workspace.member('developer');
     admin = await workspace.member('admin');
   });
@@ -31,7 +30,6 @@ describe('Environments', () => {
     project = await newProject(workspace.owner.client, workspace.path);
     environments = `${project.path}/environments`;
   });
-  after(() => api.close());
 
   it('are added to a project, which shows them: 201', async () => {
     const { status, body } = await developer.client.post(environments, { name: ' Staging ' });

@@ -4,22 +4,24 @@ import {
   expectError,
   newKey,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 
-describe('Idempotency', () => {
+describeEngines('Idempotency', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let services: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-    services = `${workspace.path}/services`;
-  });
-  after(() => api.close());
+  useTestApi(
+    (given) => {
+      ({ api, workspace } = given);
+      services = `${workspace.path}/services`;
+    },
+    { queues },
+  );
 
   const keyed = (key: string) => ({ 'Idempotency-Key': key });
   const replayed = ({ headers }: ApiResponse) => headers.get('idempotency-replayed');

@@ -1,24 +1,21 @@
 import { expect } from 'chai';
 import { ingestLogs, insertLogBatch } from '../../shared/db/log-batches.js';
 import type { LogSource } from '../../shared/domain/log.js';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { newDeployment } from '../support/records.js';
 
-describe('Logs', () => {
+describeEngines('Logs', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let service: Json;
   let path: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
+  useTestApi((given) => ({ api, workspace } = given), { queues });
   beforeEach(async () => {
     service = await newService(workspace.owner.client, workspace.path);
     path = `${workspace.path}/services/${service.id}/logs`;
   });
-  after(() => api.close());
 
   async function write(
     messages: string[],

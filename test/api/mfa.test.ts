@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Secret, TOTP } from 'otpauth';
 import { addMember, createUser } from '../../shared/commands/identity.js';
-import { expectError, newKey, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, newKey, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { Browser } from '../support/browser.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -12,13 +12,12 @@ describe('Second factor', () => {
   let services: string;
   let people = 0;
 
-  before(async () => {
-    api = await startTestApi();
+  useTestApi(async (given) => {
+    ({ api } = given);
     strict = await api.workspace();
     services = `/api/v1${strict.path}/services`;
     await strict.owner.client.patch(strict.path, { configuration: { requireMfa: true } });
   });
-  after(() => api.close());
 
   async function signedIn() {
     const email = `person-${++people}@example.com`;

@@ -4,7 +4,7 @@ import createClient from 'openapi-fetch';
 import { SESSION_ROUTES } from '../../api/resources/session/routes.js';
 import { API_ROOT, ROUTES, SESSION_ROOT } from '../../api/routes.js';
 import { ERROR_REGISTRY } from '../../shared/errors.js';
-import { type Json, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { type Json, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { DOCUMENT, OPERATIONS } from '../support/openapi.js';
 
 /** What the rules of OpenAPI 3.1 ask of the parts that our document uses. */
@@ -135,11 +135,7 @@ describe('The OpenAPI document', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
-  after(() => api.close());
+  useTestApi((given) => ({ api, workspace } = given));
 
   it('is served to anybody, and is the one the tests hold answers against', async () => {
     const response = await fetch(`${api.url}/api/v1/openapi.json`);
@@ -264,10 +260,7 @@ describe('The OpenAPI document', () => {
 describe('The page that reads the document', () => {
   let api: TestApi;
 
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
+  useTestApi((given) => ({ api } = given));
 
   it('is served to anybody, loads nothing from elsewhere, and everything it loads is there', async () => {
     const page = await fetch(`${api.url}/api/docs`);

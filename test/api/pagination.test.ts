@@ -4,9 +4,9 @@ import {
   type Json,
   newKey,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
 import { newDeployment } from '../support/records.js';
 
@@ -16,14 +16,12 @@ describe('Pagination', () => {
   let services: string;
   let cursor: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     services = `${workspace.path}/services`;
     for (let i = 0; i < 3; i++) await newService(workspace.owner.client, workspace.path);
     cursor = (await workspace.owner.client.get(`${services}?limit=1`)).body.page.nextCursor;
   });
-  after(() => api.close());
 
   it('a cursor alone switches to pages of 100', async () => {
     const { body } = await workspace.owner.client.get(`${services}?cursor=${cursor}`);

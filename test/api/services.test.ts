@@ -1,19 +1,21 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
-import { expectError, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { newEnvironment, pretendLive } from '../support/records.js';
 
-describe('Services', () => {
+describeEngines('Services', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let services: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-    services = `${workspace.path}/services`;
-  });
-  after(() => api.close());
+  useTestApi(
+    (given) => {
+      ({ api, workspace } = given);
+      services = `${workspace.path}/services`;
+    },
+    { queues },
+  );
 
   describe('create', () => {
     it('stores configuration only, over the defaults of the catalog', async () => {

@@ -3,7 +3,7 @@ import { addMember, createUser, removeMember } from '../../shared/commands/ident
 import { findUserByEmail, setPasswordHash } from '../../shared/db/identity.js';
 import { hashPassword } from '../../shared/secrets/password.js';
 import { Sensitive } from '../../shared/secrets/sensitive.js';
-import { expectError, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, newService, startTestApi, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { Browser } from '../support/browser.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
@@ -16,12 +16,10 @@ describe('Browser sessions', () => {
   let services: string;
   let people = 0;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     services = `${V1}${workspace.path}/services`;
   });
-  after(() => api.close());
 
   async function person(options: { verified?: boolean; role?: 'viewer' | 'developer' | 'admin' } = {}) {
     const email = `person-${++people}@example.com`;

@@ -1,17 +1,14 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
-import { expectError, type Json, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { makeWorker } from '../support/factories.js';
+import { describeEngines } from '../support/platform.js';
 
-describe('Workspace and catalog', () => {
+describeEngines('Workspace and catalog', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
-  after(() => api.close());
+  useTestApi((given) => ({ api, workspace } = given), { queues });
 
   it('the workspace shows the caller’s role and every setting with its default', async () => {
     const viewer = await workspace.member('viewer');
