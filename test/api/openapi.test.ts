@@ -1,6 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import createClient from 'openapi-fetch';
 import { SESSION_ROUTES } from '../../api/resources/session/routes.js';
 import { API_ROOT, ROUTES, SESSION_ROOT } from '../../api/routes.js';
 import { ERROR_REGISTRY } from '../../shared/errors.js';
@@ -221,39 +220,6 @@ describe('The OpenAPI document', () => {
     expect(Service.properties.configuration).to.deep.equal({ $ref: '#/components/schemas/ServiceConfiguration' });
     expect(ServiceConfiguration.properties.port.default).to.equal(8000);
     expect(Deployment.properties.status.enum).to.include('queued');
-  });
-
-  it('a client made of it creates a project and a service, and reads it', async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: no types are generated here; the paths are the document's
-    const client = createClient<any>({
-      baseUrl: api.url + DOCUMENT.servers[0].url,
-      headers: { Authorization: `Bearer ${workspace.owner.key}` },
-    });
-    const pathOf = (operationId: string): string => {
-      const found = OPERATIONS.find(({ operation }) => operation.operationId === operationId);
-      if (!found) throw new Error(`no operation ${operationId}`);
-      return found.path;
-    };
-    const path = { workspaceId: workspace.id };
-    const created = await client.POST(pathOf('projectCreate'), {
-      params: { path },
-      body: { name: 'Typed', color: 'blue' },
-    });
-    expect(created.response.status).to.equal(201);
-    const { project } = created.data;
-    const service = await client.POST(pathOf('serviceCreate'), {
-      params: { path, header: { 'Idempotency-Key': 'typed-1' } },
-      body: { name: 'typed', kind: 'web', projectId: project.id, environmentId: project.environments[0].id },
-    });
-    expect(service.response.status).to.equal(201);
-    const read = await client.GET(pathOf('serviceRead'), {
-      params: { path: { ...path, serviceId: service.data.service.id } },
-    });
-    expect(read.data).to.deep.equal(service.data);
-    const listed = await client.GET(pathOf('serviceList'), { params: { path, query: { limit: 1 } } });
-    expect(listed.data.page.limit).to.equal(1);
-    const refused = await client.POST(pathOf('serviceCreate'), { params: { path }, body: { kind: 'web' } });
-    expect(refused.error.error.code).to.equal('invalid_request');
   });
 });
 
