@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { SESSION_ROUTES } from '../../api/resources/session/routes.js';
 import { API_ROOT, ROUTES, SESSION_ROOT } from '../../api/routes.js';
 import { ERROR_REGISTRY } from '../../shared/errors.js';
-import { type Json, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { type Json, type TestApi, useTestApi } from '../support/api.js';
 import { DOCUMENT, OPERATIONS } from '../support/openapi.js';
 
 /** What the rules of OpenAPI 3.1 ask of the parts that our document uses. */
@@ -132,9 +132,8 @@ const RULES = {
 
 describe('The OpenAPI document', () => {
   let api: TestApi;
-  let workspace: TestWorkspace;
 
-  useTestApi((given) => ({ api, workspace } = given));
+  useTestApi((given) => ({ api } = given));
 
   it('is served to anybody, and is the one the tests hold answers against', async () => {
     const response = await fetch(`${api.url}/api/v1/openapi.json`);

@@ -214,10 +214,12 @@ describe('Browser sessions', () => {
 
     it('may consent to payment, which a key may not', async () => {
       const { browser } = await signedIn({ role: 'admin' });
-      const changes = { configuration: { allowOverages: true } };
-      expectError(await workspace.owner.client.patch(workspace.path, changes), 403, 'forbidden');
-      const answer = await browser.send('PATCH', V1 + workspace.path, changes);
-      expect(answer.body.workspace.configuration.allowOverages).to.equal(true);
+      const consents = [{ budget: 50 }, { budget: 51 }, { currency: 'NGN' }, { budget: 0 }, { allowOverages: true }];
+      for (const configuration of consents) {
+        expectError(await workspace.owner.client.patch(workspace.path, { configuration }), 403, 'forbidden');
+        const { body: answer } = await browser.send('PATCH', V1 + workspace.path, { configuration });
+        expect(answer.workspace.configuration).to.include(configuration);
+      }
     });
 
     it('honour Idempotency-Key, a receipt being of one session', async () => {
