@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Keyring } from '../../shared/secrets/keyring.js';
 import { Sensitive } from '../../shared/secrets/sensitive.js';
 import {
   expectError,
@@ -98,8 +99,10 @@ describeEngines('Deployments, actions and operations', (queues) => {
     });
 
     it('of a terminal deployment is rejected', async () => {
-      const id = await newDeployment(api.db, service.id, { status: 'failed' });
-      expectError(await workspace.owner.client.post(`${path}/deploys/${id}/cancel`), 409, 'deployment_terminal');
+      for (const status of ['live', 'failed', 'cancelled']) {
+        const id = await newDeployment(api.db, service.id, { status });
+        expectError(await workspace.owner.client.post(`${path}/deploys/${id}/cancel`), 409, 'deployment_terminal');
+      }
     });
   });
 
@@ -116,6 +119,27 @@ describeEngines('Deployments, actions and operations', (queues) => {
       expect(status).to.equal(200);
       expect(body.deployment).to.include({ status: 'queued', trigger: 'rollback', sourceDeploymentId: source });
       expect(body.deployment.id).to.not.equal(source);
+    });
+
+    it('reuses the source’s configuration and its encrypted secret snapshot, whatever was changed since', async () => {
+      const { client } = workspace.owner;
+      await client.post(`${path}/variables`, { key: 'TOKEN', value: 'of then' });
+      const source = (await client.post(`${path}/deploys`)).body.deployment.id;
+      const live = await pretendLive(api.db, service.id);
+      const { image_id } = await api.db('deployments').where({ id: live }).first();
+      await api.db('deployments').where({ id: source }).update({ status: 'live', image_id, went_live_at: new Date() });
+      const { body: listed } = await client.get(`${path}/variables`);
+      await client.patch(`${path}/variables/${listed.variables[0].id}`, { value: 'of now' });
+      await client.patch(path, { configuration: { startCommand: './changed' } });
+      const { body } = await client.post(`${path}/deploys/${source}/rollback`, { confirm: service.name });
+      const row = await api.db('deployments').where({ id: body.deployment.id }).first();
+      const before = await api.db('deployments').where({ id: source }).first();
+      expect(row.configuration).to.deep.equal(before.configuration);
+      expect(row.image_id).to.equal(image_id);
+      const keyring = new Keyring(api.config.secretsKey);
+      expect(JSON.parse(keyring.open(row.sealed_variables, `deployment:${row.id}`))).to.deep.equal({
+        TOKEN: 'of then',
+      });
     });
 
     it('needs the service’s exact name, and a source that went live with a retained image', async () => {

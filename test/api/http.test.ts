@@ -38,6 +38,16 @@ describe('Every request', () => {
         expect(response.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
       }
     });
+
+    it('is not an idempotency key', async () => {
+      const headers = { 'X-Request-ID': 'the-same' };
+      const [first, second] = [
+        await workspace.owner.client.post(services, { name: 'Once', kind: 'web' }, headers),
+        await workspace.owner.client.post(services, { name: 'Once', kind: 'web' }, headers),
+      ];
+      expect([first.status, second.status]).to.deep.equal([201, 201]);
+      expect(first.body.service.id).to.not.equal(second.body.service.id);
+    });
   });
 
   describe('paths and methods', () => {

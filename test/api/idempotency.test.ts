@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { expect } from 'chai';
 import {
   type ApiResponse,
@@ -9,6 +10,7 @@ import {
   useTestApi,
 } from '../support/api.js';
 import { describeEngines } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
 
 describeEngines('Idempotency', (queues) => {
   let api: TestApi;
@@ -61,6 +63,23 @@ describeEngines('Idempotency', (queues) => {
     expect(new Set(responses.map(({ body }) => body.service.id)).size).to.equal(1);
     expect(responses.filter((response) => replayed(response) === 'false')).to.have.length(1);
     expect(await named('Stampede')).to.have.length(1);
+  });
+
+  it('whoever lost the answer gets it from the retry, and the work was done once', async () => {
+    const body = JSON.stringify({ name: 'Lost', kind: 'web' });
+    const lost = request(`${api.url}/api/v1${services}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${workspace.owner.key}`, 'Content-Type': 'application/json', ...keyed('lost') },
+    });
+    lost.on('error', () => undefined);
+    lost.end(body, () => lost.destroy());
+    await eventually('the work is done', async () => (await named('Lost')).length === 1);
+    const retry = await workspace.owner.client.post(services, JSON.parse(body), keyed('lost'));
+    expect(retry.status).to.equal(201);
+    expect(replayed(retry)).to.equal('true');
+    const [row] = await named('Lost');
+    expect(retry.body.service.id).to.equal(row.id);
+    expect(await named('Lost')).to.have.length(1);
   });
 
   it('a failure is not retained', async () => {

@@ -214,12 +214,30 @@ describe('The OpenAPI document', () => {
     ]);
   });
 
-  it('holds the specification’s fields: a service has every one of its configuration, with defaults', () => {
-    const { Service, ServiceConfiguration, Deployment } = DOCUMENT.components.schemas;
-    expect(Service.properties.configuration).to.deep.equal({ $ref: '#/components/schemas/ServiceConfiguration' });
-    expect(ServiceConfiguration.properties.port.default).to.equal(8000);
-    expect(Deployment.properties.status.enum).to.include('queued');
-  });
+  const FIELDS = {
+    Workspace: 'id name plan role billing entitlements configuration',
+    WorkspaceConfiguration:
+      'allowOverages avatarColor budget budgetAlerts buildConcurrency currency defaultRegion deployNotifications description includePreviewLogs notificationEmail overlappingDeploys previewNotifications requireMfa securityContact timezone',
+    Project: 'id name description color environments createdAt updatedAt',
+    Service:
+      'id name kind archived configuration projectId environmentId environmentGroupIds status displayStatus lifecycleStatus healthStatus healthCheckedAt runtimeDetail url internalHost deploymentId deploymentUpdatedAt liveDeploymentId estimatedMonthly createdAt updatedAt deletedAt deletionRequestedAt',
+    Deployment:
+      'id status trigger actor branch commitSha commitMessage blockedReason error canRollback cancelRequested sourceDeploymentId createdAt startedAt finishedAt steps',
+    Operation: 'id kind status createdAt updatedAt',
+    Variable: 'id key kind configured value createdAt updatedAt',
+    LogLine: 'id level message source timestamp',
+    Page: 'limit hasMore nextCursor',
+    Catalog: 'capabilities defaults plans databasePlans pricesAreEstimates regions runtimes serviceTypes',
+    Plan: 'id name usd ngn',
+    Canvas: 'nodes groups edges layout scope',
+    CanvasGroup: 'id name environmentId serviceIds',
+    CanvasEdge: 'id source target kind',
+  };
+  for (const [name, fields] of Object.entries(FIELDS)) {
+    it(`${name} always has the specification’s fields`, () => {
+      expect(DOCUMENT.components.schemas[name].required).to.have.members(fields.split(' '));
+    });
+  }
 });
 
 describe('The page that reads the document', () => {

@@ -23,6 +23,39 @@ describe('Pagination', () => {
     cursor = (await workspace.owner.client.get(`${services}?limit=1`)).body.page.nextCursor;
   });
 
+  it('limit is an integer from 1 to 200 for every collection', async () => {
+    const [service] = (await workspace.owner.client.get(services)).body.services;
+    const one = `${services}/${service.id}`;
+    const collections = [
+      `${workspace.path}/projects`,
+      services,
+      `${one}/variables`,
+      `${one}/deploys`,
+      `${one}/operations`,
+      `${workspace.path}/environment-groups`,
+    ];
+    for (const collection of collections) {
+      for (const limit of [1, 200]) {
+        const { body } = await workspace.owner.client.get(`${collection}?limit=${limit}`);
+        expect(body.page.limit, collection).to.equal(limit);
+      }
+      for (const limit of ['0', '201', '-1', '1.5', 'x', '']) {
+        expectError(await workspace.owner.client.get(`${collection}?limit=${limit}`), 400, 'invalid_request');
+      }
+    }
+  });
+
+  it('is not a frozen snapshot: records created after the first page need a fresh listing', async () => {
+    const { client, path } = await api.workspace().then(({ owner, path }) => ({ client: owner.client, path }));
+    const old = [await newService(client, path), await newService(client, path)];
+    const first = await client.get(`${path}/services?limit=1`);
+    const later = await newService(client, path);
+    const rest = await client.get(`${path}/services?limit=2&cursor=${first.body.page.nextCursor}`);
+    const seen = [...first.body.services, ...rest.body.services].map((service: Json) => service.id);
+    expect(seen).to.deep.equal(old.map(({ id }) => id).reverse());
+    expect((await client.get(`${path}/services?limit=1`)).body.services[0].id).to.equal(later.id);
+  });
+
   it('a cursor alone switches to pages of 100', async () => {
     const { body } = await workspace.owner.client.get(`${services}?cursor=${cursor}`);
     expect(body.services).to.have.length(2);

@@ -329,6 +329,22 @@ describeEngines('Services', (queues) => {
     });
   });
 
+  it('archiving and restoring what runs suspends, deletes, deploys and resumes nothing', async () => {
+    const service = await newService(workspace.owner.client, workspace.path);
+    const live = await pretendLive(api.db, service.id);
+    const path = `${services}/${service.id}`;
+    for (const action of ['archive', 'restore']) {
+      const { body } = await workspace.owner.client.post(`${path}/${action}`);
+      expect(body.service).to.include({
+        archived: action === 'archive',
+        lifecycleStatus: 'active',
+        liveDeploymentId: live,
+        deploymentId: live,
+      });
+      expect(await api.db('operations').where({ service_id: service.id })).to.deep.equal([]);
+    }
+  });
+
   describe('delete', () => {
     it('needs the exact name', async () => {
       const service = await newService(workspace.owner.client, workspace.path, { name: 'Precious' });
