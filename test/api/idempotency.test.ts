@@ -72,8 +72,9 @@ describeEngines('Idempotency', (queues) => {
       headers: { Authorization: `Bearer ${workspace.owner.key}`, 'Content-Type': 'application/json', ...keyed('lost') },
     });
     lost.on('error', () => undefined);
-    lost.end(body, () => lost.destroy());
+    lost.end(body);
     await eventually('the work is done', async () => (await named('Lost')).length === 1);
+    lost.destroy();
     const retry = await workspace.owner.client.post(services, JSON.parse(body), keyed('lost'));
     expect(retry.status).to.equal(201);
     expect(replayed(retry)).to.equal('true');

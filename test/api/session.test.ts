@@ -332,7 +332,10 @@ describe('Browser sessions', () => {
 
     before(async () => {
       smtp = await startSmtp();
-      mailing = await startTestApi({ mail: { smtpUrl: new Sensitive(smtp.url), from: 'ranvier@example.com' } });
+      mailing = await startTestApi({
+        mail: { smtpUrl: new Sensitive(smtp.url), from: 'ranvier@example.com' },
+        publicUrl: 'https://paas.example',
+      });
     });
     after(async () => {
       await mailing.close();
@@ -346,12 +349,15 @@ describe('Browser sessions', () => {
       return browser;
     }
 
-    it('mails a token, which verifies the address once', async () => {
+    /** The link's token, which is of the form that ours have. */
+    const tokenOf = (text = '') => /^https:\/\/paas\.example\/api\/verify#([\w-]{43})$/m.exec(text)?.[1] ?? '';
+
+    it('mails a link, whose token verifies the address once', async () => {
       const browser = await unverified('new@example.com');
       expect((await browser.post('/api/session/verification')).body).to.deep.equal({ sent: true, reason: '' });
       const mail = smtp.mails.at(-1);
       expect(mail?.to).to.deep.equal(['new@example.com']);
-      const [token = ''] = /^[\w-]{43}$/m.exec(mail?.text ?? '') ?? [];
+      const token = tokenOf(mail?.text);
       const confirm = '/api/session/verification/confirm';
       expectError(await new Browser(mailing.url).post(confirm, { token: `${token}x` }), 400, 'invalid_request');
       expect((await new Browser(mailing.url).post(confirm, { token })).body).to.deep.equal({ emailVerified: true });
@@ -360,12 +366,41 @@ describe('Browser sessions', () => {
       expect((await browser.post('/api/session/verification')).body.sent).to.equal(false);
     });
 
+    it('the link leads to a page whose button verifies the address; to open it does nothing', async () => {
+      const browser = await unverified('clicks@example.com');
+      await browser.post('/api/session/verification');
+      const page = await fetch(`${mailing.url}/api/verify`);
+      expect(page.headers.get('content-type')).to.match(/^text\/html/);
+      expect(page.headers.get('content-security-policy'))
+        .to.contain("default-src 'none'")
+        .and.contain("script-src 'self'");
+      const html = await page.text();
+      const [, path = ''] = /<script src="([^"]+)">/.exec(html) ?? [];
+      const script = await (await fetch(mailing.url + path)).text();
+      const elements: Record<string, { textContent: string; onclick?: () => Promise<void> }> = {};
+      for (const [, id = ''] of html.matchAll(/id="(\w+)"/g)) elements[id] = { textContent: '' };
+      const fetched = async (path: string, { method = 'GET', headers = {}, body = '' } = {}) => {
+        const answer = await browser.send(method, path, body === '' ? undefined : JSON.parse(body), headers);
+        return { json: async () => answer.body };
+      };
+      const press = async (token: string) => {
+        const run = new Function('document', 'location', 'fetch', script);
+        run({ getElementById: (id: string) => elements[id] }, { hash: `#${token}` }, fetched);
+        expect((await browser.bootstrap()).user.emailVerified).to.equal(false);
+        await elements.verify?.onclick?.();
+        return elements.answer?.textContent;
+      };
+      expect(await press('wrong')).to.contain('expired');
+      expect(await press(tokenOf(smtp.mails.at(-1)?.text))).to.equal('The address is verified.');
+      expect((await browser.bootstrap()).user.emailVerified).to.equal(true);
+    });
+
     it('a token is good for a day, and only the latest', async () => {
       const browser = await unverified('slow@example.com');
       const tokens: string[] = [];
       for (let i = 0; i < 2; i++) {
         await browser.post('/api/session/verification');
-        tokens.push(/^[\w-]{43}$/m.exec(smtp.mails.at(-1)?.text ?? '')?.[0] ?? '');
+        tokens.push(tokenOf(smtp.mails.at(-1)?.text));
       }
       await mailing
         .db('users')

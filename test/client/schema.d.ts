@@ -168,7 +168,7 @@ export interface paths {
     post: operations["mfaConfirm"];
   };
   "/session/verification": {
-    /** Mail a token that verifies the e-mail address */
+    /** Mail a link that verifies the e-mail address */
     post: operations["verificationRequest"];
   };
   "/session/verification/confirm": {
@@ -3158,7 +3158,7 @@ export interface operations {
       500: components["responses"]["Error500"];
     };
   };
-  /** Mail a token that verifies the e-mail address */
+  /** Mail a link that verifies the e-mail address */
   verificationRequest: {
     parameters: {
       header?: {
