@@ -35,7 +35,8 @@ async function titlesOf(files: string[]): Promise<Set<string>> {
 }
 
 describe('The list of statements', () => {
-  it('names tests that exist, for every statement', async () => {
+  it('names tests that exist, for every statement', async function () {
+    this.timeout(180_000);
     const lines = (await readFile(LIST, 'utf8')).split('\n').filter((line) => line.startsWith('- '));
     const statements = lines.map(parse);
     expect(statements.length).to.be.greaterThan(100);
