@@ -21,7 +21,7 @@ function enginesOf(only: string | undefined): readonly EngineName[] {
   return engines;
 }
 
-const DIST = fileURLToPath(new URL('../../', import.meta.url));
+export const DIST = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface PlatformOptions {
   engine: EngineName;
@@ -70,8 +70,9 @@ export class Platform {
     return edge;
   }
 
-  async startWorker(env: Record<string, string> = {}): Promise<PlatformProcess> {
-    const worker = this.#spawn('worker', 'workers/main.js', env);
+  /** `dist` is another version's folder of compiled files. */
+  async startWorker(env: Record<string, string> = {}, dist = DIST): Promise<PlatformProcess> {
+    const worker = this.#spawn('worker', 'workers/main.js', env, dist);
     await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
     return worker;
   }
@@ -106,8 +107,8 @@ export class Platform {
     });
   }
 
-  #spawn(name: string, main: string, env: Record<string, string> = {}): PlatformProcess {
-    const args = ['--enable-source-maps', join(DIST, main)];
+  #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
+    const args = ['--enable-source-maps', join(dist, main)];
     const spawned = new PlatformProcess(name, process.execPath, args, { ...this.env, ...env });
     this.processes.push(spawned);
     return spawned;
