@@ -11,8 +11,15 @@ import { eventually, freePorts, PlatformProcess } from './processes.js';
 import { hasRedis, startRedis, type TestRedis } from './redis.js';
 
 export type EngineName = 'postgres' | 'redis';
-/** Every engine that this machine has; a missing one shows as pending in `describeEngines`. */
-export const ENGINES: readonly EngineName[] = ['postgres', 'redis'];
+/** The engines of this run: both, or the one that TEST_ENGINE names. A missing one shows as pending in `describeEngines`. */
+export const ENGINES = enginesOf(process.env.TEST_ENGINE);
+
+function enginesOf(only: string | undefined): readonly EngineName[] {
+  const all = ['postgres', 'redis'] as const;
+  const engines = all.filter((engine) => engine === (only ?? engine));
+  if (engines.length === 0) throw new Error(`TEST_ENGINE must be one of ${all.join(', ')}, not "${only}"`);
+  return engines;
+}
 
 export const DIST = fileURLToPath(new URL('../../', import.meta.url));
 
