@@ -111,6 +111,11 @@ export function engineStatus(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
+/** Something of that name is there already; the engine says so in two ways, the second where two asked at once. */
+export function isConflict(error: unknown): boolean {
+  return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
+}
+
 /** Takes "it is not there" for an answer. */
 export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {

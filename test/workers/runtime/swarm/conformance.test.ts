@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { describeRuntime } from '../conformance.js';
 import { SwarmHost } from './host.js';
@@ -8,14 +7,11 @@ describeRuntime(
   async () => {
     const host = await SwarmHost.create();
     let apps = 0;
-    // One network for all: to make one for each takes a second.
-    const environmentId = randomUUID();
     // An image of its own for each, so that it can be exchanged for one that fails.
     async function app(changes: Parameters<typeof host.app>[0]) {
       const [repo, tag] = [`local/app${++apps}`, 'latest'];
       await host.manager.docker.getImage(NODE_IMAGE).tag({ repo, tag });
       return host.app({
-        environmentId,
         image: `${repo}:${tag}`,
         command: 'test -z "$BROKEN" && exec node -e "$PROGRAM"',
         ...changes,
