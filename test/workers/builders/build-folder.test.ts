@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openBuildFolder, removeDeadBuilds } from '../../../workers/builders/build-folder.js';
 import { startTimeOf } from '../../../workers/sandbox/proc.js';
@@ -22,13 +23,15 @@ describe('The folder of a build', () => {
     const sweeping = [1, 2].map(async () => {
       while (opening) await removeDeadBuilds(dataDir);
     });
-    for (let round = 0; round < 200; round++) await openBuildFolder(dataDir, `build-${round}`);
+    for (let round = 0; round < 30; round++) {
+      const folder = await openBuildFolder(dataDir, `build-${round}`);
+      // A sweep that has taken it for nobody's removes it within moments.
+      await delay(2);
+      expect(await readdir(folder.path)).to.have.members(['app', 'owner']);
+      await rm(folder.path, { recursive: true });
+    }
     opening = false;
     await Promise.all(sweeping);
-    expect(await folders()).to.have.length(200);
-    for (const folder of await folders()) {
-      expect(await readdir(join(dataDir, 'builds', folder))).to.have.members(['app', 'owner']);
-    }
   });
 
   it('of a worker that died is removed, finished or not', async () => {
