@@ -104,6 +104,12 @@ export class DockerMachines {
   /** One more engine, as a worker of the manager's swarm. */
   async addWorker(manager: DockerNode): Promise<DockerNode> {
     const node = await this.addNode();
+    await this.join(node, manager);
+    return node;
+  }
+
+  /** Makes a node a worker of the manager's swarm. */
+  async join(node: DockerNode, manager: DockerNode): Promise<void> {
     const { JoinTokens } = await manager.docker.swarmInspect();
     await node.docker.swarmJoin({
       AdvertiseAddr: node.address,
@@ -111,7 +117,6 @@ export class DockerMachines {
       RemoteAddrs: [`${manager.address}:2377`],
       JoinToken: JoinTokens.Worker,
     });
-    return node;
   }
 
   async destroy(): Promise<void> {

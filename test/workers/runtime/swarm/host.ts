@@ -3,19 +3,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Service } from 'dockerode';
-import { type Config, loadConfig } from '../../../shared/config.js';
-import type { Transaction } from '../../../shared/db/client.js';
-import { Listener } from '../../../shared/db/listener.js';
-import { replicasOf } from '../../../shared/db/replicas.js';
-import type { ReplicaRow, ServiceRow } from '../../../shared/db/rows.js';
-import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/domain/configuration.js';
-import type { LogLine } from '../../../shared/domain/log.js';
-import type { ServiceKind } from '../../../shared/domain/service.js';
-import { createLogger } from '../../../shared/log.js';
-import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
-import { createSwarmRuntime } from '../../../workers/runtime/swarm/runtime.js';
-import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../support/docker.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { type Config, loadConfig } from '../../../../shared/config.js';
+import type { Transaction } from '../../../../shared/db/client.js';
+import { Listener } from '../../../../shared/db/listener.js';
+import { replicasOf } from '../../../../shared/db/replicas.js';
+import type { ReplicaRow, ServiceRow } from '../../../../shared/db/rows.js';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/domain/configuration.js';
+import type { LogLine } from '../../../../shared/domain/log.js';
+import type { ServiceKind } from '../../../../shared/domain/service.js';
+import { createLogger } from '../../../../shared/log.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/driver.js';
+import { createSwarmRuntime } from '../../../../workers/runtime/swarm/runtime.js';
+import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/docker.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
 
 /** What the base image runs: the program comes as a variable, so that no application needs an image of its own. */
 const START = 'exec node -e "$PROGRAM"';
@@ -30,7 +30,9 @@ const server = http.createServer((request, response) => {
   if (request.url === '/broken') response.statusCode = 500;
   if (request.url.startsWith('/say/')) console.log(request.url.slice(5));
   if (request.url.startsWith('/ask/')) {
-    http.get('http://' + request.url.slice(5), (answer) => answer.pipe(response)).on('error', (error) => response.end(error.code));
+    const signal = AbortSignal.timeout(5000);
+    http.get('http://' + request.url.slice(5), { signal }, (answer) => answer.pipe(response))
+      .on('error', (error) => response.end(error.code));
     return;
   }
   response.end(String(id));
@@ -44,7 +46,8 @@ export interface SwarmApp {
   command?: string;
   kind?: ServiceKind;
   image?: string;
-  environmentId?: string;
+  /** One for all by default, for to make a network takes a second; null: none. */
+  environmentId?: string | null;
   configuration?: Partial<ServiceConfiguration>;
   environment?: Record<string, string>;
   live?: boolean;
@@ -56,6 +59,7 @@ export class SwarmHost {
   readonly manager: DockerNode;
   readonly database: TestDatabase;
   readonly config: Config;
+  readonly #environmentId = randomUUID();
   readonly #specs = new Map<string, ReleaseSpec>();
   readonly #lines = new Map<string, string[]>();
   readonly #open = new Set<() => Promise<void>>();
@@ -95,6 +99,7 @@ export class SwarmHost {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
     await listener.start();
+    this.#open.add(() => listener.close());
     const runtime = await createSwarmRuntime({
       db: this.database.db,
       listener,
@@ -108,10 +113,7 @@ export class SwarmHost {
       logs: { append: (batch, trx) => this.#append(batch, trx) },
     });
     await runtime.start();
-    this.#open.add(async () => {
-      await runtime.close();
-      await listener.close();
-    });
+    this.#open.add(() => runtime.close());
     return runtime;
   }
 
@@ -173,7 +175,7 @@ export class SwarmHost {
       userNumber: 0,
       kind,
       slug,
-      environmentId: app.environmentId ?? null,
+      environmentId: app.environmentId === undefined ? this.#environmentId : app.environmentId,
       configuration,
       image: { id: ids.image, digest, manifest },
       environment: { PROGRAM: app.program ?? SWARM_SERVER, ...app.environment },
@@ -209,7 +211,7 @@ export class SwarmHost {
 
   /** Lets go of the swarm with every runtime that was opened. */
   async closeRuntimes(): Promise<void> {
-    for (const close of this.#open) await close();
+    for (const close of [...this.#open].reverse()) await close();
     this.#open.clear();
   }
 
