@@ -8,7 +8,7 @@ import { isAllowed } from './allow-list.js';
 import type { Exchange } from './exchange.js';
 import { forward } from './forward.js';
 import { Gauge } from './gauge.js';
-import { ambiguity, clientAddress, hasBody, hostOf, requestIdOf } from './headers.js';
+import { ambiguity, clientOf, hasBody, hostOf, requestIdOf } from './headers.js';
 import { LiveTable } from './live-table.js';
 import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
 import { serveSite } from './static-site.js';
@@ -19,6 +19,10 @@ export const HEALTH_PATH = '/.ranvier/healthz';
 export interface NodeEdgeOptions {
   /** 0 takes a free one; `port` says which. */
   port: number;
+  /** The one address to listen on; without it all of them, IPv4 and IPv6. */
+  address?: string;
+  /** Only a trusted proxy can come in: what it forwards says who the client is. */
+  behindProxy?: boolean;
   /** Where images lie: `<imagesDir>/<digest>`. */
   imagesDir: string;
   log: Logger;
@@ -38,7 +42,7 @@ export interface EdgeTimeouts extends UpstreamTimeouts {
   refreshMs: number;
 }
 
-const TIMEOUTS: EdgeTimeouts = {
+export const TIMEOUTS: EdgeTimeouts = {
   connectMs: 2_000,
   headersMs: 60_000,
   clientHeadersMs: 15_000,
@@ -81,11 +85,11 @@ export class NodeEdge implements Edge {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  listen(): Promise<void> {
+  listen(port = this.#options.port): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      // Without a host, both IPv4 and IPv6 where the machine has it.
-      this.#server.listen(this.#options.port, () => {
+      const { address } = this.#options;
+      this.#server.listen({ port, ...(address === undefined ? {} : { host: address }) }, () => {
         this.#server.off('error', reject);
         this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'a connection was not accepted'));
         resolve();
@@ -133,7 +137,7 @@ export class NodeEdge implements Edge {
       res,
       upgrade,
       requestId: requestIdOf(req),
-      client: clientAddress(req),
+      client: clientOf(req, this.#options.behindProxy ?? false),
       host: hostOf(req),
       log,
     };
@@ -160,7 +164,7 @@ export class NodeEdge implements Edge {
     if (problem !== null) return sendPage(exchange, badRequest(problem));
     const live = this.#table.find(exchange.host);
     if (live === undefined) return this.#unknownHost(exchange);
-    if (!isAllowed(live.allow, exchange.client)) return sendPage(exchange, PAGES.notAllowed);
+    if (!isAllowed(live.allow, exchange.client.address)) return sendPage(exchange, PAGES.notAllowed);
     const { maintenance, serviceId, target } = live.route;
     if (maintenance !== null) return sendMaintenance(exchange, maintenance);
     switch (target.type) {

@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts, PlatformProcess } from './processes.js';
+
+export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
+
+export interface TestCaddy {
+  adminUrl: string;
+  /** Kills it and starts it again on the configuration of its operator, without what was loaded since. */
+  restart(): Promise<void>;
+  /** Kills it, to be started again with `restart`. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A Caddy of the caller's own: its admin API on a free port, its storage in a folder of its own. */
+export async function startCaddy(apps: Record<string, unknown> = {}): Promise<TestCaddy> {
+  const [admin = 0] = await freePorts(1);
+  const dir = await mkdtemp(join(tmpdir(), 'ranvier-caddy-'));
+  const adminUrl = `http://127.0.0.1:${admin}`;
+  const config = {
+    admin: { listen: `127.0.0.1:${admin}`, config: { persist: false } },
+    storage: { module: 'file_system', root: join(dir, 'storage') },
+    logging: { logs: { default: { level: 'WARN' } } },
+    ...(Object.keys(apps).length > 0 ? { apps } : {}),
+  };
+  const file = join(dir, 'caddy.json');
+  await writeFile(file, JSON.stringify(config));
+  const start = async () => {
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: dir };
+    const started = new PlatformProcess('caddy', 'caddy', ['run', '--config', file], env);
+    await started.ready(async () => (await fetch(`${adminUrl}/config/`)).ok);
+    return started;
+  };
+  let caddy = await start();
+  return {
+    adminUrl,
+    async restart() {
+      await caddy.stop('SIGKILL');
+      caddy = await start();
+    },
+    async kill() {
+      await caddy.stop('SIGKILL');
+    },
+    async stop() {
+      await caddy.stop('SIGKILL');
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

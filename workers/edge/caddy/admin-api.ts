@@ -1,0 +1,63 @@
+import { request } from 'undici';
+import { errorMessage } from '../../../shared/errors.js';
+
+const TIMEOUT_MS = 10_000;
+
+/** Caddy's admin API cannot be reached, or did not do what it was asked. */
+export class CaddyError extends Error {
+  /** Nobody listens there: no Caddy runs, so nothing goes through it. */
+  readonly absent: boolean;
+  constructor(message: string, absent = false) {
+    super(message);
+    this.name = 'CaddyError';
+    this.absent = absent;
+  }
+}
+
+/** The admin API of the operator's Caddy. Every call throws `CaddyError` where it fails. */
+export class AdminApi {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url.replace(/\/$/, '');
+  }
+
+  /** The value at a path of the API, or null where there is none. */
+  async get(path: string): Promise<unknown> {
+    const { status, text } = await this.#call('GET', path);
+    // A path below something missing is 400, an unknown id 404.
+    if (status === 400 || status === 404) return null;
+    if (status !== 200) throw refused('GET', path, status, text);
+    return JSON.parse(text || 'null');
+  }
+
+  /** POST sets a value, PUT creates one (in a list: before that index), PATCH replaces one that is there. */
+  async write(method: 'POST' | 'PUT' | 'PATCH', path: string, value: unknown): Promise<void> {
+    const { status, text } = await this.#call(method, path, JSON.stringify(value));
+    if (status !== 200) throw refused(method, path, status, text);
+  }
+
+  async #call(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: string) {
+    try {
+      const response = await request(`${this.#url}${path}`, {
+        method,
+        headersTimeout: TIMEOUT_MS,
+        bodyTimeout: TIMEOUT_MS,
+        // A change of the configuration may replace the API's own listener.
+        reset: true,
+        ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+      });
+      return { status: response.statusCode, text: await response.body.text() };
+    } catch (error) {
+      const absent = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+      throw new CaddyError(
+        `Caddy's admin API does not answer at ${this.#url} (${errorMessage(error)}): start Caddy on this host, or set CADDY_ADMIN_URL to where its admin API listens, or leave EDGE unset to serve without Caddy`,
+        absent,
+      );
+    }
+  }
+}
+
+function refused(method: string, path: string, status: number, text: string): CaddyError {
+  return new CaddyError(`Caddy answered ${status} to ${method} ${path}: ${text.trim().slice(0, 500)}`);
+}
