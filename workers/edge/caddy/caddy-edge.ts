@@ -48,7 +48,7 @@ export class CaddyEdge implements Edge {
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
     this.#log = log;
     this.#api = new AdminApi(adminUrl);
-    this.#names = new NameServer(log);
+    this.#names = new NameServer(log, this.#timeouts.connectMs);
     const timeouts = this.#timeouts;
     this.#responder = new NodeEdge({
       port: 0,
@@ -77,6 +77,8 @@ export class CaddyEdge implements Edge {
     const keeper = new ConfigKeeper(this.#api, [{ path: SERVER_PATH, value: config }], this.#log);
     await keeper.start();
     this.#keeper = keeper;
+    // Until Caddy has forgotten what an edge before this one said.
+    await this.#wait(REFRESH_MS + MARGIN_MS);
     this.#served();
   }
 

@@ -27,8 +27,14 @@ const TRY_AGAIN_MS = 50;
 const KEEP_ALIVE_MS = 1_500;
 const CLIENT_KEEP_ALIVE_MS = 65_000;
 const REQUEST_ID_VALUE = '{http.request.header.X-Request-Id}';
-/** A request that a replica may have seen is sent once more, where it is repeatable. */
-const REPLAY = `{http.request.method} in ['GET', 'HEAD', 'OPTIONS'] && {http.reverse_proxy.upstream.duration} == ''`;
+/**
+ * A request that a replica may have seen is sent once more, where it is repeatable. Caddy has no bound of its own for that:
+ * the second look finds the mark that the first one left.
+ */
+const REPLAY = {
+  method: ['GET', 'HEAD', 'OPTIONS'],
+  expression: "{http.regexp.replayed.0} == null && header_regexp('replayed', 'X-Request-Id', '^.')",
+};
 
 /**
  * The server of the edge in Caddy's configuration. It knows no single service: which replicas a host has is asked over
@@ -87,7 +93,7 @@ function forwarding({ timeouts }: ServerSettings, transport: Json = {}): Json {
       retries: TRY_MS / TRY_AGAIN_MS,
       try_duration: milliseconds(TRY_MS),
       try_interval: milliseconds(TRY_AGAIN_MS),
-      retry_match: [{ expression: REPLAY }],
+      retry_match: [REPLAY],
     },
     transport: {
       protocol: 'http',
