@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts, PlatformProcess } from './processes.js';
 
-export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
+const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 
 export interface TestCaddy {
   adminUrl: string;
@@ -49,4 +49,14 @@ export async function startCaddy(apps: Record<string, unknown> = {}): Promise<Te
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Tests against a real Caddy; pending where it is not installed. */
+export function describeCaddy(title: string, tests: () => void): void {
+  const suite = hasCaddy ? describe : describe.skip;
+  suite(`${title}${hasCaddy ? '' : ': caddy is not installed'}`, function () {
+    // On a busy machine: nothing here is a measurement.
+    this.timeout(120_000);
+    tests();
+  });
 }

@@ -13,8 +13,8 @@ export interface EdgeNeeds {
 
 /** The edge that the settings ask for (`EDGE`). */
 export function createEdge(config: Config, { log, refresh }: EdgeNeeds): Edge {
-  const { edgePort: port, edgeDomain: domain, caddyAdminUrl: adminUrl } = config;
+  const { edgePort: port, edgeDomain: domain, caddyAdminUrl: adminUrl, edgeTls: tls } = config;
   const imagesDir = join(config.dataDir, 'images');
   if (config.edge === 'node') return new NodeEdge({ port, imagesDir, log, refresh });
-  return new CaddyEdge({ port, domain, adminUrl, imagesDir, log, refresh });
+  return new CaddyEdge({ port, domain, adminUrl, tls, imagesDir, log, refresh });
 }

@@ -1,11 +1,10 @@
 import { CaddyEdge } from '../../../workers/edge/caddy/caddy-edge.js';
-import { hasCaddy, startCaddy, type TestCaddy } from '../../support/caddy.js';
+import { describeCaddy, startCaddy, type TestCaddy } from '../../support/caddy.js';
 import { freePorts } from '../../support/processes.js';
 import { describeEdge } from './contract.js';
 import type { EdgeKind } from './support.js';
 
-(hasCaddy ? describe : describe.skip)(`through Caddy${hasCaddy ? '' : ': caddy is not installed'}`, function () {
-  this.timeout(120_000);
+describeCaddy('through Caddy', () => {
   let caddy: TestCaddy;
   before(async () => {
     caddy = await startCaddy();
@@ -17,7 +16,9 @@ import type { EdgeKind } from './support.js';
     swaps: 40,
     async create(options) {
       const [port = 0] = await freePorts(1);
-      return Object.assign(new CaddyEdge({ port, domain: 'test', adminUrl: caddy.adminUrl, ...options }), { port });
+      return Object.assign(new CaddyEdge({ port, domain: 'test', adminUrl: caddy.adminUrl, tls: null, ...options }), {
+        port,
+      });
     },
   };
   describeEdge(caddyKind);

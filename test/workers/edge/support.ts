@@ -12,6 +12,7 @@ export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
+  body: Buffer;
   /** The connection ended before the answer did. */
   cut: boolean;
 }
@@ -36,6 +37,7 @@ export function ask(port: number, path: string, options: AskOptions = {}): Promi
           status: response.statusCode ?? 0,
           headers: response.headers,
           text: Buffer.concat(chunks).toString(),
+          body: Buffer.concat(chunks),
           cut,
         });
       response.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -37,7 +37,12 @@ export class AdminApi {
     if (status !== 200) throw refused(method, path, status, text);
   }
 
-  async #call(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: string) {
+  async remove(path: string): Promise<void> {
+    const { status, text } = await this.#call('DELETE', path);
+    if (status !== 200) throw refused('DELETE', path, status, text);
+  }
+
+  async #call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: string) {
     try {
       const response = await request(`${this.#url}${path}`, {
         method,

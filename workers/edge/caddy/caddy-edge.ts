@@ -9,7 +9,8 @@ import { ConfigKeeper } from './config-keeper.js';
 import { inFlight } from './in-flight.js';
 import { type LinkPorts, linkPorts, listenNear } from './link-ports.js';
 import { NameServer, upstreamName } from './name-server.js';
-import { REFRESH_MS, SERVER_PATH, serverConfig } from './server-config.js';
+import { configParts, REFRESH_MS, SERVER_PATH } from './server-config.js';
+import type { EdgeTls } from './tls-config.js';
 import { type Endpoint, zoneOf } from './zone.js';
 
 /** For an answer that was on its way to Caddy, and a request on its way from there to a replica. */
@@ -23,6 +24,7 @@ export interface CaddyEdgeOptions extends Pick<NodeEdgeOptions, 'imagesDir' | 'l
   adminUrl: string;
   /** The hosts below this domain are services. */
   domain: string;
+  tls: EdgeTls | null;
 }
 
 /**
@@ -66,15 +68,16 @@ export class CaddyEdge implements Edge {
 
   /** Throws `CaddyError` where Caddy does not answer, or does not take the configuration. */
   async listen(): Promise<void> {
-    const { port, domain } = this.#options;
+    const { port, domain, tls } = this.#options;
     const server = await this.#api.get(`/config/${SERVER_PATH.join('/')}`);
     // The ports of the edge before this one, so that Caddy's configuration stays what it is.
     const ports: LinkPorts = linkPorts(server);
     await listenNear(ports.responder, (near) => this.#responder.listen(near));
     const responder = `127.0.0.1:${this.#responder.port}`;
     await listenNear(ports.nameServer, (near) => this.#names.listen(near, this.#responder.port));
-    const config = serverConfig({ domain, port, responder, nameServer: this.#names.address, timeouts: this.#timeouts });
-    const keeper = new ConfigKeeper(this.#api, [{ path: SERVER_PATH, value: config }], this.#log);
+    const nameServer = this.#names.address;
+    const parts = configParts({ domain, port, tls, responder, nameServer, timeouts: this.#timeouts });
+    const keeper = new ConfigKeeper(this.#api, parts, this.#log);
     await keeper.start();
     this.#keeper = keeper;
     // Until Caddy has forgotten what an edge before this one said.

@@ -2,15 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { errorMessage } from '../../../shared/errors.js';
 import type { Logger } from '../../../shared/log.js';
-import type { AdminApi } from './admin-api.js';
+import { type AdminApi, CaddyError } from './admin-api.js';
+import type { ConfigPart } from './config-part.js';
 
 const LOOK_MS = 2_000;
-
-/** A value of ours in Caddy's configuration, and the keys that lead to it. */
-export interface ConfigPart {
-  path: readonly string[];
-  value: unknown;
-}
 
 /**
  * Keeps our parts of Caddy's configuration as they are to be, and touches nothing else in it. A Caddy that lost them
@@ -63,29 +58,34 @@ export class ConfigKeeper {
   /** Returns how many parts had to be written. */
   async #ensure(): Promise<number> {
     let written = 0;
-    for (const { path, value } of this.#parts) {
-      const present = await this.#api.get(configPath(path));
-      if (isDeepStrictEqual(present, value)) continue;
-      await this.#write(path, value, present !== null);
+    for (const part of this.#parts) {
+      const place = part.id === undefined ? configPath(part.path) : `/id/${part.id}`;
+      const present = await this.#api.get(place);
+      if (isDeepStrictEqual(present, part.value)) continue;
+      if (present !== null && part.ours?.(present) === false) throw taken(part, present);
+      await this.#write(part, place, present !== null);
       written += 1;
     }
     return written;
   }
 
-  async #write(path: readonly string[], value: unknown, present: boolean): Promise<void> {
-    if (present) return this.#api.write('PATCH', configPath(path), value);
+  async #write({ path, id, value }: ConfigPart, place: string, present: boolean): Promise<void> {
+    if (value === null) return this.#api.remove(place);
+    if (present) return this.#api.write('PATCH', place, value);
     const known = await this.#depth(path);
-    const missing = path.slice(known + 1).reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-    const [key = ''] = path.slice(known);
-    if (known > 0 || (await this.#api.get('/config/')) !== null) {
-      return this.#api.write('PUT', configPath([...path.slice(0, known), key]), missing);
+    // The first of a list is the one that Caddy follows where several fit.
+    if (known === path.length) return this.#api.write('PUT', `${configPath(path)}/0`, value);
+    const [key = '', ...rest] = path.slice(known);
+    const missing = rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), id === undefined ? value : [value]);
+    if (known === 0 && (await this.#api.get('/config/')) === null) {
+      return this.#api.write('POST', '/config/', { [key]: missing });
     }
-    return this.#api.write('POST', '/config/', { [key]: missing });
+    return this.#api.write('PUT', configPath([...path.slice(0, known), key]), missing);
   }
 
   /** How many of the path's keys are there. */
   async #depth(path: readonly string[]): Promise<number> {
-    for (let known = path.length - 1; known > 0; known--) {
+    for (let known = path.length; known > 0; known--) {
       if ((await this.#api.get(configPath(path.slice(0, known)))) !== null) return known;
     }
     return 0;
@@ -94,4 +94,11 @@ export class ConfigKeeper {
 
 function configPath(path: readonly string[]): string {
   return `/config/${path.join('/')}`;
+}
+
+function taken({ path }: ConfigPart, present: unknown): CaddyError {
+  const found = JSON.stringify(present);
+  return new CaddyError(
+    `Caddy's configuration has a ${path.join('.')} that is not ours (${found}): take it out, or leave EDGE_TLS off`,
+  );
 }

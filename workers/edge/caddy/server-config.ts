@@ -1,17 +1,21 @@
 import { FORWARDED_HEADERS, REQUEST_ID } from '../proxy/headers.js';
 import { PAGES, type Page, pageHeaders, rendered } from '../proxy/pages.js';
 import { MAX_HEADER_BYTES } from '../proxy/upstream.js';
+import type { ConfigPart } from './config-part.js';
 import { type Stream, serviceName } from './name-server.js';
+import { certificateParts, type EdgeTls, redirectConfig } from './tls-config.js';
 
 /** How long Caddy keeps what the name server said. */
 export const REFRESH_MS = 250;
 
 export const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
+const REDIRECT_PATH = ['apps', 'http', 'servers', 'ranvier_redirect'];
 
 export interface ServerSettings {
   /** The hosts below this domain are services. */
   domain: string;
   port: number;
+  tls: EdgeTls | null;
   /** The edge's name server, and its responder. */
   nameServer: string;
   responder: string;
@@ -26,6 +30,28 @@ const TRY_AGAIN_MS = 50;
 /** Shorter than what servers commonly keep idle connections for, so that Caddy closes first. */
 const KEEP_ALIVE_MS = 1_500;
 const CLIENT_KEEP_ALIVE_MS = 65_000;
+const COMPRESS_FROM_BYTES = 1_024;
+const COMPRESSIBLE = [
+  'text/html*',
+  'text/css*',
+  'text/plain*',
+  'text/javascript*',
+  'text/xml*',
+  'text/markdown*',
+  'text/csv*',
+  'application/json*',
+  'application/javascript*',
+  'application/xml*',
+  'application/xhtml+xml*',
+  'application/rss+xml*',
+  'application/atom+xml*',
+  'application/ld+json*',
+  'application/manifest+json*',
+  'application/wasm*',
+  'image/svg+xml*',
+  'font/ttf*',
+  'font/otf*',
+];
 const REQUEST_ID_VALUE = '{http.request.header.X-Request-Id}';
 /**
  * A request that a replica may have seen is sent once more, where it is repeatable. Caddy has no bound of its own for that:
@@ -36,16 +62,27 @@ const REPLAY = {
   expression: "{http.regexp.replayed.0} == null && header_regexp('replayed', 'X-Request-Id', '^.')",
 };
 
+/** All that is ours in Caddy's configuration. */
+export function configParts(settings: ServerSettings): ConfigPart[] {
+  const { port, tls, domain, responder } = settings;
+  const server = { path: SERVER_PATH, value: serverConfig(settings) };
+  if (tls === null) return [{ path: REDIRECT_PATH, value: null }, server];
+  const redirect = { path: REDIRECT_PATH, value: redirectConfig(port, tls.port) };
+  return [...certificateParts(tls, domain, responder), server, redirect];
+}
+
 /**
  * The server of the edge in Caddy's configuration. It knows no single service: which replicas a host has is asked over
  * DNS, so neither a deployment nor a new service changes it. Whoever is no service with replicas gets the responder.
  */
-export function serverConfig(settings: ServerSettings): Json {
-  const { domain, port, timeouts } = settings;
+function serverConfig(settings: ServerSettings): Json {
+  const { domain, port, timeouts, tls } = settings;
   const services = { host: [`*.${domain}`] };
   return {
     '@id': 'ranvier-edge',
-    listen: [`:${port}`],
+    listen: [`:${tls?.port ?? port}`],
+    protocols: ['h1', 'h2'],
+    ...(tls === null ? {} : { tls_connection_policies: [{}] }),
     automatic_https: { disable: true },
     read_header_timeout: milliseconds(timeouts.clientHeadersMs),
     idle_timeout: milliseconds(CLIENT_KEEP_ALIVE_MS),
@@ -53,6 +90,10 @@ export function serverConfig(settings: ServerSettings): Json {
     routes: [
       { match: [{ not: [requestIdMatch()] }], handle: [setRequestId('{http.request.uuid}')] },
       { handle: [tidyHeaders()] },
+      {
+        match: [{ method: ['GET', 'POST'], not: [{ header: { Range: ['*'] } }, { header: { Upgrade: ['*'] } }] }],
+        handle: compression(),
+      },
       { match: lasting(services), handle: [toReplicas(settings, 'stream')], terminal: true },
       { match: [services], handle: [toReplicas(settings, 'plain')], terminal: true },
       { handle: [{ handler: 'reverse_proxy', upstreams: [{ dial: settings.responder }], ...forwarding(settings) }] },
@@ -130,6 +171,22 @@ function underscored(name: string): string[] {
   const [first = '', ...rest] = name.split('-');
   const all = rest.reduce((names, part) => names.flatMap((n) => [`${n}-${part}`, `${n}_${part}`]), [first]);
   return all.filter((spelling) => spelling !== name);
+}
+
+/** A representation that is encoded on the way is equal to the replica's in content, not in bytes. */
+function compression(): Json[] {
+  const weaken = { Etag: [{ search_regexp: '^"', replace: 'W/"' }] };
+  const require = { headers: { 'Content-Encoding': ['gzip', 'zstd'] } };
+  return [
+    { handler: 'headers', response: { deferred: true, require, replace: weaken } },
+    {
+      handler: 'encode',
+      encodings: { zstd: {}, gzip: {} },
+      prefer: ['zstd', 'gzip'],
+      minimum_length: COMPRESS_FROM_BYTES,
+      match: { headers: { 'Content-Type': COMPRESSIBLE } },
+    },
+  ];
 }
 
 /** What Caddy itself answers, in the words of the edge. */

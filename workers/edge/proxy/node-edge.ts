@@ -15,6 +15,8 @@ import { serveSite } from './static-site.js';
 import { MAX_HEADER_BYTES, type UpstreamTimeouts } from './upstream.js';
 
 export const HEALTH_PATH = '/.ranvier/healthz';
+/** Asked on the edge's own address with `?domain=`: 200 where that host is served, else 404. */
+export const HOST_PATH = '/.ranvier/host';
 
 export interface NodeEdgeOptions {
   /** 0 takes a free one; `port` says which. */
@@ -182,7 +184,9 @@ export class NodeEdge implements Edge {
 
   #unknownHost(exchange: Exchange): void {
     const { req, res, requestId } = exchange;
-    if (req.method !== 'GET' || req.url !== HEALTH_PATH) {
+    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://edge');
+    const served = pathname === HOST_PATH && this.#table.find(searchParams.get('domain') ?? '') !== undefined;
+    if (req.method !== 'GET' || !(served || pathname === HEALTH_PATH)) {
       sendPage(exchange, PAGES.unknownHost);
       return;
     }
