@@ -221,11 +221,17 @@ function pick(env: Environment, names: string[]): Record<string, string> {
   return found;
 }
 
+type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
+
 /** The address a service answers at (design, Commands). */
-export function serviceUrl(config: Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>, slug: string): string {
-  const { edgeDomain, edgePort, edgeTls } = config;
+export function serviceUrl(config: EdgeAddress, slug: string): string {
+  return edgeUrl(config, `${slug}.${config.edgeDomain}`);
+}
+
+/** The address of the edge under this host name. */
+export function edgeUrl({ edgePort, edgeTls }: Pick<EdgeAddress, 'edgePort' | 'edgeTls'>, host: string): string {
   const [scheme, port, usual] = edgeTls === null ? ['http', edgePort, 80] : ['https', edgeTls.port, 443];
-  return `${scheme}://${slug}.${edgeDomain}${port === usual ? '' : `:${port}`}`;
+  return `${scheme}://${host}${port === usual ? '' : `:${port}`}`;
 }
 
 /** The keys alone, for the command that rotates them; `kept` is the one in DATA_DIR. Throws `ConfigError`. */
