@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { request as requestTls } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
-import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -134,35 +133,6 @@ describeCaddy('the edge and its Caddy', () => {
     const [reply] = await once(socket, 'message');
     expect(reply.toString()).to.equal('still there?');
     socket.close();
-  });
-
-  it('compresses what is large and compressible, and nothing else', async () => {
-    const caddy = await caddyWith();
-    const port = await freePort();
-    const edge = edgeAt(caddy.adminUrl, port);
-    await edge.listen();
-    const text = 'ranvier '.repeat(1_000);
-    const replica = await bench.replica((req, res) => {
-      res.writeHead(200, { 'content-type': req.url === '/png' ? 'image/png' : 'text/html', etag: '"1"' });
-      res.end(req.url === '/small' ? 'small' : text);
-    });
-    await edge.apply(proxied([replica]));
-    const headers = { 'accept-encoding': 'gzip' };
-    const answer = await fetch(`http://127.0.0.1:${port}/`).then((r) => r.status);
-    expect(answer).to.equal(404);
-    const large = await ask(port, '/', { headers });
-    expect(large.headers).to.include({ 'content-encoding': 'gzip', vary: 'Accept-Encoding', etag: 'W/"1"' });
-    expect(gunzipSync(large.body).toString()).to.equal(text);
-    for (const [path, sent] of [
-      ['/small', headers],
-      ['/png', headers],
-      ['/', {}],
-      ['/', { ...headers, range: 'bytes=0-9' }],
-    ] as const) {
-      const plain = await ask(port, path, { headers: sent });
-      expect(plain.headers, path).not.to.have.property('content-encoding');
-      expect(plain.headers.etag).to.equal('"1"');
-    }
   });
 
   describe('over HTTPS, with an authority of its own', () => {

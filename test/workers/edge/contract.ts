@@ -1,3 +1,4 @@
+import { compression } from './contract/compression.js';
 import { guards } from './contract/guards.js';
 import { passingOn } from './contract/passing-on.js';
 import { severalReplicas } from './contract/replicas.js';
@@ -12,6 +13,7 @@ export function describeEdge(kind: EdgeKind): void {
     describe('several replicas', () => severalReplicas(kind));
     describe('guards', () => guards(kind));
     describe('static sites', () => staticSites(kind));
+    describe('compression', () => compression(kind));
     describe('swaps', () => swaps(kind));
   });
 }

@@ -1,3 +1,4 @@
+import { COMPRESS_FROM_BYTES, COMPRESSIBLE_TYPES } from '../proxy/compression.js';
 import { FORWARDED_HEADERS, REQUEST_ID } from '../proxy/headers.js';
 import { PAGES, type Page, pageHeaders, rendered } from '../proxy/pages.js';
 import { MAX_HEADER_BYTES } from '../proxy/upstream.js';
@@ -30,28 +31,7 @@ const TRY_AGAIN_MS = 50;
 /** Shorter than what servers commonly keep idle connections for, so that Caddy closes first. */
 const KEEP_ALIVE_MS = 1_500;
 const CLIENT_KEEP_ALIVE_MS = 65_000;
-const COMPRESS_FROM_BYTES = 1_024;
-const COMPRESSIBLE = [
-  'text/html*',
-  'text/css*',
-  'text/plain*',
-  'text/javascript*',
-  'text/xml*',
-  'text/markdown*',
-  'text/csv*',
-  'application/json*',
-  'application/javascript*',
-  'application/xml*',
-  'application/xhtml+xml*',
-  'application/rss+xml*',
-  'application/atom+xml*',
-  'application/ld+json*',
-  'application/manifest+json*',
-  'application/wasm*',
-  'image/svg+xml*',
-  'font/ttf*',
-  'font/otf*',
-];
+const UNTOUCHED = 'identity';
 const REQUEST_ID_VALUE = '{http.request.header.X-Request-Id}';
 /**
  * A request that a replica may have seen is sent once more, where it is repeatable. Caddy has no bound of its own for that:
@@ -90,6 +70,7 @@ function serverConfig(settings: ServerSettings): Json {
     routes: [
       { match: [{ not: [requestIdMatch()] }], handle: [setRequestId('{http.request.uuid}')] },
       { handle: [tidyHeaders()] },
+      { match: [{ header: { Upgrade: ['*h2c*'] } }], handle: [ignoreUpgrade()] },
       {
         match: [{ method: ['GET', 'POST'], not: [{ header: { Range: ['*'] } }, { header: { Upgrade: ['*'] } }] }],
         handle: compression(),
@@ -136,6 +117,13 @@ function forwarding({ timeouts }: ServerSettings, transport: Json = {}): Json {
       try_interval: milliseconds(TRY_AGAIN_MS),
       retry_match: [REPLAY],
     },
+    // Caddy 2.6 leaves alone only what is encoded already.
+    headers: {
+      response: {
+        require: { headers: { 'Cache-Control': ['*no-transform*'], 'Content-Encoding': null } },
+        set: { 'Content-Encoding': [UNTOUCHED] },
+      },
+    },
     transport: {
       protocol: 'http',
       compression: false,
@@ -173,20 +161,33 @@ function underscored(name: string): string[] {
   return all.filter((spelling) => spelling !== name);
 }
 
-/** A representation that is encoded on the way is equal to the replica's in content, not in bytes. */
+/** An offer of HTTP/2, which a server is free to ignore (RFC 9110, 7.8). */
+function ignoreUpgrade(): Json {
+  return { handler: 'headers', request: { delete: ['Upgrade', 'Http2-Settings'] } };
+}
+
+/**
+ * Compresses what is of known length: Caddy 2.6 would hold back what is streamed. A representation that is encoded on the
+ * way is equal to the replica's in content, not in bytes.
+ */
 function compression(): Json[] {
+  const types = [...COMPRESSIBLE_TYPES].flatMap((type) => [type, `${type};*`]);
   const weaken = { Etag: [{ search_regexp: '^"', replace: 'W/"' }] };
-  const require = { headers: { 'Content-Encoding': ['gzip', 'zstd'] } };
   return [
-    { handler: 'headers', response: { deferred: true, require, replace: weaken } },
+    onResponse({ 'Content-Encoding': ['gzip', 'zstd'] }, { replace: weaken }),
+    onResponse({ 'Content-Encoding': [UNTOUCHED] }, { delete: ['Content-Encoding'] }),
     {
       handler: 'encode',
       encodings: { zstd: {}, gzip: {} },
       prefer: ['zstd', 'gzip'],
       minimum_length: COMPRESS_FROM_BYTES,
-      match: { headers: { 'Content-Type': COMPRESSIBLE } },
+      match: { headers: { 'Content-Type': types, 'Content-Length': ['*'] } },
     },
   ];
+}
+
+function onResponse(headers: Json, change: Json): Json {
+  return { handler: 'headers', response: { deferred: true, require: { headers }, ...change } };
 }
 
 /** What Caddy itself answers, in the words of the edge. */

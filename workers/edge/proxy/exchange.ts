@@ -12,5 +12,7 @@ export interface Exchange {
   requestId: string;
   client: Client;
   host: string;
+  /** Answers may be compressed here; a proxy in front does it otherwise. */
+  compress: boolean;
   log: Logger;
 }

@@ -133,14 +133,15 @@ export class NodeEdge implements Edge {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): Promise<void> {
-    const { log } = this.#options;
+    const { log, behindProxy = false } = this.#options;
     const exchange: Exchange = {
       req,
       res,
       upgrade,
       requestId: requestIdOf(req),
-      client: clientOf(req, this.#options.behindProxy ?? false),
+      client: clientOf(req, behindProxy),
       host: hostOf(req),
+      compress: !behindProxy,
       log,
     };
     const leave = this.#exchanges.enter();

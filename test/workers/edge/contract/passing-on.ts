@@ -230,4 +230,15 @@ export function passingOn(kind: EdgeKind): void {
     await edge.apply(proxied([replica]));
     expect(await ask(edge.port, '/')).to.include({ status: 200, text: 'half', cut: true });
   });
+
+  it('ignores an offer of HTTP/2 and answers, however long the answer is', async () => {
+    const body = 'x'.repeat(3_000_000);
+    const replica = await bench.replica((req, res) => res.end(req.headers.upgrade ?? body));
+    const edge = await bench.edge();
+    await edge.apply(proxied([replica]));
+    const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' };
+    const answer = await ask(edge.port, '/', { headers });
+    expect(answer.status).to.equal(200);
+    expect(answer.text.length).to.equal(body.length);
+  });
 }
