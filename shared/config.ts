@@ -17,6 +17,8 @@ export interface Config {
   /** Queues run on Redis where this is set, on PostgreSQL otherwise (`REDIS_URL`). */
   redisUrl: Sensitive | null;
   runtime: 'process' | 'swarm';
+  /** The engine of `RUNTIME=swarm`: its address (`DOCKER_HOST`), and where its nodes get images from (`REGISTRY_URL`). */
+  docker: { host: string; registryUrl: Sensitive | null };
   edge: 'node' | 'caddy';
   /** Where the admin API of the Caddy listens through which `EDGE=caddy` serves (`CADDY_ADMIN_URL`). */
   caddyAdminUrl: string;
@@ -32,6 +34,8 @@ export interface Config {
   dashboard: { user: string; password: Sensitive } | null;
   /** How e-mail leaves the platform (`SMTP_URL`, `MAIL_FROM`); without it nothing is sent. */
   mail: { smtpUrl: Sensitive; from: string } | null;
+  /** Where people reach the API, without a slash at the end; links in e-mails lead there (`PUBLIC_URL`). */
+  publicUrl: string;
   /** One proxy in front of the API says who calls and whether over TLS (`TRUST_PROXY`: X-Forwarded-For, -Proto). */
   trustProxy: boolean;
   logLevel: string;
@@ -130,10 +134,23 @@ export function loadConfig(env: Environment = process.env): Config {
   const redisUrl = text('REDIS_URL', '');
   if (redisUrl !== '' && !/^rediss?:\/\//.test(redisUrl))
     problems.push('REDIS_URL must start with redis:// or rediss://');
+  const dockerHost = text('DOCKER_HOST', 'unix:///var/run/docker.sock');
+  if (!/^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(dockerHost)) {
+    problems.push(`DOCKER_HOST must be unix:///path/to/docker.sock or tcp://host:port, not "${dockerHost}"`);
+  }
+  const registryUrl = text('REGISTRY_URL', '');
+  if (registryUrl !== '' && !(/^https?:\/\//.test(registryUrl) && URL.canParse(registryUrl))) {
+    problems.push('REGISTRY_URL must be an address such as https://user:password@registry.example.com/prefix');
+  }
   const dashboardUser = text('DASHBOARD_USER', '');
   const dashboardPassword = text('DASHBOARD_PASSWORD', '');
   if ((dashboardUser === '') !== (dashboardPassword === '')) {
     problems.push('DASHBOARD_USER and DASHBOARD_PASSWORD must be set together');
+  }
+  const port = integer('PORT', 3000, 1, 65535);
+  const publicUrl = text('PUBLIC_URL', `http://localhost:${port}`).replace(/\/+$/, '');
+  if (!/^https?:\/\//.test(publicUrl) || !URL.canParse(publicUrl)) {
+    problems.push(`PUBLIC_URL must be an address such as https://ranvier.example.com, not "${env.PUBLIC_URL}"`);
   }
   const smtpUrl = text('SMTP_URL', '');
   const mailFrom = text('MAIL_FROM', '');
@@ -159,13 +176,14 @@ export function loadConfig(env: Environment = process.env): Config {
   }
 
   const config: Config = {
-    port: integer('PORT', 3000, 1, 65535),
+    port,
     edgePort: integer('EDGE_PORT', 8080, 1, 65535),
     edgeDomain: text('EDGE_DOMAIN', 'localhost').toLowerCase(),
     dataDir: resolve(text('DATA_DIR', '.data')),
     databaseUrl: new Sensitive(databaseUrl),
     redisUrl: redisUrl === '' ? null : new Sensitive(redisUrl),
     runtime: choice('RUNTIME', ['process', 'swarm'], 'process'),
+    docker: { host: dockerHost, registryUrl: registryUrl === '' ? null : new Sensitive(registryUrl) },
     edge,
     caddyAdminUrl,
     edgeTls:
@@ -177,6 +195,7 @@ export function loadConfig(env: Environment = process.env): Config {
     allowLocalRepositories: flag('ALLOW_LOCAL_REPOSITORIES', false),
     dashboard: dashboardUser === '' ? null : { user: dashboardUser, password: new Sensitive(dashboardPassword) },
     mail: smtpUrl === '' ? null : { smtpUrl: new Sensitive(smtpUrl), from: mailFrom },
+    publicUrl,
     trustProxy: flag('TRUST_PROXY', false),
     logLevel: choice('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     hostingEnabled: flag('HOSTING_ENABLED', true),
@@ -190,9 +209,6 @@ export function loadConfig(env: Environment = process.env): Config {
     stopGraceSeconds: integer('STOP_GRACE_SECONDS', 10, 1, 600),
     runtimePorts: portRange('RUNTIME_PORTS', '20000-29999'),
   };
-  if (config.runtime !== 'process') {
-    problems.push(`RUNTIME=${env.RUNTIME} is not available in this version; leave it unset`);
-  }
   if (config.edgeTls?.port === config.edgePort) {
     problems.push('EDGE_TLS_PORT must differ from EDGE_PORT, which leads there from HTTP');
   }

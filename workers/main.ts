@@ -21,7 +21,7 @@ import { loadReleaseSpec } from './deploy/release-spec.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LogSink } from './log-sink.js';
-import { createProcessRuntime } from './runtime/process/runtime.js';
+import { createRuntime } from './runtime/create.js';
 import { createSandbox } from './sandbox/create.js';
 import { createGitSource } from './sources/git-source.js';
 import { Sweeps } from './sweeps/sweeps.js';
@@ -59,7 +59,7 @@ try {
   const source = createGitSource({ config, log });
   const images = createImageStore({ dataDir: config.dataDir, log });
   const builder = createRepositoryBuilder({ config, log, sandbox, source, images });
-  const runtime = createProcessRuntime({
+  const runtime = await createRuntime({
     db,
     listener,
     sandbox,

@@ -153,6 +153,7 @@ export interface DeploymentRow {
   fence: number;
   worker_id: string | null;
   lease_expires_at: Date | null;
+  takeovers: number;
   dispatches: number;
   idempotency_key: string | null;
   idempotency_scope: string | null;
@@ -220,6 +221,8 @@ export interface ReplicaRow {
   exit_detail: string;
   next_start_at: Date | null;
   log_offset: number;
+  task_id: string | null;
+  log_since: string | null;
   ready_at: Date | null;
   started_at: Date | null;
   checked_at: Date | null;

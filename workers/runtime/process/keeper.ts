@@ -1,44 +1,35 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitingEdges } from '../../../shared/db/edge.js';
 import {
   claimReplica,
-  recordChecked,
   recordExit,
   recordProcess,
-  recordReady,
   recordStopped,
-  recordUnhealthy,
   releaseReplica,
   replicasOfHost,
-  routeVersionOf,
 } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { planOf } from '../../../shared/domain/catalog.js';
 import { listensOnPort } from '../../../shared/domain/service.js';
 import { errorMessage } from '../../../shared/errors.js';
-import type { SandboxSpec } from '../../sandbox/sandbox.js';
-import type { ReleaseSpec } from '../driver.js';
-import { maskerOf, NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './deps.js';
+import { SealError } from '../../../shared/secrets/keyring.js';
+import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
+import { ReleaseError, type ReleaseSpec } from '../driver.js';
+import { HealthWatch } from '../health-watch.js';
+import { edgesLetGo } from '../let-go.js';
+import { maskerOf } from '../masker.js';
+import type { Keeper } from '../supervisor.js';
+import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './deps.js';
 import { ReplicaFiles } from './files.js';
-import { checkHealth } from './health.js';
 import { LogTail } from './log-tail.js';
 import { freePort } from './ports.js';
 
-/** Between the checks of a replica that comes up, of one that answered once, of one that fails, and of one that is well. */
-const CHECK_MS = { starting: 100, proving: 200, failing: 1_000, ready: 5_000 };
-/** A replica that listens nowhere is ready when it has stayed alive this long. */
-const SETTLED_MS = 1_000;
-const GOOD_CHECKS = 2;
-const BAD_CHECKS = 2;
 const PORT_TRIES = 20;
-const EDGE_WAIT_MS = 30_000;
-const LOOK_MS = 50;
 const FOLLOW_MS = 250;
 
 /** Looks after one replica of this host: each call of `step` does what its row asks for now. */
-export class ReplicaKeeper {
+export class ReplicaKeeper implements Keeper {
   readonly #deps: ProcessRuntimeDeps;
   readonly #id: string;
   readonly #files: ReplicaFiles;
@@ -46,21 +37,19 @@ export class ReplicaKeeper {
   #spec: ReleaseSpec | null = null;
   #tail: LogTail | null = null;
   #attempt = -1;
-  #good = 0;
-  #bad = 0;
-  #startedAt = 0;
-  #nextCheckAt = 0;
+  readonly #health: HealthWatch;
 
   constructor(deps: ProcessRuntimeDeps, id: string, wake: () => void) {
     this.#deps = deps;
     this.#id = id;
     this.#files = new ReplicaFiles(deps.config.dataDir, id);
     this.#wake = wake;
+    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
   }
 
   /** When this replica wants to be looked at again, in milliseconds since the epoch. */
   get nextCheckAt(): number {
-    return this.#nextCheckAt;
+    return this.#health.nextCheckAt;
   }
 
   async step(row: ReplicaRow): Promise<void> {
@@ -80,26 +69,36 @@ export class ReplicaKeeper {
     }
   }
 
+  /** A fault of the platform's own, such as a database that is away, leaves the replica to be looked at again. */
   async #start(row: ReplicaRow): Promise<void> {
     try {
       this.#spec = await this.#deps.loadRelease(row.deployment_id);
-      if (!(await exists(this.#imageOf(this.#spec)))) throw new Error('its image is not on this host');
       const port = await this.#claim(row, this.#spec);
       if (port === 'lost') return;
       this.#beginAttempt(row);
-      await this.#files.prepare();
-      const process = await this.#deps.sandbox.start(this.#sandboxSpec(row, this.#spec, port), {
-        logFile: this.#files.output,
-        exitFile: this.#files.exit,
-        onExit: this.#wake,
-      });
+      const process = await this.#run(row, this.#spec, port);
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
       this.#wake();
     } catch (error) {
+      if (!isExplained(error)) throw error;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`, new Date());
+    }
+  }
+
+  async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<DetachedProcess> {
+    if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
+    try {
+      await this.#files.prepare();
+      return await this.#deps.sandbox.start(this.#sandboxSpec(row, spec, port), {
+        logFile: this.#files.output,
+        exitFile: this.#files.exit,
+        onExit: this.#wake,
+      });
+    } catch (error) {
+      throw new ReleaseError(errorMessage(error));
     }
   }
 
@@ -112,7 +111,7 @@ export class ReplicaKeeper {
       if (claim === 'claimed') return port;
       if (claim === 'lost') return 'lost';
     }
-    throw new Error('every port that was tried went to another replica');
+    throw new ReleaseError('every port that was tried went to another replica');
   }
 
   #sandboxSpec(row: ReplicaRow, spec: ReleaseSpec, port: number | null): SandboxSpec {
@@ -152,41 +151,15 @@ export class ReplicaKeeper {
     const alive = await sandbox.isAlive(processOf(row));
     if (!alive) return this.#ended(row);
     await this.#follow(row, false);
-    if (Date.now() >= this.#nextCheckAt) await this.#check(row);
+    await this.#health.look(row, await this.#release(row), (port) => this.#listens(row, port));
   }
 
   async #ended(row: ReplicaRow): Promise<void> {
     await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
     if (!(await this.#follow(row, true))) return;
-    const { memoryMb } = planOf((await this.#release(row)).configuration.plan);
-    await recordExit(this.#deps.db, row, await this.#files.exitDetail(memoryMb), new Date());
-  }
-
-  async #check(row: ReplicaRow): Promise<void> {
-    const { db } = this.#deps;
-    const spec = await this.#release(row);
-    const healthy = await this.#isHealthy(row, spec);
-    this.#good = healthy ? this.#good + 1 : 0;
-    this.#bad = healthy ? 0 : this.#bad + 1;
-    const good = this.#good >= (row.state === 'starting' && row.port !== null ? GOOD_CHECKS : 1);
-    if (row.state !== 'ready') {
-      if (good) await recordReady(db, row);
-    } else if (this.#bad >= BAD_CHECKS) await recordUnhealthy(db, row);
-    else await recordChecked(db, row);
-    this.#nextCheckAt = Date.now() + CHECK_MS[this.#pace(row, healthy, good)];
-  }
-
-  #pace(row: ReplicaRow, healthy: boolean, good: boolean): keyof typeof CHECK_MS {
-    if (row.state === 'starting' && !good) return healthy ? 'proving' : 'starting';
-    return healthy ? 'ready' : 'failing';
-  }
-
-  async #isHealthy(row: ReplicaRow, spec: ReleaseSpec): Promise<boolean> {
-    if (row.port === null) return Date.now() - this.#startedAt >= SETTLED_MS;
-    const host = `${spec.slug}.${this.#deps.config.edgeDomain}`;
-    const path = spec.configuration.healthCheckPath;
-    const { healthy } = await checkHealth({ address: row.address, port: row.port, path, host });
-    return healthy && (row.state !== 'starting' || (await this.#listens(row, row.port)));
+    const spec = await this.#readable(row);
+    const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
+    await recordExit(this.#deps.db, row, detail, new Date());
   }
 
   /** Another program of this host may have taken the port meanwhile, and answers there: ours has to be the one. */
@@ -197,7 +170,7 @@ export class ReplicaKeeper {
 
   async #stop(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config } = this.#deps;
-    if (row.state === 'ready') await this.#edgesLetGo(row);
+    if (row.state === 'ready') await edgesLetGo(db, row);
     const process = row.pid === null ? NOBODY : processOf(row);
     let running = true;
     const stopped = sandbox.stop(sandboxIdOf(row), process, config.stopGraceSeconds * 1000).finally(() => {
@@ -213,28 +186,18 @@ export class ReplicaKeeper {
     await recordStopped(db, row);
   }
 
-  /** Waits, within a bound, until no edge sends requests here and those under way have ended. */
-  async #edgesLetGo(row: ReplicaRow): Promise<void> {
-    const version = await routeVersionOf(this.#deps.db, row);
-    if (version === undefined) return;
-    const deadline = Date.now() + EDGE_WAIT_MS;
-    while (Date.now() < deadline && (await waitingEdges(this.#deps.db, row.service_id, version)) > 0) {
-      await sleep(LOOK_MS);
-    }
-  }
-
   #beginAttempt(row: ReplicaRow): void {
     this.#attempt = row.restarts;
-    this.#good = 0;
-    this.#bad = 0;
-    this.#startedAt = Date.now();
-    this.#nextCheckAt = 0;
+    this.#health.begin();
   }
 
   /** False where another supervisor has followed meanwhile: its mark is in the next row we read. */
   async #follow(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { db, logs } = this.#deps;
-    this.#tail ??= new LogTail(db, logs, this.#files.output, maskerOf(await this.#release(row)), row.log_offset);
+    const spec = await this.#readable(row);
+    // Without its secrets they could not be masked, so its output is not shown.
+    if (!spec) return true;
+    this.#tail ??= new LogTail(db, logs, this.#files.output, maskerOf(spec), row.log_offset);
     const ours = await this.#tail.follow(row, final);
     if (!ours) this.#tail = null;
     return ours;
@@ -244,6 +207,20 @@ export class ReplicaKeeper {
     this.#spec ??= await this.#deps.loadRelease(row.deployment_id);
     return this.#spec;
   }
+
+  /** Null where the release cannot be read any more, its key lost: it can still be stopped. */
+  async #readable(row: ReplicaRow): Promise<ReleaseSpec | null> {
+    try {
+      return await this.#release(row);
+    } catch (error) {
+      if (isExplained(error)) return null;
+      throw error;
+    }
+  }
+}
+
+function isExplained(error: unknown): boolean {
+  return error instanceof ReleaseError || error instanceof SealError;
 }
 
 async function exists(path: string): Promise<boolean> {
