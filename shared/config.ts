@@ -22,7 +22,8 @@ export interface Config {
   edge: 'node' | 'caddy';
   /** Where the admin API of the Caddy listens through which `EDGE=caddy` serves (`CADDY_ADMIN_URL`). */
   caddyAdminUrl: string;
-  /** Services answer over HTTPS, with certificates of Caddy's own authority or of an ACME one (`EDGE_TLS`, …). */
+  /** Services answer over HTTPS on this port, with certificates of Caddy's own authority or of an ACME one, given by its
+   * directory and told whom to write to (`EDGE_TLS`, `EDGE_TLS_PORT`, `ACME_CA`, `ACME_EMAIL`). */
   edgeTls: { certificates: 'internal' | 'acme'; port: number; email: string | null; authority: string | null } | null;
   /** base64 of 32 bytes; encrypts variables and snapshots (`SECRETS_KEY`). */
   secretsKey: Sensitive;

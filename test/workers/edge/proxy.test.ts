@@ -33,6 +33,17 @@ describe('edge proxy', () => {
     }
   });
 
+  it('does not repeat a request that was not answered in time', async () => {
+    let asked = 0;
+    const replica = await bench.replica(() => {
+      asked += 1;
+    });
+    const edge = await bench.edge({ timeouts: { headersMs: 100 } });
+    await edge.apply(proxied([replica]));
+    expect((await ask(edge.port, '/')).status).to.equal(504);
+    expect(asked).to.equal(1);
+  });
+
   it('answers an upload that the replica refuses before its end', async () => {
     const replica = await bench.replica((_req, res) => res.writeHead(413).end('too much'));
     const edge = await bench.edge();

@@ -1,16 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { errorMessage } from '../../../shared/errors.js';
 
 const TIMEOUT_MS = 10_000;
 
-/** Caddy's admin API cannot be reached, or did not do what it was asked. */
+/**
+ * Caddy's admin API cannot be reached, or did not do what it was asked. `absent`: nobody listens there, so no Caddy runs and
+ * nothing goes through it. `interrupted`: it closed the connection, as it does to those it has not come to when a change
+ * of the configuration replaces its listener.
+ */
 export class CaddyError extends Error {
-  /** Nobody listens there: no Caddy runs, so nothing goes through it. */
-  readonly absent: boolean;
-  constructor(message: string, absent = false) {
+  readonly kind: 'absent' | 'interrupted' | 'failed';
+  constructor(message: string, kind: CaddyError['kind'] = 'failed') {
     super(message);
     this.name = 'CaddyError';
-    this.absent = absent;
+    this.kind = kind;
+  }
+}
+
+const TRIES = 5;
+const TRY_AGAIN_MS = 50;
+
+/** Does something that may be repeated, again where it was interrupted. */
+export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await action();
+    } catch (error) {
+      if (!(error instanceof CaddyError && error.kind === 'interrupted') || tries === TRIES) throw error;
+      await delay(TRY_AGAIN_MS);
+    }
   }
 }
 
@@ -24,7 +43,7 @@ export class AdminApi {
 
   /** The value at a path of the API, or null where there is none. */
   async get(path: string): Promise<unknown> {
-    const { status, text } = await this.#call('GET', path);
+    const { status, text } = await uninterrupted(() => this.#call('GET', path));
     // A path below something missing is 400, an unknown id 404.
     if (status === 400 || status === 404) return null;
     if (status !== 200) throw refused('GET', path, status, text);
@@ -48,16 +67,20 @@ export class AdminApi {
         method,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
-        // A change of the configuration may replace the API's own listener.
+        // A change of the configuration replaces the API's own listener.
         reset: true,
         ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
       });
       return { status: response.statusCode, text: await response.body.text() };
     } catch (error) {
-      const absent = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
       throw new CaddyError(
         `Caddy's admin API does not answer at ${this.#url} (${errorMessage(error)}): start Caddy on this host, or set CADDY_ADMIN_URL to where its admin API listens, or leave EDGE unset to serve without Caddy`,
-        absent,
+        code === 'ECONNREFUSED'
+          ? 'absent'
+          : code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
+            ? 'interrupted'
+            : 'failed',
       );
     }
   }

@@ -122,7 +122,7 @@ export class CaddyEdge implements Edge {
       return await inFlight(this.#api);
     } catch (error) {
       // Without a Caddy, nothing is under way.
-      if (error instanceof CaddyError && error.absent) return new Set();
+      if (error instanceof CaddyError && error.kind === 'absent') return new Set();
       this.#log.warn(`it is not known which requests are under way: ${errorMessage(error)}`);
       return null;
     }

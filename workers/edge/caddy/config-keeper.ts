@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { errorMessage } from '../../../shared/errors.js';
 import type { Logger } from '../../../shared/log.js';
-import { type AdminApi, CaddyError } from './admin-api.js';
+import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
 import type { ConfigPart } from './config-part.js';
 
 const LOOK_MS = 2_000;
@@ -17,6 +17,7 @@ export class ConfigKeeper {
   readonly #log: Logger;
   readonly #ended = new AbortController();
   #watch: Promise<void> = Promise.resolve();
+  #writes = 0;
   #repairs = 0;
   #away = false;
 
@@ -28,7 +29,7 @@ export class ConfigKeeper {
 
   /** Loads what is missing or different, then goes on looking. Throws `CaddyError` where that fails. */
   async start(): Promise<void> {
-    await this.#ensure();
+    await uninterrupted(() => this.#ensure());
     this.#watch = this.#keep();
   }
 
@@ -42,10 +43,11 @@ export class ConfigKeeper {
       await delay(LOOK_MS, undefined, { signal: this.#ended.signal }).catch(() => undefined);
       if (this.#ended.signal.aborted) return;
       try {
-        const written = await this.#ensure();
+        const before = this.#writes;
+        await uninterrupted(() => this.#ensure());
         if (this.#away) this.#log.info('Caddy answers again');
         this.#away = false;
-        if (written === 0) continue;
+        if (this.#writes === before) continue;
         this.#repairs += 1;
         this.#log.warn({ repairs: this.#repairs }, 'Caddy had lost the configuration of the edge; it is loaded again');
       } catch (error) {
@@ -55,18 +57,16 @@ export class ConfigKeeper {
     }
   }
 
-  /** Returns how many parts had to be written. */
-  async #ensure(): Promise<number> {
-    let written = 0;
+  /** Compares every part, and writes what is missing or different. May be repeated. */
+  async #ensure(): Promise<void> {
     for (const part of this.#parts) {
       const place = part.id === undefined ? configPath(part.path) : `/id/${part.id}`;
       const present = await this.#api.get(place);
       if (isDeepStrictEqual(present, part.value)) continue;
       if (present !== null && part.ours?.(present) === false) throw taken(part, present);
+      this.#writes += 1;
       await this.#write(part, place, present !== null);
-      written += 1;
     }
-    return written;
   }
 
   async #write({ path, id, value }: ConfigPart, place: string, present: boolean): Promise<void> {

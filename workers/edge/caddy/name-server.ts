@@ -72,7 +72,11 @@ export class NameServer {
     socket.bind(port, LOOPBACK);
     await once(socket, 'listening');
     socket.on('error', (error) => this.#log.error(`the edge's name server: ${errorMessage(error)}`));
-    socket.on('message', (message, sender) => void this.#answer(socket, message, sender));
+    socket.on('message', (message, sender) => {
+      this.#answer(socket, message, sender).catch((error) => {
+        this.#log.debug(`a question to the edge's name server has no answer: ${errorMessage(error)}`);
+      });
+    });
     this.#socket = socket;
   }
 

@@ -35,7 +35,7 @@ const UNTOUCHED = 'identity';
 const REQUEST_ID_VALUE = '{http.request.header.X-Request-Id}';
 /**
  * A request that a replica may have seen is sent once more, where it is repeatable. Caddy has no bound of its own for that:
- * the second look finds the mark that the first one left.
+ * the second look finds the mark that the first one left. Time-outs are longer than TRY_MS, and so are final.
  */
 const REPLAY = {
   method: ['GET', 'HEAD', 'OPTIONS'],

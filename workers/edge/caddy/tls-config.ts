@@ -1,16 +1,9 @@
+import type { Config } from '../../../shared/config.js';
 import { HOST_PATH } from '../proxy/node-edge.js';
 import type { ConfigPart } from './config-part.js';
 
-/** How visitors reach the services over HTTPS. */
-export interface EdgeTls {
-  /** Of an authority of Caddy's own, which nobody trusts yet, or of an ACME authority. */
-  certificates: 'internal' | 'acme';
-  port: number;
-  /** Where the ACME authority writes to; null: nowhere. */
-  email: string | null;
-  /** The directory of the ACME authority; null: Caddy's usual one. */
-  authority: string | null;
-}
+/** How visitors reach the services over HTTPS; what is null is left to Caddy. */
+export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';
 const POLICY_ID = 'ranvier-certificates';
