@@ -162,8 +162,10 @@ export function loadConfig(env: Environment = process.env): Config {
 
   const edge = choice('EDGE', ['node', 'caddy'], 'node');
   const caddyAdminUrl = text('CADDY_ADMIN_URL', 'http://127.0.0.1:2019');
-  if (!(/^http:\/\//.test(caddyAdminUrl) && URL.canParse(caddyAdminUrl))) {
-    problems.push(`CADDY_ADMIN_URL must be an address such as http://127.0.0.1:2019, not "${caddyAdminUrl}"`);
+  if (!(/^(http:\/\/|unix:\/\/\/)./.test(caddyAdminUrl) && URL.canParse(caddyAdminUrl))) {
+    problems.push(
+      `CADDY_ADMIN_URL must be an address such as http://127.0.0.1:2019 or unix:///run/caddy.sock, not "${caddyAdminUrl}"`,
+    );
   }
   const certificates = choice('EDGE_TLS', ['off', 'internal', 'acme'], 'off');
   const edgeTlsPort = integer('EDGE_TLS_PORT', 443, 1, 65535);

@@ -12,7 +12,7 @@ import { Lifecycle } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { migrateQueues } from '../queues/migrate.js';
 import { Keyring } from '../secrets/keyring.js';
-import { assertCaddyAnswers } from './caddy.js';
+import { assertCaddyListens } from './caddy.js';
 import { type Credentials, ensureCredentials } from './credentials.js';
 import { writePrivately } from './files.js';
 import { endLeftovers, labelOf } from './leftovers.js';
@@ -58,7 +58,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     { variable: 'PORT', port: config.port },
     ...(config.edge === 'node' ? [{ variable: 'EDGE_PORT', port: config.edgePort }] : []),
   ]);
-  if (config.edge === 'caddy') await assertCaddyAnswers(config.caddyAdminUrl);
+  if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
   const { credentials, created } = await prepareDatabase(url, config);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AdminApi } from '../../workers/edge/caddy/admin-api.js';
 import { freePorts, PlatformProcess } from './processes.js';
 
 const hasCaddy = spawnSync('caddy', ['version']).status === 0;
@@ -15,13 +16,18 @@ export interface TestCaddy {
   stop(): Promise<void>;
 }
 
-/** A Caddy of the caller's own: its admin API on a free port, its storage in a folder of its own. */
-export async function startCaddy(apps: Record<string, unknown> = {}): Promise<TestCaddy> {
-  const [admin = 0] = await freePorts(1);
+/** A Caddy of the caller's own: its admin API on a free port, or on a socket; its storage in a folder of its own. */
+export async function startCaddy(
+  apps: Record<string, unknown> = {},
+  admin: 'port' | 'socket' = 'port',
+): Promise<TestCaddy> {
+  const [port = 0] = await freePorts(1);
   const dir = await mkdtemp(join(tmpdir(), 'ranvier-caddy-'));
-  const adminUrl = `http://127.0.0.1:${admin}`;
+  const socket = join(dir, 'admin.sock');
+  const adminUrl = admin === 'port' ? `http://127.0.0.1:${port}` : `unix://${socket}`;
+  const api = new AdminApi(adminUrl);
   const config = {
-    admin: { listen: `127.0.0.1:${admin}`, config: { persist: false } },
+    admin: { listen: admin === 'port' ? `127.0.0.1:${port}` : `unix/${socket}`, config: { persist: false } },
     storage: { module: 'file_system', root: join(dir, 'storage') },
     logging: { logs: { default: { level: 'WARN' } } },
     ...(Object.keys(apps).length > 0 ? { apps } : {}),
@@ -31,7 +37,7 @@ export async function startCaddy(apps: Record<string, unknown> = {}): Promise<Te
   const start = async () => {
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: dir };
     const started = new PlatformProcess('caddy', 'caddy', ['run', '--config', file], env);
-    await started.ready(async () => (await fetch(`${adminUrl}/config/`)).ok);
+    await started.ready(async () => (await api.get('/config/')) !== null);
     return started;
   };
   let caddy = await start();

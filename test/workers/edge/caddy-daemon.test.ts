@@ -56,6 +56,22 @@ describeCaddy('the edge and its Caddy', () => {
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('CADDY_ADMIN_URL');
   });
 
+  it('finds the admin API on a socket, which hosted applications need not see', async () => {
+    const caddy = await startCaddy({}, 'socket');
+    caddies.push(caddy);
+    const port = await freePort();
+    const edge = edgeAt(caddy.adminUrl, port);
+    await edge.listen();
+    const [old, fresh] = [
+      await bench.replica((_req, res) => res.end('old')),
+      await bench.replica((_req, res) => res.end()),
+    ];
+    await edge.apply(proxied([old]));
+    expect((await ask(port, '/')).text).to.equal('old');
+    await edge.apply(proxied([fresh]));
+    expect((await ask(port, '/')).status).to.equal(200);
+  });
+
   it('says which port is taken where Caddy cannot listen', async () => {
     const caddy = await caddyWith();
     const replica = await bench.replica((_req, res) => res.end());

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { errorMessage } from '../../../shared/errors.js';
 
 const TIMEOUT_MS = 10_000;
@@ -33,12 +33,21 @@ export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The admin API of the operator's Caddy. Every call throws `CaddyError` where it fails. */
+/** The admin API of the operator's Caddy, at `http://…` or `unix:///…`. Every call throws `CaddyError` where it fails. */
 export class AdminApi {
   readonly #url: string;
+  readonly #origin: string;
+  readonly #options: { dispatcher?: Agent; headers: Record<string, string> };
 
   constructor(url: string) {
-    this.#url = url.replace(/\/$/, '');
+    this.#url = url;
+    const socketPath = /^unix:\/\/(.*)/.exec(url)?.[1];
+    this.#origin = socketPath === undefined ? url.replace(/\/$/, '') : 'http://localhost';
+    // On a socket Caddy takes requests without a host only.
+    this.#options =
+      socketPath === undefined
+        ? { headers: {} }
+        : { headers: { host: '' }, dispatcher: new Agent({ connect: { socketPath } }) };
   }
 
   /** The value at a path of the API, or null where there is none. */
@@ -63,27 +72,31 @@ export class AdminApi {
 
   async #call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: string) {
     try {
-      const response = await request(`${this.#url}${path}`, {
+      const response = await request(`${this.#origin}${path}`, {
         method,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
         // A change of the configuration replaces the API's own listener.
         reset: true,
-        ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+        ...this.#options,
+        ...(body === undefined
+          ? {}
+          : { body, headers: { ...this.#options.headers, 'content-type': 'application/json' } }),
       });
       return { status: response.statusCode, text: await response.body.text() };
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
       throw new CaddyError(
         `Caddy's admin API does not answer at ${this.#url} (${errorMessage(error)}): start Caddy on this host, or set CADDY_ADMIN_URL to where its admin API listens, or leave EDGE unset to serve without Caddy`,
-        code === 'ECONNREFUSED'
-          ? 'absent'
-          : code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
-            ? 'interrupted'
-            : 'failed',
+        kindOf(error),
       );
     }
   }
+}
+
+function kindOf(error: unknown): CaddyError['kind'] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ECONNREFUSED' || code === 'ENOENT') return 'absent';
+  return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' ? 'interrupted' : 'failed';
 }
 
 function refused(method: string, path: string, status: number, text: string): CaddyError {
