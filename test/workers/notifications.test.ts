@@ -115,6 +115,23 @@ describe('Deploy notifications', () => {
     });
   }
 
+  it('previewNotifications tells of every end of a deployment of another branch too', async () => {
+    const settings = { deployNotifications: 'none', previewNotifications: true } as const;
+    const service = await newService(settings);
+    for (const how of ['live', 'failed', 'cancelled'] as const) await end(service, how);
+    await sweep();
+    expect(smtp.mails).to.deep.equal([]);
+    await database
+      .db('services')
+      .where({ id: service.id })
+      .update({
+        configuration: { ...service.configuration, branch: 'another' },
+      });
+    for (const how of ['live', 'failed', 'cancelled'] as const) await end(service, how);
+    await sweep();
+    expect(smtp.mails).to.have.length(3);
+  });
+
   it('a deployment that was cancelled before any worker held it is an end too, one that runs is not yet', async () => {
     const service = await newService({ deployNotifications: 'all' });
     await makeDeployment(database.db, service);

@@ -29,7 +29,7 @@ export async function sendNotifications(deps: NotifyDeps): Promise<void> {
 }
 
 async function notify({ db, mailer, log, config }: NotifyDeps, end: DeploymentEnd): Promise<void> {
-  const to = recipientOf(end.status, {
+  const to = recipientOf(end, {
     service: end.service_configuration,
     workspace: workspaceConfiguration(end.workspace_configuration),
   });
