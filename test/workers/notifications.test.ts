@@ -23,7 +23,7 @@ import { eventually } from '../support/processes.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const log = createLogger('test', 'silent');
-const config = { edgeDomain: 'localhost', edgePort: 8080 };
+const config = { edgeDomain: 'localhost', edgePort: 8080, edgeTls: null };
 const TEAM = 'team@example.com';
 
 describe('Deploy notifications', () => {

@@ -12,7 +12,7 @@ export interface NotifyDeps {
   db: Db;
   mailer: Mailer;
   log: Logger;
-  config: Pick<Config, 'edgeDomain' | 'edgePort'>;
+  config: Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
 }
 
 /** So many at a time: a mail server that hangs holds the sweep up for minutes, not for hours. */
