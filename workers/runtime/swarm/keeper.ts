@@ -85,7 +85,10 @@ export class SwarmKeeper implements Keeper {
       }
       await createService(this.#deps, spec, (context) => replicaService(spec, this.#id, context));
     } catch (error) {
-      if (!isExplained(error) && !isRefusal(error)) throw error;
+      if (!isExplained(error) && !isRefusal(error)) {
+        await recordHindrance(this.#deps.db, row, `the swarm is asked again (${engineMessage(error)})`);
+        throw error;
+      }
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${engineMessage(error)}`, new Date());
     }
@@ -98,7 +101,7 @@ export class SwarmKeeper implements Keeper {
     const tasks = view.tasksOf(service.ID);
     // What a node took with it says nothing about the release.
     const task = tasks.find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
-    if (!task) return;
+    if (!task) return recordHindrance(this.#deps.db, row, 'the swarm has made no task of it yet');
     if (await this.#take(row, task, view)) return;
     await recordHindrance(this.#deps.db, row, hindranceOf(task, await this.#release.read(row.deployment_id)));
   }

@@ -1,4 +1,4 @@
-import { engineStatus, isConflict } from '../../docker/engine.js';
+import { engineStatus, isConflict, unlessGone } from '../../docker/engine.js';
 import type { ReleaseSpec } from '../driver.js';
 import type { SwarmRuntimeDeps } from './deps.js';
 import { LABELS } from './spec.js';
@@ -20,6 +20,7 @@ export function networkScope({ serviceId, environmentId, configuration }: Releas
 export async function ensureNetwork({ engine, installation }: Deps, spec: ReleaseSpec): Promise<string> {
   const scope = networkScope(spec);
   const name = `ranvier-${scope}`;
+  if (await unlessGone(engine.calls.getNetwork(name).inspect())) return name;
   try {
     await engine.calls.createNetwork({
       Name: name,

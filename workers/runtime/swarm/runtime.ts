@@ -13,9 +13,12 @@ import { SwarmHousehold } from './household.js';
 /** Makes a swarm's id the id of a host: all workers that use a swarm agree on it. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
 
+/** All replicas wait while a call hangs, so it is soon given up and made again. */
+const CALL_MS = 10_000;
+
 /** Runs releases as services of the Docker Swarm that `DOCKER_HOST` manages. Throws `EngineError` where it cannot. */
 export async function createSwarmRuntime(shared: Omit<ReplicaRuntimeDeps, 'hostId'>): Promise<RuntimeDriver> {
-  const engine = connectEngine(shared.config);
+  const engine = connectEngine(shared.config, CALL_MS);
   await assertEngine(engine);
   const hostId = uuidv5(await assertManager(engine), SWARM_NAMESPACE);
   const deps = {

@@ -83,7 +83,7 @@ export class SwarmHost {
         DATABASE_URL: database.url,
         SECRETS_KEY: randomBytes(32).toString('base64'),
         DATA_DIR: await mkdtemp(join(tmpdir(), 'ranvier-swarm-')),
-        RELEASE_TIMEOUT_SECONDS: '30',
+        RELEASE_TIMEOUT_SECONDS: '45',
         STOP_GRACE_SECONDS: '5',
         ...settings,
       });
