@@ -11,7 +11,7 @@ export interface ProjectFiles {
   names(): string[];
 }
 
-const TOLD = ['package.json', 'Procfile', 'pyproject.toml'];
+const TOLD = ['package.json', 'Procfile', 'pyproject.toml', 'requirements.txt', 'go.mod'];
 const LARGEST_TOLD = 1024 * 1024;
 
 export function projectFiles(names: Iterable<string>, texts: Readonly<Record<string, string>>): ProjectFiles {

@@ -1,0 +1,108 @@
+import { type LineCutter, LineSplitter } from '../../sandbox/lines.js';
+import { decodeTrace, type Vertex } from './buildkit-trace.js';
+
+/** How a build ended, as the engine tells at the end of its progress. */
+export interface BuildEnd {
+  /** `sha256:…`; null where nothing was made. */
+  imageId: string | null;
+  /** A failed build is an event of its progress, and no failed call. */
+  error: string | null;
+}
+
+export interface StreamOptions {
+  /** Each line of output and progress, in order; awaiting it holds the build back. */
+  onLine: (line: string) => Promise<void>;
+  cutter?: LineCutter;
+}
+
+/** One object of the engine's JSON lines. */
+export interface EngineEvent {
+  stream?: string;
+  status?: string;
+  id?: string;
+  error?: string;
+  errorDetail?: { code?: number; message?: string };
+  aux?: unknown;
+}
+
+/** The objects of a stream of JSON lines, which arrive in pieces cut anywhere. */
+export async function* readEvents(stream: AsyncIterable<Buffer | string>): AsyncGenerator<EngineEvent> {
+  const decoder = new TextDecoder();
+  let pending = '';
+  for await (const chunk of stream) {
+    pending += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    const lines = pending.split('\n');
+    pending = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as EngineEvent;
+  }
+  if (pending.trim() !== '') yield JSON.parse(pending) as EngineEvent;
+}
+
+/** Follows a build's progress, of the classic builder or of BuildKit, to its end. */
+export async function followBuild(
+  stream: AsyncIterable<Buffer | string>,
+  { onLine, cutter }: StreamOptions,
+): Promise<BuildEnd> {
+  const end: BuildEnd = { imageId: null, error: null };
+  const classic = new LineSplitter(cutter);
+  const traces = new Traces(cutter);
+  for await (const event of readEvents(stream)) {
+    if (event.error !== undefined) end.error = event.errorDetail?.message ?? event.error;
+    else if (event.id === 'moby.buildkit.trace') for (const line of traces.read(event.aux)) await onLine(line);
+    else if (event.aux !== undefined) end.imageId = imageIdOf(event.aux) ?? end.imageId;
+    else if (event.stream !== undefined) for (const line of classic.push(Buffer.from(event.stream))) await onLine(line);
+    else if (event.status !== undefined && event.id === undefined) await onLine(event.status);
+  }
+  for (const line of [...classic.end(), ...traces.end()]) await onLine(line);
+  return end;
+}
+
+function imageIdOf(aux: unknown): string | null {
+  const id = typeof aux === 'object' && aux !== null && 'ID' in aux ? aux.ID : null;
+  return typeof id === 'string' ? id : null;
+}
+
+/** Makes lines of BuildKit's traces: each step once when it begins, its output, and why it failed. */
+class Traces {
+  readonly #cutter: LineCutter | undefined;
+  readonly #told = new Set<string>();
+  /** By step: steps run at the same time. */
+  readonly #output = new Map<string, LineSplitter>();
+
+  constructor(cutter: LineCutter | undefined) {
+    this.#cutter = cutter;
+  }
+
+  read(aux: unknown): string[] {
+    if (typeof aux !== 'string') return [];
+    const { vertexes, logs } = decodeTrace(aux);
+    // A step that ends may have its last output in the same message.
+    const begun = vertexes.filter((vertex) => !vertex.completed || vertex.cached).flatMap((v) => this.#tell(v));
+    const output = logs.flatMap(({ vertex, bytes }) => this.#splitter(vertex).push(bytes));
+    const ended = vertexes.filter((vertex) => vertex.completed).flatMap((v) => this.#end(v));
+    return [...begun, ...output, ...ended];
+  }
+
+  end(): string[] {
+    return [...this.#output.values()].flatMap((splitter) => splitter.end());
+  }
+
+  #tell({ digest, name, started, cached }: Vertex): string[] {
+    if (this.#told.has(digest) || !(started || cached)) return [];
+    this.#told.add(digest);
+    return [cached ? `CACHED ${name}` : name];
+  }
+
+  #end({ digest, error }: Vertex): string[] {
+    const last = this.#output.get(digest)?.end() ?? [];
+    return error === '' ? last : [...last, `ERROR: ${error}`];
+  }
+
+  #splitter(vertex: string): LineSplitter {
+    const known = this.#output.get(vertex);
+    if (known) return known;
+    const splitter = new LineSplitter(this.#cutter);
+    this.#output.set(vertex, splitter);
+    return splitter;
+  }
+}
