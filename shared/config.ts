@@ -17,6 +17,8 @@ export interface Config {
   /** Queues run on Redis where this is set, on PostgreSQL otherwise (`REDIS_URL`). */
   redisUrl: Sensitive | null;
   runtime: 'process' | 'swarm';
+  /** The engine of `RUNTIME=swarm`: its address (`DOCKER_HOST`), and where its nodes get images from (`REGISTRY_URL`). */
+  docker: { host: string; registryUrl: Sensitive | null };
   edge: 'node' | 'caddy';
   /** base64 of 32 bytes; encrypts variables and snapshots (`SECRETS_KEY`). */
   secretsKey: Sensitive;
@@ -126,6 +128,14 @@ export function loadConfig(env: Environment = process.env): Config {
   const redisUrl = text('REDIS_URL', '');
   if (redisUrl !== '' && !/^rediss?:\/\//.test(redisUrl))
     problems.push('REDIS_URL must start with redis:// or rediss://');
+  const dockerHost = text('DOCKER_HOST', 'unix:///var/run/docker.sock');
+  if (!/^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(dockerHost)) {
+    problems.push(`DOCKER_HOST must be unix:///path/to/docker.sock or tcp://host:port, not "${dockerHost}"`);
+  }
+  const registryUrl = text('REGISTRY_URL', '');
+  if (registryUrl !== '' && !(/^https?:\/\//.test(registryUrl) && URL.canParse(registryUrl))) {
+    problems.push('REGISTRY_URL must be an address such as https://user:password@registry.example.com/prefix');
+  }
   const dashboardUser = text('DASHBOARD_USER', '');
   const dashboardPassword = text('DASHBOARD_PASSWORD', '');
   if ((dashboardUser === '') !== (dashboardPassword === '')) {
@@ -146,6 +156,7 @@ export function loadConfig(env: Environment = process.env): Config {
     databaseUrl: new Sensitive(databaseUrl),
     redisUrl: redisUrl === '' ? null : new Sensitive(redisUrl),
     runtime: choice('RUNTIME', ['process', 'swarm'], 'process'),
+    docker: { host: dockerHost, registryUrl: registryUrl === '' ? null : new Sensitive(registryUrl) },
     edge: choice('EDGE', ['node', 'caddy'], 'node'),
     secretsKey: secrets.current,
     previousSecretsKeys: secrets.previous,
@@ -165,10 +176,7 @@ export function loadConfig(env: Environment = process.env): Config {
     stopGraceSeconds: integer('STOP_GRACE_SECONDS', 10, 1, 600),
     runtimePorts: portRange('RUNTIME_PORTS', '20000-29999'),
   };
-  for (const name of ['RUNTIME', 'EDGE'] as const) {
-    const built = name === 'RUNTIME' ? config.runtime === 'process' : config.edge === 'node';
-    if (!built) problems.push(`${name}=${env[name]} is not available in this version; leave it unset`);
-  }
+  if (config.edge !== 'node') problems.push(`EDGE=${env.EDGE} is not available in this version; leave it unset`);
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }

@@ -114,6 +114,7 @@ describe('The house', () => {
     ['node:child_process', /^(workers|shared\/embedded)\//],
     ['nodemailer', /^shared\/mail\.ts/],
     ['otpauth', /^shared\/secrets\/totp\.ts/],
+    ['dockerode', /^workers\/(docker|builders|runtime\/swarm)\//],
     ['undici', /^workers\/edge\//],
   ];
   for (const [name, allowed] of homes) {

@@ -4,7 +4,12 @@ export interface ImageManifest {
   type: 'process' | 'static';
   /** The detected or chosen runtime: node, python, go, static … */
   runtime: string;
-  /** A shell command line, run in `workingDirectory`. */
+  /**
+   * The name by which a container engine runs it, pinned by its digest where it is in a registry; absent for images that
+   * are folders.
+   */
+  reference?: string;
+  /** A shell command line, run in `workingDirectory`. With a `reference`, '' is what the image itself starts. */
   startCommand: string;
   /** Below the image's folder; '' is the folder itself. */
   workingDirectory: string;

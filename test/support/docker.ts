@@ -1,0 +1,311 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import Docker from 'dockerode';
+import { eventually } from './processes.js';
+
+const run = promisify(execFile);
+
+/** The image that tests build upon: this Node.js, a shell and a few tools; no network is needed to make it. */
+export const NODE_IMAGE = 'local/node:latest';
+
+const TOOLS = ['dockerd', 'unshare', 'nsenter', 'ip', 'busybox'];
+
+/** Why no engine of the tests' own can be started here; '' where it can. Stands in the titles of tests that are skipped. */
+export const NO_DOCKER: string = reasonAgainstDocker();
+
+function reasonAgainstDocker(): string {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'needs root on Linux';
+  const missing = TOOLS.filter((tool) => {
+    try {
+      execFileSync('/bin/sh', ['-c', `command -v ${tool}`], { stdio: 'ignore' });
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  return missing.length === 0 ? '' : `needs ${missing.join(', ')}`;
+}
+
+let networks = 0;
+
+/**
+ * Docker engines of one test file, each as a machine of its own: own network, mounts, processes and host name, joined by a
+ * bridge. They end with this process, however it ends, and leave nothing but a folder of theirs.
+ */
+export class DockerMachines {
+  readonly nodes: DockerNode[] = [];
+  readonly #folder: string;
+  readonly #prefix: string;
+  readonly #switch: ChildProcess;
+
+  private constructor(folder: string, prefix: string, bridge: ChildProcess) {
+    this.#folder = folder;
+    this.#prefix = prefix;
+    this.#switch = bridge;
+  }
+
+  static async create(): Promise<DockerMachines> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-docker-')));
+    const number = (process.pid + 61 * networks++) % 4096;
+    const prefix = `10.${200 + (number >> 8)}.${number & 255}`;
+    const bridge = confined(['--net'], 'ip link set lo up && ip link add br0 type bridge && ip link set br0 up');
+    const machines = new DockerMachines(folder, prefix, bridge);
+    await spoke(bridge);
+    const host = `rv${number}h`;
+    await run('ip', ['link', 'add', host, 'type', 'veth', 'peer', 'name', 'host', 'netns', String(bridge.pid)]);
+    await run('ip', ['address', 'add', `${prefix}.254/24`, 'dev', host]);
+    await run('ip', ['link', 'set', host, 'up']);
+    await machines.#plug('host');
+    return machines;
+  }
+
+  /** The address of the machine that runs the tests, as the nodes reach it. */
+  get hostAddress(): string {
+    return `${this.#prefix}.254`;
+  }
+
+  /** Starts one more engine; it is in no swarm. */
+  async addNode(): Promise<DockerNode> {
+    const number = this.nodes.length + 1;
+    const node = new DockerNode(join(this.#folder, `node${number}`), `node${number}`, `${this.#prefix}.${number}`);
+    this.nodes.push(node);
+    await node.start(async (pid) => {
+      const peer = `n${number}`;
+      await run('ip', [
+        'link',
+        'add',
+        'eth0',
+        'netns',
+        String(pid),
+        'type',
+        'veth',
+        'peer',
+        'name',
+        peer,
+        'netns',
+        String(this.#switch.pid),
+      ]);
+      await this.#plug(peer);
+    });
+    return node;
+  }
+
+  /** One engine that manages a swarm of its own. */
+  async addManager(): Promise<DockerNode> {
+    const node = await this.addNode();
+    await node.docker.swarmInit({ AdvertiseAddr: node.address, ListenAddr: '0.0.0.0:2377' });
+    return node;
+  }
+
+  /** One more engine, as a worker of the manager's swarm. */
+  async addWorker(manager: DockerNode): Promise<DockerNode> {
+    const node = await this.addNode();
+    const { JoinTokens } = await manager.docker.swarmInspect();
+    await node.docker.swarmJoin({
+      AdvertiseAddr: node.address,
+      ListenAddr: '0.0.0.0:2377',
+      RemoteAddrs: [`${manager.address}:2377`],
+      JoinToken: JoinTokens.Worker,
+    });
+    return node;
+  }
+
+  async destroy(): Promise<void> {
+    for (const node of this.nodes) await node.kill();
+    await ended(this.#switch);
+    for (const node of this.nodes) await node.removeCgroups();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #plug(name: string): Promise<void> {
+    const inside = ['-t', String(this.#switch.pid), '-n', 'ip', 'link', 'set', name, 'master', 'br0', 'up'];
+    await run('nsenter', inside);
+  }
+}
+
+/** One Docker engine with containers of its own. */
+export class DockerNode {
+  readonly name: string;
+  readonly address: string;
+  readonly socket: string;
+  readonly docker: Docker;
+  readonly #folder: string;
+  #machine: ChildProcess | null = null;
+  #log = '';
+
+  constructor(folder: string, name: string, address: string) {
+    this.#folder = folder;
+    this.name = name;
+    this.address = address;
+    this.socket = join(folder, 'docker.sock');
+    this.docker = new Docker({ host: '', socketPath: this.socket });
+  }
+
+  /** As `DOCKER_HOST` takes it. */
+  get host(): string {
+    return `unix://${this.socket}`;
+  }
+
+  /** Boots the machine; `connect` plugs its network cable. */
+  async start(connect: (pid: number) => Promise<void>): Promise<void> {
+    await mkdir(join(this.#folder, 'run'), { recursive: true });
+    const namespaces = ['--net', '--mount', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const dockerd = [
+      `dockerd -H ${this.host} --data-root=${this.#folder}/data --exec-root=${this.#folder}/run`,
+      `--pidfile=${this.#folder}/docker.pid --cgroup-parent=${this.#cgroup} --userland-proxy=false`,
+    ].join(' ');
+    const machine = confined(
+      namespaces,
+      `hostname ${this.name} && ip link set lo up && read cable && ip link set eth0 up &&
+       ip address add ${this.address}/24 dev eth0 && { ${dockerd} & }`,
+    );
+    this.#machine = machine;
+    machine.stderr?.on('data', (chunk) => {
+      this.#log = (this.#log + chunk).slice(-20_000);
+    });
+    await namespaceOf(machine);
+    await connect(machine.pid ?? 0);
+    machine.stdin?.write('\n');
+    await eventually(`${this.name} answers`, () => this.docker.ping()).catch((error) => {
+      throw new Error(`${error.message}\n${this.#log}`);
+    });
+  }
+
+  /** Cuts the power: engine and containers are gone at once. */
+  async kill(): Promise<void> {
+    if (this.#machine) await ended(this.#machine);
+    this.#machine = null;
+  }
+
+  /** Makes `NODE_IMAGE` known to this engine. */
+  async importNode(): Promise<void> {
+    const archive = await baseArchive(dirname(this.#folder));
+    const changes = ['ENV PATH=/usr/local/bin:/bin', 'WORKDIR /app'];
+    const [repo, tag] = NODE_IMAGE.split(':');
+    await this.#progress(await this.docker.importImage(archive, { repo, tag, changes }));
+  }
+
+  /** An image made of another by Dockerfile instructions that need no files. */
+  async derive(name: string, instructions: string[], from = NODE_IMAGE): Promise<void> {
+    const folder = await mkdtemp(join(this.#folder, 'build-'));
+    await writeFile(join(folder, 'Dockerfile'), [`FROM ${from}`, ...instructions].join('\n'));
+    await this.#progress(await this.docker.buildImage({ context: folder, src: ['Dockerfile'] }, { t: name }));
+  }
+
+  /** Reads what the engine says about its work to the end. Rejects where that is an error. */
+  async #progress(stream: NodeJS.ReadableStream): Promise<void> {
+    const events = await new Promise<{ error?: string }[]>((resolve, reject) => {
+      this.docker.modem.followProgress(stream, (error, output = []) => (error ? reject(error) : resolve(output)));
+    });
+    const failed = events.find((event) => event.error !== undefined);
+    if (failed) throw new Error(failed.error);
+  }
+
+  get #cgroup(): string {
+    return `/${basename(dirname(this.#folder))}-${this.name}`;
+  }
+
+  /** What the engine's containers leave in the hierarchy of control groups. */
+  async removeCgroups(): Promise<void> {
+    const root = '/sys/fs/cgroup';
+    for (const place of [root, ...(await readdir(root)).map((name) => join(root, name))]) {
+      await removeTree(join(place, this.#cgroup));
+    }
+  }
+}
+
+/** Runs a script in namespaces of its own and stays there until this process closes its input, or ends. */
+function confined(namespaces: string[], script: string): ChildProcess {
+  const stay = `${script}\necho up\ncat >/dev/null`;
+  return spawn('unshare', [...namespaces, '/bin/sh', '-c', stay], {
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+async function spoke(child: ChildProcess): Promise<void> {
+  if (child.stdout) await once(child.stdout, 'data');
+}
+
+/** Until the process has a network of its own. */
+async function namespaceOf(child: ChildProcess): Promise<void> {
+  const own = await realpathOfLink('/proc/self/ns/net');
+  await eventually('the machine has its own network', async () => {
+    return (await realpathOfLink(`/proc/${child.pid}/ns/net`)) !== own;
+  });
+}
+
+async function realpathOfLink(path: string): Promise<string> {
+  const { stdout } = await run('readlink', [path]);
+  return stdout.trim();
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
+
+async function removeTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    if (entry.isDirectory()) await removeTree(join(folder, entry.name));
+  }
+  // Processes that were killed a moment ago may still be counted.
+  await eventually(`${folder} is removed`, () =>
+    rmdir(folder).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+    ),
+  );
+}
+
+/** A file system with this Node.js, its libraries and busybox, as a tar file; made once for a test file. */
+async function baseArchive(folder: string): Promise<string> {
+  const archive = join(folder, 'node.tar');
+  const root = join(folder, 'node-image');
+  try {
+    await mkdir(root);
+  } catch {
+    return archive;
+  }
+  for (const name of ['app', 'bin', 'etc', 'proc', 'dev', 'sys', 'tmp', 'usr/local/bin']) {
+    await mkdir(join(root, name), { recursive: true });
+  }
+  await cp(process.execPath, join(root, 'usr/local/bin/node'));
+  for (const library of await librariesOf(process.execPath)) {
+    await cp(library, join(root, library), { dereference: true });
+  }
+  const { stdout: busybox } = await run('/bin/sh', ['-c', 'command -v busybox']);
+  await cp(busybox.trim(), join(root, 'bin/busybox'), { dereference: true });
+  for (const tool of ['sh', 'ls', 'cat', 'sleep', 'echo', 'true', 'false', 'wget', 'kill']) {
+    await symlink('busybox', join(root, 'bin', tool));
+  }
+  await writeFile(join(root, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\nnode:x:1000:1000:node:/app:/bin/sh\n');
+  await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
+  await run('tar', ['-C', root, '-cf', archive, '.']);
+  return archive;
+}
+
+/** Shared libraries of a program, and those that it loads to look names up. */
+async function librariesOf(program: string): Promise<string[]> {
+  const { stdout } = await run('ldd', [program]);
+  const found = [...stdout.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
+  const libc = found.find((path) => path.includes('libc.so'));
+  const lookups = ['libnss_files.so.2', 'libnss_dns.so.2', 'libresolv.so.2'].map((name) =>
+    join(dirname(libc ?? '/'), name),
+  );
+  const present = await Promise.all(
+    lookups.map((path) =>
+      readFile(path).then(
+        () => path,
+        () => '',
+      ),
+    ),
+  );
+  return [...found, ...present.filter((path) => path !== '')];
+}
