@@ -2,11 +2,12 @@ import { parseArgs } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { validate as isUuid } from 'uuid';
 import * as identity from '../shared/commands/identity.js';
+import * as registries from '../shared/commands/registries.js';
 import { rotateSecrets } from '../shared/commands/rotate-secrets.js';
 import { loadDatabaseSettings, loadSecretsKeys } from '../shared/config.js';
 import { createDatabase, type Db } from '../shared/db/client.js';
 import { assertMigrated } from '../shared/db/migrate.js';
-import type { ApiKeyRow } from '../shared/db/rows.js';
+import type { ApiKeyRow, RegistryRow } from '../shared/db/rows.js';
 import { KEY_SCOPES, ROLES } from '../shared/domain/roles.js';
 import { WorkspaceConfigurationSchema } from '../shared/domain/workspace.js';
 import { embeddedUrl } from '../shared/embedded/postgres-address.js';
@@ -26,6 +27,9 @@ const USAGE = `Usage: npm run admin -- <command> [--json]
   key create          --workspace <id> --email <email> --scope ${KEY_SCOPES.join('|')} --name <name> [--expires <ISO 8601 time>]
   key list            --workspace <id>
   key revoke          --id <id>
+  registry add        --workspace <id> --name <name> --server <host[:port]> --username <name> --password <password>
+  registry list       --workspace <id>
+  registry remove     --id <id>
   secrets rotate
 
 "secrets rotate" seals everything anew with SECRETS_KEY, which SECRETS_KEY_PREVIOUS (a comma list) or SECRETS_KEY opens.
@@ -111,16 +115,57 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
       return presentKey(await identity.revokeApiKey(db, uuid(required(options, 'id'), 'id')));
     },
   },
+  'registry add': {
+    takes: ['workspace', 'name', 'server', 'username', 'password'],
+    async run(db, options) {
+      const input = {
+        workspaceId: workspaceId(options),
+        name: required(options, 'name'),
+        server: required(options, 'server'),
+        username: required(options, 'username'),
+        password: required(options, 'password'),
+      };
+      return presentRegistry(await registries.addRegistry(db, await keyring(), input));
+    },
+  },
+  'registry list': {
+    takes: ['workspace'],
+    async run(db, options) {
+      return (await registries.listRegistries(db, workspaceId(options))).map(presentRegistry);
+    },
+  },
+  'registry remove': {
+    takes: ['id'],
+    async run(db, options) {
+      const row = await registries.removeRegistry(db, uuid(required(options, 'id'), 'id'));
+      return { ...presentRegistry(row), removed: true };
+    },
+  },
   'secrets rotate': {
     takes: [],
     async run(db) {
-      const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings().dataDir));
-      const rotation = await rotateSecrets(db, new Keyring(current, ...previous));
+      const rotation = await rotateSecrets(db, await keyring());
       if (rotation.unopenable.length > 0) process.exitCode = 1;
       return { ...rotation };
     },
   },
 };
+
+async function keyring(): Promise<Keyring> {
+  const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings().dataDir));
+  return new Keyring(current, ...previous);
+}
+
+function presentRegistry(row: RegistryRow): Record<string, unknown> {
+  return {
+    id: row.id,
+    name: row.name,
+    server: row.server,
+    username: row.username,
+    workspaceId: row.workspace_id,
+    createdAt: row.created_at,
+  };
+}
 
 function presentKey(row: ApiKeyRow): Record<string, unknown> {
   return {
@@ -147,6 +192,8 @@ function parse(args: string[]) {
         set: { type: 'string', multiple: true },
         email: { type: 'string' },
         password: { type: 'string' },
+        server: { type: 'string' },
+        username: { type: 'string' },
         verified: { type: 'boolean' },
         role: { type: 'string' },
         scope: { type: 'string' },
@@ -161,7 +208,7 @@ function parse(args: string[]) {
   }
 }
 
-function required(options: Options, name: 'name' | 'owner' | 'workspace' | 'email' | 'scope' | 'id'): string {
+function required(options: Options, name: Exclude<keyof Options, 'set' | 'verified' | 'json' | 'help'>): string {
   const value = options[name];
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing`);
   return value;

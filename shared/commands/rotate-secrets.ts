@@ -18,6 +18,7 @@ const BATCH = 200;
 const SEALED: (SealedColumn & { contextOf: (id: string) => string })[] = [
   { table: 'variables', column: 'sealed', contextOf: (id) => `variable:${id}` },
   { table: 'deployments', column: 'sealed_variables', contextOf: snapshotContext },
+  { table: 'registries', column: 'sealed_password', contextOf: (id) => `registry:${id}` },
   { table: 'users', column: 'totp_sealed', contextOf: (id) => `user-totp:${id}` },
 ];
 

@@ -1,3 +1,4 @@
+import { readEvents } from '../../docker/events.js';
 import { type LineCutter, LineSplitter } from '../../sandbox/lines.js';
 import { decodeTrace, type Vertex } from './buildkit-trace.js';
 
@@ -13,29 +14,6 @@ export interface StreamOptions {
   /** Each line of output and progress, in order; awaiting it holds the build back. */
   onLine: (line: string) => Promise<void>;
   cutter?: LineCutter;
-}
-
-/** One object of the engine's JSON lines. */
-export interface EngineEvent {
-  stream?: string;
-  status?: string;
-  id?: string;
-  error?: string;
-  errorDetail?: { code?: number; message?: string };
-  aux?: unknown;
-}
-
-/** The objects of a stream of JSON lines, which arrive in pieces cut anywhere. */
-export async function* readEvents(stream: AsyncIterable<Buffer | string>): AsyncGenerator<EngineEvent> {
-  const decoder = new TextDecoder();
-  let pending = '';
-  for await (const chunk of stream) {
-    pending += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-    const lines = pending.split('\n');
-    pending = lines.pop() ?? '';
-    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as EngineEvent;
-  }
-  if (pending.trim() !== '') yield JSON.parse(pending) as EngineEvent;
 }
 
 /** Follows a build's progress, of the classic builder or of BuildKit, to its end. */

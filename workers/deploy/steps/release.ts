@@ -24,7 +24,7 @@ export async function release(run: DeploymentRun): Promise<void> {
 async function switchOver(run: DeploymentRun): Promise<boolean> {
   const { deps, deployment } = run;
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
-  if (!(await deps.images.has(spec.image.digest))) {
+  if (!(await deps.images.has(spec.image))) {
     if (deployment.source_deployment_id)
       throw new ReleaseError('the image to roll back to is not on this host any more');
     await run.say('The image is not on this host; building it here');
