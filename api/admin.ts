@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { validate as isUuid } from 'uuid';
 import * as identity from '../shared/commands/identity.js';
 import * as registries from '../shared/commands/registries.js';
-import { rotateSecrets } from '../shared/commands/rotate-secrets.js';
+import { assertKeysFit, rotateSecrets } from '../shared/commands/rotate-secrets.js';
 import { loadDatabaseSettings, loadSecretsKeys } from '../shared/config.js';
 import { createDatabase, type Db } from '../shared/db/client.js';
 import { assertMigrated } from '../shared/db/migrate.js';
@@ -125,7 +125,10 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
         username: required(options, 'username'),
         password: required(options, 'password'),
       };
-      return presentRegistry(await registries.addRegistry(db, await keyring(), input));
+      const keys = await keyring();
+      // Notes the key that seals, so that no process without it starts.
+      await assertKeysFit(db, keys);
+      return presentRegistry(await registries.addRegistry(db, keys, input));
     },
   },
   'registry list': {

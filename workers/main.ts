@@ -14,10 +14,11 @@ import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { VERSION } from '../shared/version.js';
-import { createImageStore } from './builders/image-store.js';
-import { createRepositoryBuilder } from './builders/repository-builder.js';
+import { createBuilders } from './builders/create.js';
 import type { WorkshopDeps } from './deploy/deps.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
+import { findAccount } from './docker/credentials.js';
+import { connectEngine } from './docker/engine.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LogSink } from './log-sink.js';
@@ -57,8 +58,15 @@ try {
   const logs = new LogSink(db, engine, log);
   const sandbox = await createSandbox({ log, dataDir: config.dataDir });
   const source = createGitSource({ config, log });
-  const images = createImageStore({ dataDir: config.dataDir, log });
-  const builder = createRepositoryBuilder({ config, log, sandbox, source, images });
+  const { builder, images, origins } = createBuilders({
+    config,
+    log,
+    hostId: host.id,
+    sandbox,
+    source,
+    engine: config.runtime === 'swarm' ? connectEngine(config) : null,
+    findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
+  });
   const runtime = createProcessRuntime({
     db,
     listener,
@@ -84,6 +92,7 @@ try {
     dispatcher,
     logs,
     source,
+    origins,
     builder,
     images,
     runtime,

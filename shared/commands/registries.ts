@@ -7,7 +7,6 @@ import { canonicalRegistry, isRegistry } from '../domain/image-reference.js';
 import { AppError } from '../errors.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { Sensitive } from '../secrets/sensitive.js';
-import { assertKeysFit } from './rotate-secrets.js';
 
 export interface RegistryInput {
   workspaceId: string;
@@ -29,7 +28,7 @@ export function registryContext(id: string): string {
   return `registry:${id}`;
 }
 
-/** Stores credentials for a registry, the password sealed. Throws not_found, invalid_request, conflict, `SealError`. */
+/** Stores credentials for a registry, the password sealed. Throws not_found, invalid_request, conflict. */
 export async function addRegistry(db: Db, keyring: Keyring, input: RegistryInput): Promise<RegistryRow> {
   const name = input.name.trim();
   if (name === '' || name.length > 100) throw invalid('name', 'must have from 1 to 100 characters');
@@ -38,8 +37,6 @@ export async function addRegistry(db: Db, keyring: Keyring, input: RegistryInput
   if (input.username === '' || input.password === '')
     throw invalid(input.username === '' ? 'username' : 'password', 'must not be empty');
   await assertWorkspace(db, input.workspaceId);
-  // Notes the key that seals, so that no process without it starts.
-  await assertKeysFit(db, keyring);
   const id = uuidv7();
   const row = await registries.insertRegistry(db, {
     id,

@@ -11,6 +11,7 @@ import {
 import { errorMessage } from '../errors.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { snapshotContext } from './queue-deployment.js';
+import { registryContext } from './registries.js';
 
 const BATCH = 200;
 
@@ -18,7 +19,7 @@ const BATCH = 200;
 const SEALED: (SealedColumn & { contextOf: (id: string) => string })[] = [
   { table: 'variables', column: 'sealed', contextOf: (id) => `variable:${id}` },
   { table: 'deployments', column: 'sealed_variables', contextOf: snapshotContext },
-  { table: 'registries', column: 'sealed_password', contextOf: (id) => `registry:${id}` },
+  { table: 'registries', column: 'sealed_password', contextOf: registryContext },
   { table: 'users', column: 'totp_sealed', contextOf: (id) => `user-totp:${id}` },
 ];
 

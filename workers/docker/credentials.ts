@@ -1,3 +1,6 @@
+import { openRegistry } from '../../shared/commands/registries.js';
+import type { Db } from '../../shared/db/client.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
 import type { Registry } from './registry.js';
 
 /** An account at a registry, as the engine's API takes it. */
@@ -29,4 +32,15 @@ export function registryconfig(accounts: Accounts): Record<string, object> {
 
 function addressOf(server: string): string {
   return server === 'docker.io' ? HUB_ADDRESS : server;
+}
+
+/** The account that a workspace's `registryId` names; null where it names none. Throws `SealError`. */
+export async function findAccount(
+  db: Db,
+  keyring: Keyring,
+  workspaceId: string,
+  registryId: string,
+): Promise<RegistryAccount | null> {
+  const found = await openRegistry(db, keyring, workspaceId, registryId);
+  return found && { username: found.username, password: found.password.reveal(), serveraddress: found.server };
 }

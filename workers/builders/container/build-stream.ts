@@ -16,6 +16,9 @@ export interface StreamOptions {
   cutter?: LineCutter;
 }
 
+/** What the classic builder says of its containers and layers. */
+const BOOKKEEPING = /^ ---> (Running in )?[0-9a-f]{12}$|^Removing intermediate container [0-9a-f]{12}$/;
+
 /** Follows a build's progress, of the classic builder or of BuildKit, to its end. */
 export async function followBuild(
   stream: AsyncIterable<Buffer | string>,
@@ -28,8 +31,9 @@ export async function followBuild(
     if (event.error !== undefined) end.error = event.errorDetail?.message ?? event.error;
     else if (event.id === 'moby.buildkit.trace') for (const line of traces.read(event.aux)) await onLine(line);
     else if (event.aux !== undefined) end.imageId = imageIdOf(event.aux) ?? end.imageId;
-    else if (event.stream !== undefined) for (const line of classic.push(Buffer.from(event.stream))) await onLine(line);
-    else if (event.status !== undefined && event.id === undefined) await onLine(event.status);
+    else if (event.stream !== undefined) {
+      for (const line of classic.push(Buffer.from(event.stream))) if (!BOOKKEEPING.test(line)) await onLine(line);
+    } else if (event.status !== undefined && event.id === undefined) await onLine(event.status);
   }
   for (const line of [...classic.end(), ...traces.end()]) await onLine(line);
   return end;
@@ -40,7 +44,7 @@ function imageIdOf(aux: unknown): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-/** Makes lines of BuildKit's traces: each step once when it begins, its output, and why it failed. */
+/** Makes lines of BuildKit's traces: each step once when it begins, and its output; why one failed the build's end says. */
 class Traces {
   readonly #cutter: LineCutter | undefined;
   readonly #told = new Set<string>();
@@ -71,9 +75,8 @@ class Traces {
     return [cached ? `CACHED ${name}` : name];
   }
 
-  #end({ digest, error }: Vertex): string[] {
-    const last = this.#output.get(digest)?.end() ?? [];
-    return error === '' ? last : [...last, `ERROR: ${error}`];
+  #end({ digest }: Vertex): string[] {
+    return this.#output.get(digest)?.end() ?? [];
   }
 
   #splitter(vertex: string): LineSplitter {

@@ -7,7 +7,6 @@ export interface Vertex {
   cached: boolean;
   started: boolean;
   completed: boolean;
-  error: string;
 }
 
 /** A piece of a step's output, cut anywhere. */
@@ -36,7 +35,7 @@ export function decodeTrace(aux: string): Trace {
 }
 
 function decodeVertex(message: Buffer): Vertex {
-  const vertex: Vertex = { digest: '', name: '', cached: false, started: false, completed: false, error: '' };
+  const vertex: Vertex = { digest: '', name: '', cached: false, started: false, completed: false };
   for (const field of readFields(message)) {
     if ('value' in field) {
       if (field.number === 4) vertex.cached = field.value !== 0n;
@@ -44,7 +43,6 @@ function decodeVertex(message: Buffer): Vertex {
     else if (field.number === 3) vertex.name = field.bytes.toString();
     else if (field.number === 5) vertex.started = true;
     else if (field.number === 6) vertex.completed = true;
-    else if (field.number === 7) vertex.error = field.bytes.toString();
   }
   return vertex;
 }

@@ -59,12 +59,17 @@ function buildStage(input: DockerfileInput): string[] {
   const copied = plan.manifests?.map((name) => contextPath(project, name)) ?? null;
   const install = plan.install.map((command) => run(mounts, `export NODE_ENV=development; ${command}`));
   const tools = plan.tools.flatMap(({ check, install: command }) =>
-    command === undefined ? [] : [run(mounts, `TOOLS=${TOOLS}; (${check}) >/dev/null 2>&1 || ${command}`)],
+    command === undefined
+      ? []
+      : [run(mounts, `TOOLS=${TOOLS}; mkdir -p $TOOLS; (${check}) >/dev/null 2>&1 || ${command}`)],
   );
+  const declared = variables.filter((name) => !PREDEFINED.test(name));
   return [
     `FROM ${baseImage(input.baseImages, plan.runtime)} AS build`,
-    ...Object.entries(labels).map(([name, value]) => `LABEL ${name}=${quoted(value)}`),
-    ...variables.filter((name) => !PREDEFINED.test(name)).map((name) => `ARG ${name}`),
+    `LABEL ${Object.entries(labels)
+      .map(([name, value]) => `${name}=${quoted(value)}`)
+      .join(' ')}`,
+    ...(declared.length > 0 ? [`ARG ${declared.join(' ')}`] : []),
     ...(certificates ? [`COPY ["certificates/", "${CERTIFICATES}/"]`] : []),
     `ENV PATH=${searchPath(folder, plan)}`,
     `WORKDIR ${escaped(folder)}`,
@@ -73,25 +78,34 @@ function buildStage(input: DockerfileInput): string[] {
       ? [everything, ...install]
       : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
     ...plan.build.map((command) => run(mounts, command)),
-    // The final stage takes it, whether or not anything was installed.
-    run([], `mkdir -p ${TOOLS}`),
   ];
 }
 
 function finalStage({ plan, baseImages, project, port }: DockerfileInput): string[] {
   const folder = projectFolder(project);
+  const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${quoted(value)} `);
+  const user = [
+    `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
+    `echo 'app:x:${USER}:' >>/etc/group`,
+    // A base image may have the folder already.
+    `mkdir -p ${APP}`,
+    `chown ${USER}:${USER} ${APP}`,
+  ];
   return [
     `FROM ${baseImage(baseImages, plan.runtime === 'go' ? 'auto' : plan.runtime)}`,
-    run([], `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd; echo 'app:x:${USER}:' >>/etc/group`),
-    `COPY --from=build ["${TOOLS}/", "${TOOLS}/"]`,
+    run([], user.join(' && ')),
+    ...(hasTools(plan) ? [`COPY --from=build ["${TOOLS}/", "${TOOLS}/"]`] : []),
     `COPY --from=build --chown=${USER}:${USER} ["${APP}/", "${APP}/"]`,
-    ...Object.entries(plan.environment).map(([name, value]) => `ENV ${name}=${quoted(value)}`),
-    `ENV PATH=${searchPath(folder, plan)}`,
+    `ENV ${environment.join('')}PATH=${searchPath(folder, plan)}`,
     `WORKDIR ${escaped(folder)}`,
     `USER ${USER}:${USER}`,
     `EXPOSE ${port}`,
     `CMD ${JSON.stringify(['/bin/sh', '-c', plan.startCommand])}`,
   ];
+}
+
+function hasTools({ tools }: BuildPlan): boolean {
+  return tools.some((tool) => tool.install !== undefined);
 }
 
 /** In the form of a list nothing of a stranger's command is read as Dockerfile, however many lines it has. */
@@ -125,7 +139,8 @@ function contextPath(project: string, name: string): string {
 }
 
 function searchPath(folder: string, plan: BuildPlan): string {
-  const folders = [...plan.searchPath.map((path) => `${folder}/${path}`), `${TOOLS}/bin`];
+  const folders = [...plan.searchPath.map((path) => `${folder}/${path}`), ...(hasTools(plan) ? [`${TOOLS}/bin`] : [])];
+  if (folders.length === 0) return '$PATH';
   return `${quoted(`${folders.join(':')}:`).slice(0, -1)}$PATH"`;
 }
 

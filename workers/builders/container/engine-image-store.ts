@@ -37,6 +37,8 @@ export interface EngineImageStoreOptions {
   /** Whose images a sweep may remove: those that workers of this DATA_DIR have made. */
   hostId: string;
   log: Logger;
+  /** Milliseconds since the epoch. */
+  now?: (() => number) | undefined;
 }
 
 const IMAGE_LABEL = 'ranvier.image';
@@ -55,12 +57,14 @@ class EngineImages implements EngineImageStore {
   readonly #engine: Engine;
   readonly #registry: Registry | null;
   readonly #log: Logger;
+  readonly #now: () => number;
   readonly labels: EngineImageStore['labels'];
 
-  constructor({ engine, registry, hostId, log }: EngineImageStoreOptions) {
+  constructor({ engine, registry, hostId, log, now = Date.now }: EngineImageStoreOptions) {
     this.#engine = engine;
     this.#registry = registry;
     this.#log = log;
+    this.#now = now;
     this.labels = { image: { [IMAGE_LABEL]: hostId }, cache: { [CACHE_LABEL]: hostId } };
   }
 
@@ -141,7 +145,7 @@ class EngineImages implements EngineImageStore {
   /** Takes our names from an image, which removes one that has no others; not from one that a container uses. */
   async #remove({ Id: id, RepoTags }: ImageInfo): Promise<boolean> {
     const found = await unlessGone(this.#engine.calls.getImage(id).inspect());
-    if (!found || isYoung(found)) return false;
+    if (!found || this.#now() - newestTime(found) < YOUNG_MS) return false;
     const names = (RepoTags ?? []).filter((name) => name !== '<none>:<none>');
     const ours = names.filter((name) => this.#isOurs(name));
     if (ours.length === 0 && names.length > 0) return false;
@@ -168,9 +172,9 @@ function labelFilters(labels: Record<string, string>): string[] {
 }
 
 /** An image that a build makes again has its first one's age; its name is new. */
-function isYoung({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): boolean {
-  const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time)).filter((time) => time > 0);
-  return Date.now() - Math.max(0, ...times) < YOUNG_MS;
+function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
+  const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
+  return Math.max(0, ...times.filter((time) => time > 0));
 }
 
 function digestOf(aux: unknown): string | null {

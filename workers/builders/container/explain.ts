@@ -9,10 +9,10 @@ const FAILED_COMMAND = [
 ];
 const SHELL = /^\/bin\/sh -c /;
 /** What generated Dockerfiles put before a plan's command. */
-const PREFIX = /^(export NODE_ENV=development; |TOOLS=\S+; )/;
+const PREFIX = /^(export NODE_ENV=development; |TOOLS=\S+; mkdir -p \$TOOLS; )/;
 const KILLED = 137;
 const UNAVAILABLE =
-  /pull access denied|manifest (unknown|for )|repository .*not found|: not found$|dial tcp|failed to do request|no such host|unauthorized|authentication required|x509|TLS handshake|server gave HTTP/i;
+  /pull access denied|manifest (unknown|for )|repository .*not found|: not found$|dial tcp|failed to do request|no such host|unauthorized|authentication required|no basic auth|x509|TLS handshake|server gave HTTP/i;
 const FRAME =
   /^(failed to solve( with frontend \S+)?|failed to create LLB definition|rpc error: code = \w+ desc =|failed to compute cache key)[: ]+/i;
 
@@ -36,7 +36,7 @@ export function explainBuild(error: unknown, build: ExplainedBuild, cause: strin
     if (found !== undefined) return failedCommand(command, Number(code), build, cause);
   }
   const reason = withoutFrame(message);
-  if (/docker\/dockerfile(:|@|$| )|resolve image config for .*dockerfile/.test(message)) {
+  if (/docker\/dockerfile(?!\S*\.)/.test(message)) {
     return new BuildError(
       `the Dockerfile's "# syntax=" line names a frontend that the engine cannot pull: ${reason}; remove the line`,
     );

@@ -42,7 +42,8 @@ async function switchOver(run: DeploymentRun): Promise<boolean> {
     });
   }
   if (spec.image.manifest.type === 'process') {
-    await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${spec.image.manifest.startCommand}`);
+    const command = spec.image.manifest.startCommand || "the image's own command";
+    await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${command}`);
     await deps.runtime.release(spec, run.signal);
   }
   await run.say('The release is healthy; the route moves to it');
