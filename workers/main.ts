@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { assertKeysFit } from '../shared/commands/rotate-secrets.js';
 import { loadConfig } from '../shared/config.js';
 import { createDatabase } from '../shared/db/client.js';
+import { installationId } from '../shared/db/installation.js';
 import { Leadership } from '../shared/db/leadership.js';
 import { Listener } from '../shared/db/listener.js';
 import { assertMigrated } from '../shared/db/migrate.js';
@@ -22,7 +23,7 @@ import { connectEngine } from './docker/engine.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LogSink } from './log-sink.js';
-import { createProcessRuntime } from './runtime/process/runtime.js';
+import { createRuntime } from './runtime/create.js';
 import { createSandbox } from './sandbox/create.js';
 import { createGitSource } from './sources/git-source.js';
 import { Sweeps } from './sweeps/sweeps.js';
@@ -61,13 +62,13 @@ try {
   const { builder, images, origins } = createBuilders({
     config,
     log,
-    hostId: host.id,
+    installationId: await installationId(db),
     sandbox,
     source,
     engine: config.runtime === 'swarm' ? connectEngine(config) : null,
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
   });
-  const runtime = createProcessRuntime({
+  const runtime = await createRuntime({
     db,
     listener,
     sandbox,

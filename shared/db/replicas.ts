@@ -96,6 +96,8 @@ export async function claimReplica(
         port,
         pid: null,
         pid_started: null,
+        task_id: null,
+        log_since: null,
         next_start_at: null,
         started_at: db.fn.now(),
         updated_at: db.fn.now(),
@@ -154,10 +156,23 @@ export async function recordChecked(db: Db, row: ReplicaRow): Promise<void> {
   }));
 }
 
-/** The process has ended by itself. One that had been ready starts again after a back-off; another has failed for good. */
-export async function recordExit(db: Db, row: ReplicaRow, detail: string, now: Date): Promise<void> {
+/** The wait before a replica that ends now is started again, in milliseconds. */
+function backOffMs(row: ReplicaRow, now: Date): number {
   const upMs = now.getTime() - (row.started_at?.getTime() ?? now.getTime());
-  const delayMs = restartDelayMs(upMs > STABLE_MS ? 0 : row.restarts);
+  return restartDelayMs(upMs > STABLE_MS ? 0 : row.restarts);
+}
+
+/**
+ * The replica has ended by itself. One that had been ready starts again after a back-off, or the delay of whoever starts it;
+ * another has failed for good.
+ */
+export async function recordExit(
+  db: Db,
+  row: ReplicaRow,
+  detail: string,
+  now: Date,
+  delayMs = backOffMs(row, now),
+): Promise<void> {
   const proven = row.ready_at !== null;
   await change(
     db,

@@ -230,6 +230,8 @@ export interface ReplicaRow {
   exit_detail: string;
   next_start_at: Date | null;
   log_offset: number;
+  task_id: string | null;
+  log_since: string | null;
   ready_at: Date | null;
   started_at: Date | null;
   checked_at: Date | null;

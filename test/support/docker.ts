@@ -104,6 +104,12 @@ export class DockerMachines {
   /** One more engine, as a worker of the manager's swarm. */
   async addWorker(manager: DockerNode): Promise<DockerNode> {
     const node = await this.addNode();
+    await this.join(node, manager);
+    return node;
+  }
+
+  /** Makes a node a worker of the manager's swarm. */
+  async join(node: DockerNode, manager: DockerNode): Promise<void> {
     const { JoinTokens } = await manager.docker.swarmInspect();
     await node.docker.swarmJoin({
       AdvertiseAddr: node.address,
@@ -111,7 +117,6 @@ export class DockerMachines {
       RemoteAddrs: [`${manager.address}:2377`],
       JoinToken: JoinTokens.Worker,
     });
-    return node;
   }
 
   async destroy(): Promise<void> {
@@ -287,7 +292,7 @@ async function baseArchive(folder: string): Promise<string> {
   }
   const { stdout: busybox } = await run('/bin/sh', ['-c', 'command -v busybox']);
   await cp(busybox.trim(), join(root, 'bin/busybox'), { dereference: true });
-  for (const tool of ['sh', 'ls', 'cat', 'sleep', 'echo', 'true', 'false', 'wget', 'kill']) {
+  for (const tool of ['sh', 'test', 'ls', 'cat', 'sleep', 'echo', 'true', 'false', 'wget', 'kill']) {
     await symlink('busybox', join(root, 'bin', tool));
   }
   await writeFile(join(root, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\nnode:x:1000:1000:node:/app:/bin/sh\n');

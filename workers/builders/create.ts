@@ -15,7 +15,7 @@ import { createRepositoryBuilder } from './repository-builder.js';
 export interface BuildersOptions {
   config: Config;
   log: Logger;
-  hostId: string;
+  installationId: string;
   sandbox: Sandbox;
   source: RepositorySource;
   /** The engine of a container runtime; null where the runtime has none. */
@@ -34,7 +34,7 @@ export interface Builders {
  * images for what runs, and folders for sites.
  */
 export function createBuilders(options: BuildersOptions): Builders {
-  const { config, log, sandbox, source, engine, hostId, findAccount } = options;
+  const { config, log, sandbox, source, engine, installationId, findAccount } = options;
   const folders = createImageStore({ dataDir: config.dataDir, log });
   const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders });
   const registry = registryOf(config);
@@ -44,7 +44,7 @@ export function createBuilders(options: BuildersOptions): Builders {
   };
   const origins = createOriginResolver({ source, policy, images: engine && { engine, findAccount } });
   if (engine === null) return { builder: sites, images: folders, origins };
-  const images = createEngineImageStore({ engine, registry, hostId, log });
+  const images = createEngineImageStore({ engine, registry, installationId, log });
   return {
     builder: createContainerBuilder({ config, log, engine, source, images, sites, findAccount }),
     images: joined(folders, images),

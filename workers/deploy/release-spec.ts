@@ -25,6 +25,7 @@ export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: st
     userNumber: service.user_number,
     kind: service.kind,
     slug: service.slug,
+    environmentId: service.environment_id,
     configuration: deployment.configuration,
     image: { id: image.id, digest: image.digest, manifest: image.manifest },
     environment: { ...image.manifest.environment, ...openVariables(keyring, deployment) },

@@ -10,7 +10,10 @@ export interface ReleaseSpec {
   workspaceId: string;
   userNumber: number;
   kind: ServiceKind;
+  /** The service's name at the edge, and in its private network. */
   slug: string;
+  /** Services of one environment share a private network; null where the service is in none. */
+  environmentId: string | null;
   configuration: ServiceConfiguration;
   image: { id: string; digest: string; manifest: ImageManifest };
   /** The service's variables in clear, over the manifest's environment. PORT is the runtime's to set. */

@@ -17,17 +17,20 @@ export interface Harness {
 
 const never = new AbortController().signal;
 
-/** What every runtime promises (`workers/runtime/driver.ts`), whatever it runs releases on. */
-export function describeRuntime(name: string, open: () => Promise<Harness>): void {
-  describe(`Runtime conformance: ${name}`, () => {
+/** What every runtime promises (`workers/runtime/driver.ts`), whatever it runs releases on; skipped for the reason given. */
+export function describeRuntime(name: string, open: () => Promise<Harness>, without = ''): void {
+  describe(`Runtime conformance: ${name}${without === '' ? '' : ` (${without})`}`, () => {
     let harness: Harness;
     let runtime: RuntimeDriver;
 
-    before(async () => {
+    before(async function () {
+      if (without !== '') this.skip();
       harness = await open();
       runtime = harness.runtime;
     });
-    after(() => harness.close());
+    after(async () => {
+      if (without === '') await harness.close();
+    });
 
     async function states(spec: ReleaseSpec): Promise<string[]> {
       return (await runtime.inspect(spec.deploymentId)).map((replica) => replica.state);

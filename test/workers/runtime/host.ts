@@ -186,6 +186,7 @@ export class TestHost {
       userNumber: service?.user_number ?? 0,
       kind,
       slug,
+      environmentId: null,
       configuration,
       image: { id: ids.image, digest, manifest },
       environment: app.environment ?? {},

@@ -17,7 +17,7 @@ export interface KeptImage {
 }
 
 export interface EngineImageStore extends ImageStore {
-  /** Marks images, and what their builds leave, as this host's. */
+  /** Marks images, and what their builds leave, as this installation's. */
   readonly labels: { image: Record<string, string>; cache: Record<string, string> };
   /** Names a built image, and pushes it where there is a registry. Throws `BuildError`. */
   keep(imageId: string, serviceId: string, options: KeepOptions): Promise<KeptImage>;
@@ -34,8 +34,8 @@ export interface KeepOptions {
 export interface EngineImageStoreOptions {
   engine: Engine;
   registry: Registry | null;
-  /** Whose images a sweep may remove: those that workers of this DATA_DIR have made. */
-  hostId: string;
+  /** Whose images a sweep may remove. */
+  installationId: string;
   log: Logger;
   /** Milliseconds since the epoch. */
   now?: (() => number) | undefined;
@@ -60,12 +60,12 @@ class EngineImages implements EngineImageStore {
   readonly #now: () => number;
   readonly labels: EngineImageStore['labels'];
 
-  constructor({ engine, registry, hostId, log, now = Date.now }: EngineImageStoreOptions) {
+  constructor({ engine, registry, installationId, log, now = Date.now }: EngineImageStoreOptions) {
     this.#engine = engine;
     this.#registry = registry;
     this.#log = log;
     this.#now = now;
-    this.labels = { image: { [IMAGE_LABEL]: hostId }, cache: { [CACHE_LABEL]: hostId } };
+    this.labels = { image: { [IMAGE_LABEL]: installationId }, cache: { [CACHE_LABEL]: installationId } };
   }
 
   async has({ manifest: { reference } }: StoredImage): Promise<boolean> {

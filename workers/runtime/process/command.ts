@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { planOf } from '../../../shared/domain/catalog.js';
 import type { RunOutcome } from '../../sandbox/sandbox.js';
 import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../driver.js';
-import { COMMAND_SANDBOX, maskerOf, type ProcessRuntimeDeps } from './deps.js';
-import { exitDetail } from './files.js';
+import { exitDetail } from '../exit-detail.js';
+import { maskerOf } from '../masker.js';
+import { COMMAND_SANDBOX, type ProcessRuntimeDeps } from './deps.js';
 
 const LAST_LINES = 8;
 

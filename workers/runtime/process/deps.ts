@@ -1,26 +1,10 @@
-import type { Config } from '../../../shared/config.js';
-import type { Db } from '../../../shared/db/client.js';
-import type { Listener } from '../../../shared/db/listener.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
-import { credentialsOf } from '../../../shared/domain/source.js';
-import type { Logger } from '../../../shared/log.js';
-import { Masker } from '../../../shared/secrets/mask.js';
 import type { DetachedProcess, Sandbox } from '../../sandbox/sandbox.js';
-import type { ReleaseSpec } from '../driver.js';
-import type { RuntimeLogs } from './log-tail.js';
+import type { ReplicaRuntimeDeps } from '../deps.js';
 
 /** What the process runtime works with. */
-export interface ProcessRuntimeDeps {
-  db: Db;
-  listener: Listener;
+export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   sandbox: Sandbox;
-  config: Config;
-  log: Logger;
-  /** Names this host in the `replicas` table, and its supervisor's lock. */
-  hostId: string;
-  /** A release as its deployment's snapshot describes it; called whenever a replica starts. */
-  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
-  logs: RuntimeLogs;
 }
 
 /** Names the sandbox of one attempt to run a replica. */
@@ -40,11 +24,3 @@ export function processOf(row: ReplicaRow): DetachedProcess {
 export const REPLICA_SANDBOX = 'replica-';
 /** Sandboxes, and folders beside the replicas', of single commands. */
 export const COMMAND_SANDBOX = 'command-';
-
-/** Hides the values of a service's own variables and its repository's password; what the image says itself is no secret. */
-export function maskerOf(spec: ReleaseSpec): Masker {
-  const own = Object.entries(spec.environment).filter(
-    ([name, value]) => spec.image.manifest.environment[name] !== value,
-  );
-  return new Masker([...own.map(([, value]) => value), ...credentialsOf(spec.configuration.repository)]);
-}

@@ -1,8 +1,9 @@
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import type { ReleaseSpec } from '../driver.js';
-import { maskerOf, type ProcessRuntimeDeps, sandboxIdOf } from './deps.js';
+import { checkHealth } from '../health.js';
+import { maskerOf } from '../masker.js';
+import { type ProcessRuntimeDeps, sandboxIdOf } from './deps.js';
 import { ReplicaFiles } from './files.js';
-import { checkHealth } from './health.js';
 
 type Deps = Pick<ProcessRuntimeDeps, 'sandbox' | 'config'>;
 

@@ -1,6 +1,7 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LineSplitter } from '../../sandbox/lines.js';
+import { exitDetail } from '../exit-detail.js';
 
 const LAST_BYTES = 4096;
 const LAST_LINES = 8;
@@ -63,11 +64,4 @@ export class ReplicaFiles {
       await file.close();
     }
   }
-}
-
-/** An exit file's text in words. */
-export function exitDetail(text: string, memoryMb: number): string {
-  if (text === 'out-of-memory') return `was killed: it used more than the ${memoryMb} MB of memory its plan allows`;
-  if (text.startsWith('signal ')) return `was ended by ${text.slice('signal '.length)}`;
-  return text === '' ? 'ended without an exit code' : `exited with code ${text}`;
 }

@@ -1,18 +1,13 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitingEdges } from '../../../shared/db/edge.js';
 import {
   claimReplica,
-  recordChecked,
   recordExit,
   recordProcess,
-  recordReady,
   recordStopped,
-  recordUnhealthy,
   releaseReplica,
   replicasOfHost,
-  routeVersionOf,
 } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { planOf } from '../../../shared/domain/catalog.js';
@@ -20,25 +15,20 @@ import { listensOnPort } from '../../../shared/domain/service.js';
 import { errorMessage } from '../../../shared/errors.js';
 import type { SandboxSpec } from '../../sandbox/sandbox.js';
 import type { ReleaseSpec } from '../driver.js';
-import { maskerOf, NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './deps.js';
+import { HealthWatch } from '../health-watch.js';
+import { edgesLetGo } from '../let-go.js';
+import { maskerOf } from '../masker.js';
+import type { Keeper } from '../supervisor.js';
+import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './deps.js';
 import { ReplicaFiles } from './files.js';
-import { checkHealth } from './health.js';
 import { LogTail } from './log-tail.js';
 import { freePort } from './ports.js';
 
-/** Between the checks of a replica that comes up, of one that answered once, of one that fails, and of one that is well. */
-const CHECK_MS = { starting: 100, proving: 200, failing: 1_000, ready: 5_000 };
-/** A replica that listens nowhere is ready when it has stayed alive this long. */
-const SETTLED_MS = 1_000;
-const GOOD_CHECKS = 2;
-const BAD_CHECKS = 2;
 const PORT_TRIES = 20;
-const EDGE_WAIT_MS = 30_000;
-const LOOK_MS = 50;
 const FOLLOW_MS = 250;
 
 /** Looks after one replica of this host: each call of `step` does what its row asks for now. */
-export class ReplicaKeeper {
+export class ReplicaKeeper implements Keeper {
   readonly #deps: ProcessRuntimeDeps;
   readonly #id: string;
   readonly #files: ReplicaFiles;
@@ -46,21 +36,19 @@ export class ReplicaKeeper {
   #spec: ReleaseSpec | null = null;
   #tail: LogTail | null = null;
   #attempt = -1;
-  #good = 0;
-  #bad = 0;
-  #startedAt = 0;
-  #nextCheckAt = 0;
+  readonly #health: HealthWatch;
 
   constructor(deps: ProcessRuntimeDeps, id: string, wake: () => void) {
     this.#deps = deps;
     this.#id = id;
     this.#files = new ReplicaFiles(deps.config.dataDir, id);
     this.#wake = wake;
+    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
   }
 
   /** When this replica wants to be looked at again, in milliseconds since the epoch. */
   get nextCheckAt(): number {
-    return this.#nextCheckAt;
+    return this.#health.nextCheckAt;
   }
 
   async step(row: ReplicaRow): Promise<void> {
@@ -152,7 +140,7 @@ export class ReplicaKeeper {
     const alive = await sandbox.isAlive(processOf(row));
     if (!alive) return this.#ended(row);
     await this.#follow(row, false);
-    if (Date.now() >= this.#nextCheckAt) await this.#check(row);
+    await this.#health.look(row, await this.#release(row), (port) => this.#listens(row, port));
   }
 
   async #ended(row: ReplicaRow): Promise<void> {
@@ -160,33 +148,6 @@ export class ReplicaKeeper {
     if (!(await this.#follow(row, true))) return;
     const { memoryMb } = planOf((await this.#release(row)).configuration.plan);
     await recordExit(this.#deps.db, row, await this.#files.exitDetail(memoryMb), new Date());
-  }
-
-  async #check(row: ReplicaRow): Promise<void> {
-    const { db } = this.#deps;
-    const spec = await this.#release(row);
-    const healthy = await this.#isHealthy(row, spec);
-    this.#good = healthy ? this.#good + 1 : 0;
-    this.#bad = healthy ? 0 : this.#bad + 1;
-    const good = this.#good >= (row.state === 'starting' && row.port !== null ? GOOD_CHECKS : 1);
-    if (row.state !== 'ready') {
-      if (good) await recordReady(db, row);
-    } else if (this.#bad >= BAD_CHECKS) await recordUnhealthy(db, row);
-    else await recordChecked(db, row);
-    this.#nextCheckAt = Date.now() + CHECK_MS[this.#pace(row, healthy, good)];
-  }
-
-  #pace(row: ReplicaRow, healthy: boolean, good: boolean): keyof typeof CHECK_MS {
-    if (row.state === 'starting' && !good) return healthy ? 'proving' : 'starting';
-    return healthy ? 'ready' : 'failing';
-  }
-
-  async #isHealthy(row: ReplicaRow, spec: ReleaseSpec): Promise<boolean> {
-    if (row.port === null) return Date.now() - this.#startedAt >= SETTLED_MS;
-    const host = `${spec.slug}.${this.#deps.config.edgeDomain}`;
-    const path = spec.configuration.healthCheckPath;
-    const { healthy } = await checkHealth({ address: row.address, port: row.port, path, host });
-    return healthy && (row.state !== 'starting' || (await this.#listens(row, row.port)));
   }
 
   /** Another program of this host may have taken the port meanwhile, and answers there: ours has to be the one. */
@@ -197,7 +158,7 @@ export class ReplicaKeeper {
 
   async #stop(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config } = this.#deps;
-    if (row.state === 'ready') await this.#edgesLetGo(row);
+    if (row.state === 'ready') await edgesLetGo(db, row);
     const process = row.pid === null ? NOBODY : processOf(row);
     let running = true;
     const stopped = sandbox.stop(sandboxIdOf(row), process, config.stopGraceSeconds * 1000).finally(() => {
@@ -213,22 +174,9 @@ export class ReplicaKeeper {
     await recordStopped(db, row);
   }
 
-  /** Waits, within a bound, until no edge sends requests here and those under way have ended. */
-  async #edgesLetGo(row: ReplicaRow): Promise<void> {
-    const version = await routeVersionOf(this.#deps.db, row);
-    if (version === undefined) return;
-    const deadline = Date.now() + EDGE_WAIT_MS;
-    while (Date.now() < deadline && (await waitingEdges(this.#deps.db, row.service_id, version)) > 0) {
-      await sleep(LOOK_MS);
-    }
-  }
-
   #beginAttempt(row: ReplicaRow): void {
     this.#attempt = row.restarts;
-    this.#good = 0;
-    this.#bad = 0;
-    this.#startedAt = Date.now();
-    this.#nextCheckAt = 0;
+    this.#health.begin();
   }
 
   /** False where another supervisor has followed meanwhile: its mark is in the next row we read. */

@@ -1,20 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Db, Transaction } from '../../../shared/db/client.js';
+import type { Db } from '../../../shared/db/client.js';
 import { advanceLog } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import type { LogLine } from '../../../shared/domain/log.js';
 import type { Masker } from '../../../shared/secrets/mask.js';
 import { cutAt, type LineCutter, LineSplitter, LONGEST_LINE } from '../../sandbox/lines.js';
-
-/** Where lines of applications go: stored in the transaction that moves the mark, so each is stored exactly once. */
-export interface RuntimeLogs {
-  append(
-    batch: { serviceId: string; deploymentId: string; source: 'runtime'; lines: LogLine[] },
-    trx: Transaction,
-  ): Promise<void>;
-}
+import { LogAllowance } from '../allowance.js';
+import type { RuntimeLogs } from '../deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
 /** How much one look takes in at most: other replicas want to be looked at as well. */
@@ -24,9 +18,6 @@ const LONGEST_CHARACTER = 3;
 /** An application that is this far ahead of the log loses the middle of its output, and the log says so. */
 const LARGEST_BACKLOG = 64 * 1024 * 1024;
 const KEPT_OF_BACKLOG = 1024 * 1024;
-/** What one replica may bring into the log: so much each second, and so much at once after it was quiet. */
-const BYTES_A_SECOND = 256 * 1024;
-const BURST_BYTES = 32 * 1024 * 1024;
 /** Disk space of output that is in the log is given back in steps of this size. */
 const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
@@ -39,8 +30,7 @@ export class LogTail {
   readonly #masker: Masker;
   #offset: number;
   #reclaimed = 0;
-  #allowance = BURST_BYTES;
-  #lookedAt = Date.now();
+  readonly #allowance = new LogAllowance();
 
   constructor(db: Db, logs: RuntimeLogs, file: string, masker: Masker, offset: number) {
     this.#db = db;
@@ -61,8 +51,7 @@ export class LogTail {
     });
     if (file === null) return true;
     try {
-      this.#grant();
-      for (let chunks = 0; final || (chunks < CHUNKS_A_LOOK && this.#allowance > 0); chunks++) {
+      for (let chunks = 0; final || (chunks < CHUNKS_A_LOOK && this.#allowance.left() > 0); chunks++) {
         const { size } = await file.stat();
         if (size <= this.#offset) break;
         if (size - this.#offset > LARGEST_BACKLOG) {
@@ -76,21 +65,13 @@ export class LogTail {
         if (taken === 0) break;
         const lines = linesOf(chunk.subarray(0, taken), this.#masker);
         if (!(await this.#store(row, lines, this.#offset + taken))) return false;
-        this.#allowance -= taken;
+        this.#allowance.take(taken);
       }
     } finally {
       await file.close();
     }
     if (!final) await this.#reclaim();
     return true;
-  }
-
-  /** What is not granted stays in the file, and is left out once there is too much of it. */
-  #grant(): void {
-    const now = Date.now();
-    const granted = ((now - this.#lookedAt) / 1000) * BYTES_A_SECOND;
-    this.#allowance = Math.min(BURST_BYTES, this.#allowance + granted);
-    this.#lookedAt = now;
   }
 
   async #skip(row: ReplicaRow, target: number): Promise<boolean> {

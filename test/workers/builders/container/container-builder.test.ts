@@ -205,8 +205,8 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
   it('sweeps images of its own that nobody wants any more, and no others', async () => {
     const { docker } = ground.node;
     await ground.node.derive('foreign/app:1', ['LABEL x=y'], TINY_IMAGE);
-    await ground.node.derive('foreign/labelled:1', ['LABEL ranvier.image=host-1'], TINY_IMAGE);
-    await ground.node.derive('ranvier/elsewhere:1', ['LABEL ranvier.image=host-2'], TINY_IMAGE);
+    await ground.node.derive('foreign/labelled:1', ['LABEL ranvier.image=ours'], TINY_IMAGE);
+    await ground.node.derive('ranvier/elsewhere:1', ['LABEL ranvier.image=theirs'], TINY_IMAGE);
     const build = (text: string) =>
       ground.build({
         files: { Dockerfile: `FROM local/tiny:latest\nENV N=${text}\n` },
@@ -217,7 +217,7 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
     const images = ground.images();
     expect(await images.sweep(() => false), 'images that were built a moment ago').to.equal(0);
 
-    const old = ground.images(undefined, 'host-1', () => Date.now() + 2 * 60 * 60_000);
+    const old = ground.images(undefined, 'ours', () => Date.now() + 2 * 60 * 60_000);
     const wanted = [kept.digest, fresh.digest];
     expect(await old.sweep((digest) => wanted.includes(digest))).to.be.greaterThan(0);
     const there = await Promise.all([kept, gone, used, fresh].map((image) => images.has(image)));
@@ -307,7 +307,7 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
       expect(built.manifest).to.deep.include({ type: 'process', runtime: 'image', startCommand: '' });
       expect(await ground.run(built.reference)).to.equal('version 1');
       const inspected = await ground.node.docker.getImage(built.reference).inspect();
-      expect(inspected.Config.Labels).to.deep.equal({ 'ranvier.image': 'host-1' });
+      expect(inspected.Config.Labels).to.deep.equal({ 'ranvier.image': 'ours' });
       const names = (await ground.node.docker.listImages()).flatMap((image) => [
         ...(image.RepoTags ?? []),
         ...(image.RepoDigests ?? []),

@@ -116,9 +116,9 @@ export class BuildGround {
     });
   }
 
-  images(registryUrl?: string, hostId = 'host-1', now?: () => number): EngineImageStore {
+  images(registryUrl?: string, installationId = 'ours', now?: () => number): EngineImageStore {
     const config = { docker: { host: '', registryUrl: registryUrl === undefined ? null : new Sensitive(registryUrl) } };
-    return createEngineImageStore({ engine: this.engine, registry: registryOf(config), hostId, log, now });
+    return createEngineImageStore({ engine: this.engine, registry: registryOf(config), installationId, log, now });
   }
 
   builder({ builder = 'buildkit', registryUrl, buildEnvironment = {}, baseImages = {}, account }: Wanted): Builder {

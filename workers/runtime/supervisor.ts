@@ -1,25 +1,45 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Leadership } from '../../../shared/db/leadership.js';
-import { CHANNELS } from '../../../shared/db/listener.js';
-import { recordExit, releaseReplica, replicasOfHost } from '../../../shared/db/replicas.js';
-import type { ReplicaRow } from '../../../shared/db/rows.js';
-import { errorMessage } from '../../../shared/errors.js';
-import { COMMAND_SANDBOX, type ProcessRuntimeDeps, processOf, REPLICA_SANDBOX, sandboxIdOf } from './deps.js';
-import { ReplicaFiles } from './files.js';
-import { ReplicaKeeper } from './keeper.js';
+import { Leadership } from '../../shared/db/leadership.js';
+import { CHANNELS } from '../../shared/db/listener.js';
+import { replicasOfHost } from '../../shared/db/replicas.js';
+import type { ReplicaRow } from '../../shared/db/rows.js';
+import { errorMessage } from '../../shared/errors.js';
+import type { ReplicaRuntimeDeps } from './deps.js';
 
-const TICK_MS = 500;
 const SWEEP_MS = 60_000;
 
+/** Looks after one replica: each call of `step` does what its row asks for now. */
+export interface Keeper {
+  /** When the replica wants to be looked at again, in milliseconds since the epoch. */
+  readonly nextCheckAt: number;
+  step(row: ReplicaRow): Promise<void>;
+  /** Lets go of what it follows: the replica is gone, or somebody else's to look after. */
+  close?(): void;
+}
+
+/** How one kind of host keeps replicas. */
+export interface Household {
+  /** How long the table goes unread where nobody rings, in milliseconds. */
+  readonly tickMs: number;
+  keeper(id: string, wake: () => void): Keeper;
+  /** Takes in how things stand, before the replicas are looked at one by one. */
+  survey?(): Promise<void>;
+  /** Ends what belongs to no replica of the table; those under way may be newer than the rows. */
+  sweep(rows: readonly ReplicaRow[], underWay: readonly string[]): Promise<void>;
+  /** The platform ends as a whole. */
+  end?(rows: readonly ReplicaRow[]): Promise<void>;
+}
+
+type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId'>;
+
 /**
- * Makes this host's processes what the `replicas` table asks for. One worker of a host leads, by a lock that dies with it;
- * signal and timer run the same path, and every write names the attempt it belongs to.
+ * Makes a host what the `replicas` table asks for. One worker of a host leads, by a lock that dies with it; signal and timer
+ * run the same path, and every write names the attempt it belongs to.
  */
 export class Supervisor {
-  readonly #deps: ProcessRuntimeDeps;
+  readonly #deps: Deps;
+  readonly #household: Household;
   readonly #leadership: Leadership;
-  readonly #keepers = new Map<string, ReplicaKeeper>();
+  readonly #keepers = new Map<string, Keeper>();
   readonly #busy = new Map<string, Promise<void>>();
   #unlisten: () => void = () => undefined;
   #loop: Promise<void> = Promise.resolve();
@@ -28,8 +48,9 @@ export class Supervisor {
   #sweptAt = 0;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
-  constructor(deps: ProcessRuntimeDeps) {
+  constructor(deps: Deps, household: Household) {
     this.#deps = deps;
+    this.#household = household;
     const name = `ranvier.host.${deps.hostId}`;
     this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#taken());
   }
@@ -43,34 +64,22 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /** Ends what is under way and lets the host go; its processes run on, unless the platform ends as a whole. */
+  /** Ends what is under way and lets the host go; its replicas run on, unless the platform ends as a whole. */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
     this.#wake();
     await this.#loop;
     await Promise.all(this.#busy.values());
-    if (platformEnds && this.#leadership.leading) await this.#endReplicas();
+    const { db, hostId } = this.#deps;
+    if (platformEnds && this.#leadership.leading) await this.#household.end?.(await replicasOfHost(db, hostId));
     await this.#leadership.close();
-  }
-
-  /** Their rows stay wanted: the next supervisor starts them again. */
-  async #endReplicas(): Promise<void> {
-    const { db, sandbox, config, hostId } = this.#deps;
-    const rows = (await replicasOfHost(db, hostId)).filter((row) => row.pid !== null);
-    await Promise.all(
-      rows.map(async (row) => {
-        await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
-        // One that was still coming up has not failed.
-        if (row.ready_at === null) await releaseReplica(db, row);
-        else await recordExit(db, row, 'ended with the platform', new Date());
-      }),
-    );
+    this.#forget([...this.#keepers.keys()]);
   }
 
   /** A new leader knows nothing: what it finds in the table and on the host is all there is. */
   #taken(): void {
-    this.#keepers.clear();
+    this.#forget([...this.#keepers.keys()]);
     this.#sweptAt = 0;
     this.#wake();
   }
@@ -89,17 +98,25 @@ export class Supervisor {
 
   async #tick(): Promise<void> {
     const rows = await replicasOfHost(this.#deps.db, this.#deps.hostId);
+    await this.#household.survey?.();
     if (Date.now() - this.#sweptAt > SWEEP_MS) {
-      await this.#sweep(rows);
+      await this.#household.sweep(rows, [...this.#busy.keys()]);
       this.#sweptAt = Date.now();
     }
     const present = new Set(rows.map((row) => row.id));
-    for (const id of this.#keepers.keys()) if (!present.has(id) && !this.#busy.has(id)) this.#keepers.delete(id);
+    this.#forget([...this.#keepers.keys()].filter((id) => !present.has(id) && !this.#busy.has(id)));
     for (const row of rows) if (!this.#busy.has(row.id)) this.#look(row);
   }
 
+  #forget(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#keepers.get(id)?.close?.();
+      this.#keepers.delete(id);
+    }
+  }
+
   #look(row: ReplicaRow): void {
-    const keeper = this.#keepers.get(row.id) ?? new ReplicaKeeper(this.#deps, row.id, () => this.#wake());
+    const keeper = this.#keepers.get(row.id) ?? this.#household.keeper(row.id, () => this.#wake());
     this.#keepers.set(row.id, keeper);
     const work = keeper
       .step(row)
@@ -111,23 +128,6 @@ export class Supervisor {
         this.#lookAt(keeper.nextCheckAt);
       });
     this.#busy.set(row.id, work);
-  }
-
-  /** Ends processes and removes folders of replicas that the table does not know any more. */
-  async #sweep(rows: readonly ReplicaRow[]): Promise<void> {
-    const wanted = new Set(rows.map(sandboxIdOf));
-    const underWay = [...this.#busy.keys()];
-    const ended = await this.#deps.sandbox.sweep((id) => {
-      if (!id.startsWith(REPLICA_SANDBOX) || wanted.has(id)) return true;
-      return underWay.some((replica) => id.startsWith(`${REPLICA_SANDBOX}${replica}`));
-    });
-    if (ended > 0) this.#deps.log.warn({ processes: ended }, 'ended processes that no replica owns');
-    const present = new Set([...rows.map((row) => row.id), ...underWay]);
-    for (const name of await readdir(join(this.#deps.config.dataDir, 'replicas')).catch(() => [])) {
-      if (!present.has(name) && !name.startsWith(COMMAND_SANDBOX)) {
-        await new ReplicaFiles(this.#deps.config.dataDir, name).remove();
-      }
-    }
   }
 
   #wake(): void {
@@ -148,7 +148,7 @@ export class Supervisor {
     if (this.#rung || this.#closed) return;
     const now = Date.now();
     const due = [...this.#keepers.values()].map((keeper) => keeper.nextCheckAt).filter((time) => time > now);
-    const end = Math.min(now + TICK_MS, ...due);
+    const end = Math.min(now + this.#household.tickMs, ...due);
     await new Promise<void>((resolve) => {
       this.#pausing = { end, resolve, timer: setTimeout(resolve, end - now) };
     });

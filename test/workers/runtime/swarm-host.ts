@@ -1,0 +1,230 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Service } from 'dockerode';
+import { type Config, loadConfig } from '../../../shared/config.js';
+import type { Transaction } from '../../../shared/db/client.js';
+import { Listener } from '../../../shared/db/listener.js';
+import { replicasOf } from '../../../shared/db/replicas.js';
+import type { ReplicaRow, ServiceRow } from '../../../shared/db/rows.js';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/domain/configuration.js';
+import type { LogLine } from '../../../shared/domain/log.js';
+import type { ServiceKind } from '../../../shared/domain/service.js';
+import { createLogger } from '../../../shared/log.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
+import { createSwarmRuntime } from '../../../workers/runtime/swarm/runtime.js';
+import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../support/docker.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+
+/** What the base image runs: the program comes as a variable, so that no application needs an image of its own. */
+const START = 'exec node -e "$PROGRAM"';
+
+/** Listens on PORT, says what happens, ends gracefully on TERM. */
+export const SWARM_SERVER = `
+const http = require('node:http');
+console.log('begins', process.env.PORT);
+const id = Math.random();
+const server = http.createServer((request, response) => {
+  if (request.url === '/die') { response.end(); process.exit(3); }
+  if (request.url === '/broken') response.statusCode = 500;
+  if (request.url.startsWith('/say/')) console.log(request.url.slice(5));
+  if (request.url.startsWith('/ask/')) {
+    const signal = AbortSignal.timeout(5000);
+    http.get('http://' + request.url.slice(5), { signal }, (answer) => answer.pipe(response))
+      .on('error', (error) => response.end(error.code));
+    return;
+  }
+  response.end(String(id));
+});
+server.listen(process.env.PORT);
+process.on('SIGTERM', () => { console.log('ends'); server.close(() => process.exit(0)); server.closeIdleConnections(); });
+`;
+
+export interface SwarmApp {
+  program?: string;
+  command?: string;
+  kind?: ServiceKind;
+  image?: string;
+  environmentId?: string;
+  configuration?: Partial<ServiceConfiguration>;
+  environment?: Record<string, string>;
+  live?: boolean;
+}
+
+/** A swarm of its own with a database, on which releases run. */
+export class SwarmHost {
+  readonly machines: DockerMachines;
+  readonly manager: DockerNode;
+  readonly database: TestDatabase;
+  readonly config: Config;
+  readonly #specs = new Map<string, ReleaseSpec>();
+  readonly #lines = new Map<string, string[]>();
+  readonly #open = new Set<() => Promise<void>>();
+
+  private constructor(machines: DockerMachines, manager: DockerNode, database: TestDatabase, config: Config) {
+    this.machines = machines;
+    this.manager = manager;
+    this.database = database;
+    this.config = config;
+  }
+
+  static async create(settings: Record<string, string> = {}): Promise<SwarmHost> {
+    const machines = await DockerMachines.create();
+    try {
+      const manager = await machines.addManager();
+      await manager.importNode();
+      const database = await createTestDatabase();
+      const config = loadConfig({
+        RUNTIME: 'swarm',
+        DOCKER_HOST: manager.host,
+        DATABASE_URL: database.url,
+        SECRETS_KEY: randomBytes(32).toString('base64'),
+        DATA_DIR: await mkdtemp(join(tmpdir(), 'ranvier-swarm-')),
+        RELEASE_TIMEOUT_SECONDS: '30',
+        STOP_GRACE_SECONDS: '5',
+        ...settings,
+      });
+      return new SwarmHost(machines, manager, database, config);
+    } catch (error) {
+      await machines.destroy();
+      throw error;
+    }
+  }
+
+  /** A worker's runtime on this swarm. `close` ends it before the host's end. */
+  async runtime(settings: Partial<Config> = {}): Promise<RuntimeDriver> {
+    const log = createLogger('test', 'silent');
+    const listener = new Listener(this.database.url, log);
+    await listener.start();
+    this.#open.add(() => listener.close());
+    const runtime = await createSwarmRuntime({
+      db: this.database.db,
+      listener,
+      config: { ...this.config, ...settings },
+      log,
+      loadRelease: async (deploymentId) => {
+        const spec = this.#specs.get(deploymentId);
+        if (!spec) throw new Error(`no release ${deploymentId}`);
+        return spec;
+      },
+      logs: { append: (batch, trx) => this.#append(batch, trx) },
+    });
+    await runtime.start();
+    this.#open.add(() => runtime.close());
+    return runtime;
+  }
+
+  /** The lines count only when their transaction commits. */
+  async #append(batch: { deploymentId: string; lines: LogLine[] }, trx: Transaction): Promise<void> {
+    void trx.executionPromise.then(
+      () => {
+        const known = this.#lines.get(batch.deploymentId) ?? [];
+        known.push(...batch.lines.map((line) => line.message));
+        this.#lines.set(batch.deploymentId, known);
+      },
+      () => undefined,
+    );
+  }
+
+  linesOf(spec: ReleaseSpec): string[] {
+    return this.#lines.get(spec.deploymentId) ?? [];
+  }
+
+  /** A service with a deployment and an image, ready to be released. */
+  async app(app: SwarmApp = {}): Promise<ReleaseSpec> {
+    const { db } = this.database;
+    const kind = app.kind ?? 'web';
+    const configuration = { ...DEFAULT_CONFIGURATION, plan: 'free' as const, ...app.configuration };
+    const manifest = {
+      type: 'process' as const,
+      runtime: 'node',
+      reference: app.image ?? NODE_IMAGE,
+      startCommand: app.command ?? START,
+      workingDirectory: '',
+      publishDirectory: '',
+      environment: {},
+    };
+    const digest = randomBytes(32).toString('hex');
+    const ids = { workspace: randomUUID(), service: randomUUID(), deployment: randomUUID(), image: randomUUID() };
+    const slug = `app-${ids.service.slice(0, 8)}`;
+    await db.raw('insert into workspaces (id, name) values (?, ?)', [ids.workspace, 'test']);
+    await db.raw('insert into services (id, workspace_id, name, slug, kind, configuration) values (?, ?, ?, ?, ?, ?)', [
+      ids.service,
+      ids.workspace,
+      slug,
+      slug,
+      kind,
+      JSON.stringify(configuration),
+    ]);
+    await db.raw(
+      'insert into images (id, workspace_id, service_id, digest, manifest, size_bytes) values (?, ?, ?, ?, ?, 1)',
+      [ids.image, ids.workspace, ids.service, digest, JSON.stringify(manifest)],
+    );
+    await db.raw(
+      `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration, sealed_variables, image_id)
+       values (?, ?, ?, 'releasing', 'api', 'test', ?, '', ?)`,
+      [ids.deployment, ids.workspace, ids.service, JSON.stringify(configuration), ids.image],
+    );
+    const spec: ReleaseSpec = {
+      deploymentId: ids.deployment,
+      serviceId: ids.service,
+      workspaceId: ids.workspace,
+      userNumber: 0,
+      kind,
+      slug,
+      environmentId: app.environmentId ?? null,
+      configuration,
+      image: { id: ids.image, digest, manifest },
+      environment: { PROGRAM: app.program ?? SWARM_SERVER, ...app.environment },
+    };
+    this.#specs.set(spec.deploymentId, spec);
+    if (app.live) {
+      await db.raw('update services set live_deployment_id = ? where id = ?', [spec.deploymentId, spec.serviceId]);
+    }
+    return spec;
+  }
+
+  replicas(spec: ReleaseSpec): Promise<ReplicaRow[]> {
+    return replicasOf(this.database.db, spec.deploymentId);
+  }
+
+  /** The only replica of a release. */
+  async replica(spec: ReleaseSpec): Promise<ReplicaRow> {
+    const [row] = await this.replicas(spec);
+    if (!row) throw new Error('no replica');
+    return row;
+  }
+
+  async service(spec: ReleaseSpec): Promise<ServiceRow> {
+    const row = await this.database.db<ServiceRow>('services').where({ id: spec.serviceId }).first();
+    if (!row) throw new Error('the service is gone');
+    return row;
+  }
+
+  /** The Swarm services of a release. */
+  swarmServices(spec: ReleaseSpec): Promise<Service[]> {
+    return this.manager.docker.listServices({ filters: { label: [`ranvier.deployment=${spec.deploymentId}`] } });
+  }
+
+  /** Lets go of the swarm with every runtime that was opened. */
+  async closeRuntimes(): Promise<void> {
+    for (const close of [...this.#open].reverse()) await close();
+    this.#open.clear();
+  }
+
+  async destroy(): Promise<void> {
+    await this.closeRuntimes();
+    await this.machines.destroy();
+    await this.database.drop();
+    await rm(this.config.dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Asks a replica; the text of its answer. */
+export async function askSwarm(replica: Pick<ReplicaRow, 'address' | 'port'>, path = '/'): Promise<string> {
+  const response = await fetch(`http://${replica.address}:${replica.port}${path}`, {
+    headers: { connection: 'close' },
+  });
+  return response.text();
+}

@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { connectEngine, EngineError } from '../../../workers/docker/engine.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
+import { type DockerNode, NO_DOCKER } from '../../support/docker.js';
+import { eventually } from '../../support/processes.js';
+import { never } from './host.js';
+import { askSwarm, SwarmHost } from './swarm-host.js';
+
+describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
+  let host: SwarmHost;
+  let runtime: RuntimeDriver;
+  let worker: DockerNode;
+
+  before(async function () {
+    if (NO_DOCKER !== '') this.skip();
+    host = await SwarmHost.create();
+    runtime = await host.runtime();
+  });
+  after(async () => {
+    if (NO_DOCKER === '') await host.destroy();
+  });
+
+  async function refusal(dockerHost: string): Promise<string> {
+    const docker = { host: dockerHost, registryUrl: null };
+    return host.runtime({ docker }).then(
+      () => 'none',
+      (error: Error) => {
+        expect(error).to.be.instanceOf(EngineError);
+        return error.message;
+      },
+    );
+  }
+
+  it('does not start where there is no manager of a swarm, and says what to do', async () => {
+    expect(await refusal('unix:///no/such.sock')).to.match(
+      /^DOCKER_HOST=unix:\/\/\/no\/such\.sock: there is no such socket; start Docker, or set DOCKER_HOST/,
+    );
+    expect(await refusal('tcp://127.0.0.1:1')).to.match(/^DOCKER_HOST=tcp:\/\/127\.0\.0\.1:1: nothing listens there/);
+    worker = await host.machines.addNode();
+    expect(await refusal(worker.host)).to.match(
+      /^RUNTIME=swarm needs a swarm manager.*it is not part of a swarm: run "docker swarm init" there/,
+    );
+    await host.machines.join(worker, host.manager);
+    expect(await refusal(worker.host)).to.match(/it is a worker of a swarm: set DOCKER_HOST to a manager of it/);
+  });
+
+  it('spreads replicas, follows them from a drained node, and has them back when a node dies', async function () {
+    this.timeout(180_000);
+    await worker.importNode();
+    const spec = await host.app({ live: true, configuration: { replicas: 2 } });
+    await runtime.release(spec, never);
+    const nodes = [host.manager.address, worker.address].sort();
+    expect(await places(spec)).to.deep.equal(nodes);
+    for (const row of await host.replicas(spec)) expect(await askSwarm(row)).to.match(/^0\./);
+
+    await setAvailability(worker, 'drain');
+    await eventually('the replica of the drained node is on the other', async () => {
+      return (await places(spec)).every((address) => address === host.manager.address) && (await ready(spec, 2));
+    });
+    await setAvailability(worker, 'active');
+    await runtime.scale(spec, 4, never);
+    expect((await places(spec)).filter((address) => address === worker.address)).to.have.length(2);
+
+    const before = (await host.service(spec)).route_version;
+    await worker.kill();
+    // Swarm itself takes some 13 s to call a node down.
+    await eventually(
+      'all replicas are ready on the node that is left',
+      async () => (await places(spec)).every((address) => address === host.manager.address) && (await ready(spec, 4)),
+      90_000,
+    );
+    expect((await host.service(spec)).route_version).to.be.greaterThan(before);
+    for (const row of await host.replicas(spec)) expect(await askSwarm(row)).to.match(/^0\./);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  async function places(spec: ReleaseSpec): Promise<string[]> {
+    return (await host.replicas(spec)).map((row) => row.address).sort();
+  }
+
+  async function ready(spec: ReleaseSpec, count: number): Promise<boolean> {
+    const rows = await host.replicas(spec);
+    return rows.length === count && rows.every((row) => row.state === 'ready');
+  }
+
+  async function setAvailability({ name }: DockerNode, availability: string): Promise<void> {
+    const { calls } = connectEngine(host.config);
+    const nodes: { ID: string; Version: { Index: number }; Spec: object; Description: { Hostname: string } }[] =
+      await calls.listNodes();
+    const node = nodes.find(({ Description }) => Description.Hostname === name);
+    if (!node) throw new Error(`no node ${name}`);
+    await calls.getNode(node.ID).update({ ...node.Spec, version: node.Version.Index, Availability: availability });
+  }
+});

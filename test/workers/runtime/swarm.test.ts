@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { acknowledgeRoutes } from '../../../shared/db/edge.js';
+import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/driver.js';
+import { NO_DOCKER, NODE_IMAGE } from '../../support/docker.js';
+import { never, until } from './host.js';
+import { askSwarm, SwarmHost } from './swarm-host.js';
+
+async function failure(work: Promise<unknown>): Promise<Error> {
+  try {
+    await work;
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('expected a rejection');
+}
+
+describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
+  let host: SwarmHost;
+  let runtime: RuntimeDriver;
+
+  before(async function () {
+    if (NO_DOCKER !== '') this.skip();
+    host = await SwarmHost.create();
+    runtime = await host.runtime();
+  });
+  after(async () => {
+    if (NO_DOCKER === '') await host.destroy();
+  });
+
+  describe('a release that does not come up', () => {
+    it('says what the swarm says about its tasks', async () => {
+      const failing = {
+        'no image': host.app({ image: 'local/missing:1' }),
+        'no reference': host.app({ image: 'Not A Reference' }),
+        'exit code': host.app({
+          program: `console.error('cannot find the database at ' + process.env.SECRET); process.exit(3)`,
+          environment: { SECRET: 'postgres://hidden' },
+        }),
+        memory: host.app({ program: 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))' }),
+        command: host.app({ command: 'exec /no/such/program' }),
+        worker: host.app({ kind: 'worker', command: 'exit 4' }),
+      };
+      const said = new Map<string, string>();
+      await Promise.all(
+        Object.entries(failing).map(async ([name, app]) => {
+          const error = await failure(runtime.release(await app, never));
+          expect(error).to.be.instanceOf(ReleaseError);
+          said.set(name, error.message);
+          await runtime.stop((await app).deploymentId);
+        }),
+      );
+      expect(said.get('no image')).to.equal('replica 1 could not be started: No such image: local/missing:1');
+      expect(said.get('no reference')).to.match(/^replica 1 could not be started: .*Not A Reference/);
+      expect(said.get('exit code')).to.equal(
+        'replica 1 exited with code 3 before it was healthy; its last output: cannot find the database at ***',
+      );
+      expect(said.get('memory')).to.match(
+        /^replica 1 was killed: it used more than the 512 MB of memory its plan allows/,
+      );
+      expect(said.get('command')).to.match(
+        /^replica 1 exited with code 127 before it was healthy; its last output: .*not found/,
+      );
+      expect(said.get('worker')).to.equal('replica 1 exited with code 4 before it was healthy; it printed nothing');
+    });
+
+    it('says what it waits for in vain', async () => {
+      const impatient = await host.runtime({ releaseTimeoutSeconds: 15 });
+      const [silent, nowhere] = await Promise.all([
+        host.app({ program: 'setInterval(() => {}, 1000)' }),
+        host.app({ configuration: { region: 'local' } }),
+      ]);
+      const said = await Promise.all([silent, nowhere].map((spec) => failure(impatient.release(spec, never))));
+      expect(said[0]?.message).to.match(/^nothing answered on port 8000 \(PORT\) within 15 s: connection refused/);
+      expect(said[1]?.message).to.match(
+        /^replica 1 was not started within 15 s: no suitable node \(scheduling constraints not satisfied on 1 node\); region "local" is made of/,
+      );
+      await Promise.all([silent, nowhere].map((spec) => runtime.stop(spec.deploymentId)));
+    });
+
+    it("heeds the image's own health check", async () => {
+      await host.manager.derive('local/sick', [
+        'HEALTHCHECK --interval=1s --retries=1 CMD echo the disk is full; false',
+      ]);
+      const spec = await host.app({ image: 'local/sick' });
+      const error = await failure(runtime.release(spec, never));
+      expect(error.message).to.match(
+        /^replica 1 was ended: the image's own HEALTHCHECK failed \(the disk is full\) before it was healthy/,
+      );
+      await runtime.stop(spec.deploymentId);
+    });
+  });
+
+  it('runs a release as its plan and variables say, tells the edges, and ends it when they have let go', async () => {
+    const { db } = host.database;
+    const edge = randomUUID();
+    const spec = await host.app({
+      live: true,
+      program: `
+        process.on('SIGTERM', () => { console.log('ends'); process.exit(0); });
+        require('node:http').createServer((_, r) => r.end(process.env.GREETING + process.env.PORT)).listen(process.env.PORT)`,
+      environment: { GREETING: "it's " },
+      configuration: { port: 8123 },
+    });
+    await runtime.release(spec, never);
+    const replica = await host.replica(spec);
+    expect(await askSwarm(replica)).to.equal("it's 8123");
+    const { health_status, route_version } = await host.service(spec);
+    expect(health_status).to.equal('ready');
+    expect(route_version).to.be.greaterThan(0);
+    const [service] = await host.swarmServices(spec);
+    expect(service?.Spec?.TaskTemplate?.Resources?.Limits).to.deep.equal({
+      MemoryBytes: 512 * 1024 * 1024,
+      NanoCPUs: 5e8,
+      Pids: 128,
+    });
+
+    await db.raw(`insert into edges (id, host, pid, seen_at) values (?, 'test', 1, now() + interval '1 minute')`, [
+      edge,
+    ]);
+    const stopped = runtime.stop(spec.deploymentId);
+    await until('it is to be stopped', async () => (await host.replica(spec)).desired === 'stopped');
+    expect(await askSwarm(replica)).to.equal("it's 8123");
+    const version = (await host.service(spec)).route_version;
+    await acknowledgeRoutes(db, edge, [{ serviceId: spec.serviceId, version }]);
+    await stopped;
+    await db.raw('delete from edges where id = ?', [edge]);
+    expect(await host.swarmServices(spec)).to.deep.equal([]);
+    expect(host.linesOf(spec)).to.deep.equal(['ends']);
+  });
+
+  it('follows a replica that dies to the task that Swarm starts in its place, and its output with it', async () => {
+    const spec = await host.app({ live: true });
+    await runtime.release(spec, never);
+    const first = await host.replica(spec);
+    await askSwarm(first, '/say/one');
+    await askSwarm(first, '/die');
+    const dead = await until('the exit is seen', async () => {
+      const service = await host.service(spec);
+      return service.health_status === 'unhealthy' && service;
+    });
+    expect(dead.runtime_detail).to.match(
+      /^0 of 1 replicas ready; replica 1 exited with code 3, starts again in [012] s$/,
+    );
+    const again = await until('it is ready again', async () => {
+      const row = await host.replica(spec);
+      return row.state === 'ready' && row.restarts === 1 && row;
+    });
+    expect(again.task_id).to.not.equal(first.task_id);
+    await askSwarm(again, '/say/two');
+    await until('all is in the log', async () => host.linesOf(spec).includes('two'));
+    expect(host.linesOf(spec)).to.deep.equal(['begins 8000', 'one', 'begins 8000', 'two']);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('services of one environment reach each other by name, others do not', async () => {
+    const [environmentId, otherId] = [randomUUID(), randomUUID()];
+    const private_ = await host.app({ kind: 'private', environmentId });
+    const [neighbour, stranger, loner] = await Promise.all([
+      host.app({ environmentId }),
+      host.app({ environmentId: otherId }),
+      host.app({ environmentId, configuration: { privateNetworking: false } }),
+    ]);
+    const all = [private_, neighbour, stranger, loner];
+    await Promise.all(all.map((spec) => runtime.release(spec, never)));
+    const path = `/ask/${private_.slug}:8000/`;
+    const [id, near, far, alone] = await Promise.all([
+      askSwarm(await host.replica(private_)),
+      askSwarm(await host.replica(neighbour), path),
+      askSwarm(await host.replica(stranger), path),
+      askSwarm(await host.replica(loner), path),
+    ]);
+    expect(near).to.equal(id);
+    expect([far, alone].join()).to.match(/^(ENOTFOUND|EAI_AGAIN|ABORT_ERR),(ENOTFOUND|EAI_AGAIN|ABORT_ERR)$/);
+    // Not by its address in the private network either.
+    const [service] = await host.swarmServices(private_);
+    const [task] = await host.manager.docker.listTasks({ filters: { service: [service?.ID ?? ''] } });
+    const address = task?.NetworksAttachments?.[0]?.Addresses?.[0]?.split('/')[0];
+    expect(await askSwarm(await host.replica(neighbour), `/ask/${address}:8000/`)).to.equal(id);
+    const blocked = await askSwarm(await host.replica(stranger), `/ask/${address}:8000/`).catch(() => 'no answer');
+    expect(blocked).to.not.equal(id);
+    await Promise.all(all.map((spec) => runtime.stop(spec.deploymentId)));
+  });
+
+  it('a command runs once, its output is passed on, its end is told, and a cancelled one is gone', async () => {
+    const spec = await host.app({ environment: { SECRET: 'hidden-value' } });
+    const lines: string[] = [];
+    const options = { signal: never, timeoutMs: 30_000, onLine: async (line: string) => void lines.push(line) };
+    const error = await failure(runtime.runCommand(spec, 'echo "one $SECRET"; sleep 1; echo two >&2; exit 7', options));
+    expect(lines).to.deep.equal(['one hidden-value', 'two']);
+    expect(error.message).to.equal(
+      'the command "echo "one $SECRET"; sleep 1; echo two >&2; exit 7" exited with code 7; its last output: one ***\ntwo',
+    );
+
+    const controller = new AbortController();
+    const reason = new Error('cancelled by a person');
+    const onLine = async () => controller.abort(reason);
+    const cancelled = runtime.runCommand(spec, 'echo up; exec sleep 60', {
+      ...options,
+      signal: controller.signal,
+      onLine,
+    });
+    expect(await failure(cancelled)).to.equal(reason);
+    expect(await host.swarmServices(spec)).to.deep.equal([]);
+  });
+
+  it('the next leader takes over what runs and where its log was, and removes only what is ours and forgotten', async () => {
+    const { docker } = host.manager;
+    const spec = await host.app({ live: true });
+    await runtime.release(spec, never);
+    const replica = await host.replica(spec);
+    const identity = await askSwarm(replica, '/say/one');
+    await until('the line is in the log', async () => host.linesOf(spec).includes('one'));
+    await host.closeRuntimes();
+
+    const [service] = await host.swarmServices(spec);
+    const labels = service?.Spec?.Labels ?? {};
+    const task = { ContainerSpec: { Image: NODE_IMAGE, Command: ['sleep', '600'] } };
+    const foreign = { Name: 'foreign', Labels: { 'ranvier.replica': randomUUID() }, TaskTemplate: task };
+    const other = { ...foreign, Name: 'other', Labels: { ...foreign.Labels, 'ranvier.installation': randomUUID() } };
+    const forgotten = { ...foreign, Name: 'forgotten', Labels: { ...labels, 'ranvier.replica': randomUUID() } };
+    for (const made of [foreign, other, forgotten]) await docker.createService(made);
+    expect(await askSwarm(replica, '/say/two')).to.equal(identity);
+
+    runtime = await host.runtime();
+    await askSwarm(replica, '/say/three');
+    await until('all is in the log', async () => host.linesOf(spec).includes('three'));
+    expect(host.linesOf(spec)).to.deep.equal(['begins 8000', 'one', 'two', 'three']);
+    const adopted = await host.replica(spec);
+    expect([adopted.task_id, adopted.state, adopted.restarts]).to.deep.equal([replica.task_id, 'ready', 0]);
+    const names = async () => (await docker.listServices()).map(({ Spec }) => Spec?.Name).sort();
+    await until('the forgotten one is gone', async () => !(await names()).includes('forgotten'));
+    expect(await names()).to.deep.equal([service?.Spec?.Name, 'foreign', 'other'].sort());
+    await runtime.stop(spec.deploymentId);
+  });
+});

@@ -1,0 +1,225 @@
+import { claimReplica, recordExit, recordStopped, recordUnhealthy } from '../../../shared/db/replicas.js';
+import type { ReplicaRow } from '../../../shared/db/rows.js';
+import { recordHindrance, recordTask } from '../../../shared/db/swarm-tasks.js';
+import { planOf } from '../../../shared/domain/catalog.js';
+import { engineMessage, engineStatus } from '../../docker/engine.js';
+import type { ReleaseSpec } from '../driver.js';
+import { HealthWatch } from '../health-watch.js';
+import { edgesLetGo } from '../let-go.js';
+import { maskerOf } from '../masker.js';
+import type { Keeper } from '../supervisor.js';
+import type { SwarmRuntimeDeps } from './deps.js';
+import { createService, removeService, scaleToNothing } from './services.js';
+import { containerPort, RESTART_DELAY_MS, replicaService } from './spec.js';
+import { taskEnd, taskLoss } from './task-end.js';
+import { TaskLog } from './task-log.js';
+import { hasEnded, publishedPort, type SwarmTask, type SwarmView } from './view.js';
+
+/** Between two looks at a replica whose task is about to change. */
+const FLUX_MS = 250;
+
+/**
+ * Keeps one replica's row and its Swarm service at one: the row says what is wanted, the service's tasks how it is. Swarm
+ * starts the tasks again that end; the row follows from one to the next.
+ */
+export class SwarmKeeper implements Keeper {
+  readonly #deps: SwarmRuntimeDeps;
+  readonly #id: string;
+  readonly #view: () => SwarmView;
+  readonly #health: HealthWatch;
+  #spec: ReleaseSpec | null = null;
+  #log: TaskLog | null = null;
+  #watchedTask: string | null = null;
+  #letGo = false;
+  #nextLookAt = 0;
+
+  constructor(deps: SwarmRuntimeDeps, id: string, view: () => SwarmView) {
+    this.#deps = deps;
+    this.#id = id;
+    this.#view = view;
+    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+  }
+
+  get nextCheckAt(): number {
+    return this.#nextLookAt;
+  }
+
+  close(): void {
+    void this.#log?.close();
+  }
+
+  async step(row: ReplicaRow): Promise<void> {
+    const view = this.#view();
+    this.#nextLookAt = Date.now() + FLUX_MS;
+    if (row.desired === 'stopped') return this.#stop(row, view);
+    this.#letGo = false;
+    switch (row.state) {
+      case 'pending':
+        return this.#claim(row);
+      case 'starting':
+        return row.task_id === null ? this.#start(row, view) : this.#watch(row, view);
+      case 'ready':
+      case 'unhealthy':
+        return this.#watch(row, view);
+      case 'exited':
+        return this.#revive(row, view);
+      case 'stopped':
+        return;
+    }
+  }
+
+  async #claim(row: ReplicaRow): Promise<void> {
+    if ((await claimReplica(this.#deps.db, row, null)) === 'claimed') {
+      await this.#create(row);
+    }
+  }
+
+  async #create(row: ReplicaRow): Promise<void> {
+    try {
+      const spec = await this.#release(row);
+      if (spec.image.manifest.reference === undefined) {
+        throw new Error('its image was built for another runtime; deploy the service again');
+      }
+      await createService(this.#deps, spec, (context) => replicaService(spec, this.#id, context));
+    } catch (error) {
+      const status = engineStatus(error);
+      // An engine that is away, or has lost its leader, is asked again.
+      if (status === undefined ? isConnectionError(error) : status >= 500) throw error;
+      this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
+      await recordExit(this.#deps.db, row, `could not be started: ${engineMessage(error)}`, new Date());
+    }
+  }
+
+  /** Waits for the first task of the service, which is there unless a worker died before it made it. */
+  async #start(row: ReplicaRow, view: SwarmView): Promise<void> {
+    const service = view.serviceOf(row.id);
+    if (!service) return this.#create(row);
+    const tasks = view.tasksOf(service.ID);
+    // What a node took with it says nothing about the release.
+    const task = tasks.find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
+    if (!task) return;
+    if (await this.#take(row, task, view)) return;
+    await recordHindrance(this.#deps.db, row, hindranceOf(task, await this.#release(row)));
+  }
+
+  /** Lets the row be this task, once it runs or has ended. */
+  async #take(row: ReplicaRow, task: SwarmTask, view: SwarmView): Promise<boolean> {
+    const { db } = this.#deps;
+    const target = containerPort(await this.#release(row));
+    if (hasEnded(task)) return recordTask(db, row, { taskId: task.ID, address: row.address, port: null });
+    if (task.Status.State !== 'running') return false;
+    const address = view.addressOf(task);
+    const port = target === null ? null : publishedPort(task, target);
+    if (address === undefined || port === undefined) return false;
+    return recordTask(db, row, { taskId: task.ID, address, port });
+  }
+
+  async #watch(row: ReplicaRow, view: SwarmView): Promise<void> {
+    const service = view.serviceOf(row.id);
+    const task = service && view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
+    const spec = await this.#release(row);
+    if (!service || !task) return this.#ended(row, 'was removed from the swarm by somebody else');
+    if (hasEnded(task)) {
+      const { memoryMb } = planOf(spec.configuration.plan);
+      return this.#ended(row, await this.#endOf(task, view, memoryMb));
+    }
+    if (view.isLost(task)) return this.#lost(row, taskLoss(view, task));
+    this.#follow(row, spec);
+    if (task.DesiredState !== 'running') {
+      // Swarm is about to end it, for its node is drained: no more requests until it is elsewhere.
+      if (row.state === 'ready') await recordUnhealthy(this.#deps.db, row);
+      return;
+    }
+    if (this.#watchedTask !== task.ID) {
+      this.#watchedTask = task.ID;
+      this.#health.begin();
+    }
+    await this.#health.look(row, spec, async () => true);
+    this.#nextLookAt = this.#health.nextCheckAt;
+  }
+
+  /** A task that Swarm took away was ended by it, whatever its exit code. */
+  #endOf(task: SwarmTask, view: SwarmView, memoryMb: number): Promise<string> | string {
+    return task.Status.State === 'shutdown' ? taskLoss(view, task) : taskEnd(this.#deps.engine, task, memoryMb);
+  }
+
+  async #ended(row: ReplicaRow, detail: string): Promise<void> {
+    await this.#finishLog(row);
+    await recordExit(this.#deps.db, row, detail, new Date(), RESTART_DELAY_MS);
+  }
+
+  /** Nobody can give the rest of its output any more. */
+  async #lost(row: ReplicaRow, detail: string): Promise<void> {
+    this.close();
+    this.#log = null;
+    await recordExit(this.#deps.db, row, detail, new Date(), RESTART_DELAY_MS);
+  }
+
+  /** Follows to the task that Swarm has started in the place of the one that ended. */
+  async #revive(row: ReplicaRow, view: SwarmView): Promise<void> {
+    // It failed before it was ever healthy: whoever waits for it decides what becomes of it.
+    if (row.ready_at === null) return;
+    const service = view.serviceOf(row.id);
+    if (!service) {
+      if ((row.next_start_at?.getTime() ?? 0) <= Date.now()) await this.#claim(row);
+      return;
+    }
+    const tasks = view.tasksOf(service.ID);
+    const known = tasks.findIndex((task) => task.ID === row.task_id);
+    const newer = tasks.slice(known + 1);
+    const task = newer.findLast((candidate) => !view.isOver(candidate)) ?? newer.findLast(hasEnded);
+    if (task) await this.#take(row, task, view);
+  }
+
+  async #stop(row: ReplicaRow, view: SwarmView): Promise<void> {
+    if (row.state === 'ready' && !this.#letGo) await edgesLetGo(this.#deps.db, row);
+    this.#letGo = true;
+    const service = view.serviceOf(row.id);
+    if (service) {
+      if (row.task_id !== null) this.#follow(row, await this.#release(row));
+      if (service.Spec?.Mode?.Replicated?.Replicas !== 0) return scaleToNothing(this.#deps, service.ID);
+      const tasks = view.tasksOf(service.ID);
+      if (!tasks.every((task) => view.isOver(task))) return;
+      if (!tasks.some((task) => view.isLost(task))) await this.#finishLog(row);
+      await removeService(this.#deps, service.ID);
+    }
+    await recordStopped(this.#deps.db, row);
+  }
+
+  #follow(row: ReplicaRow, spec: ReleaseSpec): void {
+    this.#logOf(row, spec).follow();
+  }
+
+  async #finishLog(row: ReplicaRow): Promise<void> {
+    if (row.task_id === null) return;
+    await this.#logOf(row, await this.#release(row)).finish();
+    this.#log = null;
+  }
+
+  #logOf(row: ReplicaRow, spec: ReleaseSpec): TaskLog {
+    if (this.#log && this.#log.taskId === row.task_id && !this.#log.lost) return this.#log;
+    void this.#log?.close();
+    const { id: replicaId, service_id: serviceId, deployment_id: deploymentId, log_since: since } = row;
+    const task = { replicaId, serviceId, deploymentId, taskId: row.task_id ?? '', since };
+    this.#log = new TaskLog(this.#deps, task, maskerOf(spec));
+    return this.#log;
+  }
+
+  async #release(row: ReplicaRow): Promise<ReleaseSpec> {
+    this.#spec ??= await this.#deps.loadRelease(row.deployment_id);
+    return this.#spec;
+  }
+}
+
+/** Why a task does not run yet. */
+function hindranceOf({ Status: { State: state, Message: message, Err: error } }: SwarmTask, spec: ReleaseSpec): string {
+  if (!error) return `${state} (${message ?? ''})`;
+  const { region } = spec.configuration;
+  const hint = `; region "${region}" is made of the nodes with the label region=${region}`;
+  return region !== 'auto' && error.includes('constraints') ? `${error}${hint}` : error;
+}
+
+/** The client's own errors of the connection carry the system's code. */
+function isConnectionError(error: unknown): boolean {
+  return typeof (error as { code?: unknown }).code === 'string';
+}

@@ -1,0 +1,134 @@
+import type { CreateServiceOptions } from 'dockerode';
+import { planOf } from '../../../shared/domain/catalog.js';
+import { listensOnPort } from '../../../shared/domain/service.js';
+import type { ReleaseSpec } from '../driver.js';
+
+/** Labels of everything that is ours; what lacks `installation`, or has another's, is never touched. */
+export const LABELS = {
+  installation: 'ranvier.installation',
+  service: 'ranvier.service',
+  deployment: 'ranvier.deployment',
+  replica: 'ranvier.replica',
+  command: 'ranvier.command',
+  network: 'ranvier.network',
+} as const;
+
+const NANOSECONDS = 1e9;
+const MEGABYTE = 1024 * 1024;
+/** Swarm waits this long before it starts a task in the place of one that ended. */
+export const RESTART_DELAY_MS = 2_000;
+/**
+ * Idle CPU is lent to others, so a plan's share is reserved in part only; memory that is in use cannot be taken back, so
+ * all of it is reserved.
+ */
+const RESERVED_CPU = 0.25;
+/** Lets a task forge packets and make devices, which no application needs. */
+const DROPPED_CAPABILITIES = ['CAP_NET_RAW', 'CAP_MKNOD'];
+const LOG_OPTIONS = { 'max-size': '10m', 'max-file': '3' };
+
+export interface SwarmContext {
+  installation: string;
+  /** The overlay network of the release. */
+  network: string;
+  stopGraceSeconds: number;
+}
+
+/**
+ * The Swarm service of one replica. Each replica has a service of its own, not each release: Swarm itself chooses which
+ * task of a service goes when it is scaled down, and ends it whether or not an edge still sends requests there. With a
+ * service each, the one that is to go drains first, and the others are not touched. Swarm keeps every one running, on
+ * another node where its own is lost, also while no worker of ours lives.
+ */
+export function replicaService(
+  spec: ReleaseSpec,
+  replicaId: string,
+  { installation, network, stopGraceSeconds }: SwarmContext,
+): CreateServiceOptions {
+  const base = baseService(spec, { installation, network, stopGraceSeconds }, { [LABELS.replica]: replicaId });
+  const { startCommand } = spec.image.manifest;
+  const port = containerPort(spec);
+  return {
+    ...base,
+    Name: `${spec.slug.slice(0, 50)}-${replicaId.slice(-12)}`,
+    TaskTemplate: {
+      ...base.TaskTemplate,
+      ContainerSpec: {
+        ...base.TaskTemplate.ContainerSpec,
+        ...(startCommand === '' ? {} : { Command: ['/bin/sh', '-c', startCommand] }),
+      },
+      RestartPolicy: { Condition: 'any', Delay: RESTART_DELAY_MS * 1e6, MaxAttempts: 0 },
+    },
+    // No virtual addresses and no ingress: both need IPVS, which not every kernel has. A port of the node is as good for an
+    // edge that balances by itself.
+    EndpointSpec: {
+      Mode: 'dnsrr',
+      ...(port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: port, PublishMode: 'host' }] }),
+    },
+  };
+}
+
+/** The Swarm service that runs one command once, as the release's replicas run. */
+export function commandService(spec: ReleaseSpec, command: string, context: SwarmContext): CreateServiceOptions {
+  const base = baseService(spec, context, { [LABELS.command]: spec.deploymentId });
+  return {
+    ...base,
+    Name: `command-${spec.deploymentId}`,
+    TaskTemplate: {
+      ...base.TaskTemplate,
+      ContainerSpec: { ...base.TaskTemplate.ContainerSpec, Command: ['/bin/sh', '-c', command] },
+      RestartPolicy: { Condition: 'none', MaxAttempts: 0 },
+    },
+    EndpointSpec: { Mode: 'dnsrr' },
+  };
+}
+
+/** The port that the application is told in PORT; null where it is to listen on none. */
+export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' | 'configuration'>): number | null {
+  return listensOnPort(kind) ? configuration.port : null;
+}
+
+function baseService(spec: ReleaseSpec, context: SwarmContext, purpose: Record<string, string>) {
+  const { configuration, image } = spec;
+  const { memoryMb, cpu, pids } = planOf(configuration.plan);
+  const labels = {
+    [LABELS.installation]: context.installation,
+    [LABELS.service]: spec.serviceId,
+    [LABELS.deployment]: spec.deploymentId,
+    ...purpose,
+  };
+  const { region } = configuration;
+  return {
+    Labels: labels,
+    TaskTemplate: {
+      ContainerSpec: {
+        Image: image.manifest.reference,
+        ...(image.manifest.workingDirectory === '' ? {} : { Dir: image.manifest.workingDirectory }),
+        Env: environmentOf(spec),
+        Labels: labels,
+        // Reaps orphans and passes signals on, where the image's own first process would not.
+        Init: true,
+        CapabilityDrop: DROPPED_CAPABILITIES,
+        StopGracePeriod: context.stopGraceSeconds * NANOSECONDS,
+      },
+      Resources: {
+        Limits: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * NANOSECONDS, Pids: pids },
+        Reservations: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * RESERVED_CPU * NANOSECONDS },
+      },
+      Placement: region === 'auto' ? {} : { Constraints: [`node.labels.region==${region}`] },
+      Networks: [{ Target: context.network, Aliases: [spec.slug] }],
+      LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
+    },
+    Mode: { Replicated: { Replicas: 1 } },
+  };
+}
+
+function environmentOf(spec: ReleaseSpec): string[] {
+  const port = containerPort(spec);
+  const variables = {
+    ...spec.environment,
+    RANVIER_SERVICE_ID: spec.serviceId,
+    RANVIER_DEPLOYMENT_ID: spec.deploymentId,
+    ...(port === null ? {} : { PORT: String(port) }),
+  };
+  return Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+}

@@ -1,0 +1,84 @@
+import type { Engine } from '../../docker/engine.js';
+
+/** What a container wrote in one go: usually a line, a part of one where it is very long. */
+export interface Output {
+  stream: 'stdout' | 'stderr';
+  /** RFC 3339 with nanoseconds, in UTC: it sorts as text. */
+  timestamp: string;
+  bytes: Buffer;
+}
+
+const READ_MS = 10_000;
+const HEADER_BYTES = 8;
+const STDERR = 2;
+const SPACE = 0x20;
+/** Where seconds end in a time such as 2026-11-21T13:28:02.682243560Z, and where nanoseconds do. */
+const SECONDS_END = 19;
+const NANOSECONDS_END = 29;
+
+/** Takes the engine's frames apart: eight bytes of header, the time, a space, what was written. */
+export class OutputParser {
+  #rest: Buffer = Buffer.alloc(0);
+
+  push(chunk: Buffer): Output[] {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const found: Output[] = [];
+    while (this.#rest.length >= HEADER_BYTES) {
+      const end = HEADER_BYTES + this.#rest.readUInt32BE(4);
+      if (this.#rest.length < end) break;
+      const frame = this.#rest.subarray(HEADER_BYTES, end);
+      const space = frame.indexOf(SPACE);
+      found.push({
+        stream: this.#rest[0] === STDERR ? 'stderr' : 'stdout',
+        timestamp: frame.subarray(0, space).toString('latin1'),
+        bytes: frame.subarray(space + 1),
+      });
+      this.#rest = this.#rest.subarray(end);
+    }
+    return found;
+  }
+}
+
+/** Everything that a task wrote after `since`, and then whatever it writes, until `signal`. */
+export async function* followOutput(
+  { streams }: Engine,
+  taskId: string,
+  since: string | null,
+  signal: AbortSignal,
+): AsyncGenerator<Output[]> {
+  // The types know no logs of tasks.
+  const task = streams.getTask(taskId) as unknown as { logs(options: object): Promise<NodeJS.ReadableStream> };
+  const stream = await task.logs({ ...options(since), follow: true, abortSignal: signal });
+  const parser = new OutputParser();
+  for await (const chunk of stream) {
+    const output = after(parser.push(chunk as Buffer), since);
+    if (output.length > 0) yield output;
+  }
+}
+
+/** What a task has written after `since`; with `tail` only the end of it. */
+export async function readOutput(
+  { calls }: Engine,
+  taskId: string,
+  { since = null, tail }: { since?: string | null; tail?: number },
+): Promise<Output[]> {
+  const task = calls.getTask(taskId) as unknown as { logs(options: object): Promise<Buffer | string> };
+  const abortSignal = AbortSignal.timeout(READ_MS);
+  const read = await task.logs({ ...options(since), ...(tail === undefined ? {} : { tail }), abortSignal });
+  return after(new OutputParser().push(Buffer.from(read)), since);
+}
+
+function options(since: string | null): object {
+  return { stdout: true, stderr: true, timestamps: true, since: since === null ? '0' : unixTime(since) };
+}
+
+/** As the engine takes it: seconds, a dot, nanoseconds. */
+function unixTime(timestamp: string): string {
+  const seconds = Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) / 1000;
+  return `${seconds}.${timestamp.slice(SECONDS_END + 1, NANOSECONDS_END)}`;
+}
+
+/** The engine includes what was written at that very moment. */
+function after(output: Output[], since: string | null): Output[] {
+  return since === null ? output : output.filter(({ timestamp }) => timestamp > since);
+}

@@ -1,0 +1,98 @@
+import type { Service } from 'dockerode';
+import type { Engine } from '../../docker/engine.js';
+import { LABELS } from './spec.js';
+
+/** A Swarm task, as far as we look at it. */
+export interface SwarmTask {
+  ID: string;
+  ServiceID: string;
+  NodeID?: string;
+  CreatedAt: string;
+  DesiredState: string;
+  Status: {
+    State: string;
+    Message?: string;
+    Err?: string;
+    ContainerStatus?: { ContainerID?: string; ExitCode?: number };
+    PortStatus?: { Ports?: { TargetPort: number; PublishedPort?: number }[] };
+  };
+}
+
+export interface SwarmNode {
+  ID: string;
+  Spec: { Availability: string };
+  Description: { Hostname: string };
+  Status: { State: string; Addr: string };
+  ManagerStatus?: { Addr: string };
+}
+
+const ENDED = new Set(['complete', 'shutdown', 'failed', 'rejected', 'remove', 'orphaned']);
+
+/** The task's container runs no more, or never did. */
+export function hasEnded(task: SwarmTask): boolean {
+  return ENDED.has(task.Status.State);
+}
+
+/** How the swarm stood at one moment, as far as it concerns this installation. */
+export class SwarmView {
+  readonly services: readonly Service[];
+  readonly #tasks: readonly SwarmTask[];
+  readonly #nodes: readonly SwarmNode[];
+
+  constructor(services: readonly Service[], tasks: readonly SwarmTask[], nodes: readonly SwarmNode[]) {
+    this.services = services;
+    this.#tasks = tasks;
+    this.#nodes = nodes;
+  }
+
+  static async take({ calls }: Engine, installation: string): Promise<SwarmView> {
+    const [services, tasks, nodes] = await Promise.all([
+      calls.listServices({ filters: { label: [`${LABELS.installation}=${installation}`] } }),
+      calls.listTasks() as Promise<SwarmTask[]>,
+      calls.listNodes() as Promise<SwarmNode[]>,
+    ]);
+    return new SwarmView(services, tasks, nodes);
+  }
+
+  serviceOf(replicaId: string): Service | undefined {
+    return this.services.find((service) => labelsOf(service)[LABELS.replica] === replicaId);
+  }
+
+  /** The tasks of a service, oldest first. */
+  tasksOf(serviceId: string): SwarmTask[] {
+    return this.#tasks
+      .filter((task) => task.ServiceID === serviceId)
+      .sort((a, b) => Date.parse(a.CreatedAt) - Date.parse(b.CreatedAt));
+  }
+
+  nodeOf(task: SwarmTask): SwarmNode | undefined {
+    return this.#nodes.find((node) => node.ID === task.NodeID);
+  }
+
+  /** The node does not answer the swarm any more: what the swarm says about its tasks is what it knew last. */
+  isLost(task: SwarmTask): boolean {
+    return task.NodeID !== undefined && task.NodeID !== '' && this.nodeOf(task)?.Status.State === 'down';
+  }
+
+  /** Nothing of the task runs any more, as far as anybody can know. */
+  isOver(task: SwarmTask): boolean {
+    return hasEnded(task) || this.isLost(task);
+  }
+
+  /** The address of a task's node, which its published ports are on. */
+  addressOf(task: SwarmTask): string | undefined {
+    const node = this.nodeOf(task);
+    const address = node?.Status.Addr;
+    // A manager that listens on every address does not say which one others reach it by.
+    return address === '0.0.0.0' ? node?.ManagerStatus?.Addr.replace(/:\d+$/, '') : address;
+  }
+}
+
+export function labelsOf(service: Service): Record<string, string> {
+  return service.Spec?.Labels ?? {};
+}
+
+/** The port of the node under which the task's port is published. */
+export function publishedPort(task: SwarmTask, target: number): number | undefined {
+  return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
+}
