@@ -13,9 +13,9 @@ interface Result {
   stderr: string;
 }
 
-function run(url: string, ...args: string[]): Promise<Result> {
+function run(env: Record<string, string>, ...args: string[]): Promise<Result> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [ADMIN, ...args], { env: { DATABASE_URL: url } }, (error, stdout, stderr) => {
+    execFile(process.execPath, [ADMIN, ...args], { env }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
     });
   });
@@ -25,7 +25,7 @@ describe('npm run admin', () => {
   let database: TestDatabase;
   let workspace: string;
 
-  const admin = (...args: string[]) => run(database.url, ...args);
+  const admin = (...args: string[]) => run({ DATABASE_URL: database.url }, ...args);
   async function json(...args: string[]) {
     const { code, stdout, stderr } = await admin(...args, '--json');
     expect(code, stderr).to.equal(0);
@@ -128,6 +128,27 @@ describe('npm run admin', () => {
     expect(stderr).to.match(/not a member/);
   });
 
+  it('registries are added with the key that the environment has, listed without passwords, and removed', async () => {
+    const env = { DATABASE_URL: database.url, SECRETS_KEY: Buffer.alloc(32, 3).toString('base64') };
+    const args = ['--name', 'ours', '--server', 'https://registry.example.org/v2/', '--username', 'robot'];
+    const add = () =>
+      run(env, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'the password', '--json');
+    const added = JSON.parse((await add()).stdout);
+    expect(added).to.include({ name: 'ours', server: 'registry.example.org', username: 'robot' });
+    expect((await add()).stderr).to.match(/has a registry "ours" already/);
+    const other = { ...env, SECRETS_KEY: Buffer.alloc(32, 4).toString('base64') };
+    const refused = await run(other, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'p');
+    expect(refused.stderr).to.match(/SECRETS_KEY .* does not open what this database holds/);
+
+    const list = await json('registry', 'list', '--workspace', workspace);
+    expect(list).to.deep.equal([added]);
+    expect(JSON.stringify(list)).not.to.contain('password');
+    expect(await json('registry', 'remove', '--id', added.id)).to.deep.equal({ ...added, removed: true });
+    expect((await admin('registry', 'remove', '--id', added.id)).stderr).to.match(/There is no registry/);
+    const wrong = await run(env, 'registry', 'add', '--workspace', workspace, ...args.with(3, 'a b'), '--password', 'p');
+    expect(wrong.stderr).to.match(/server must be a registry such as/);
+  });
+
   it('a wrong command line shows the usage and exits with 2', async () => {
     const wrong = [
       [],
@@ -149,7 +170,7 @@ describe('npm run admin', () => {
   it('an unmigrated database is refused with the command to run', async () => {
     const empty = await createEmptyDatabase();
     try {
-      const { code, stderr } = await run(empty.url, 'key', 'list', '--workspace', workspace);
+      const { code, stderr } = await run({ DATABASE_URL: empty.url }, 'key', 'list', '--workspace', workspace);
       expect(code).to.equal(1);
       expect(stderr).to.match(/npm run migrate/);
     } finally {

@@ -68,6 +68,9 @@ async function resolveImage({ images, policy }: OriginOptions, request: OriginRe
   if (account !== null && account.serveraddress !== reference.registry) {
     throw new SourceError(`the image is at ${reference.registry}, but registryId names ${account.serveraddress}`);
   }
+  if (request.sha !== '' && !/^[0-9a-f]{64}$/.test(request.sha)) {
+    throw new SourceError(`"${request.sha}" is no digest of an image, which has 64 digits`);
+  }
   const { name, tag, digest } = reference;
   const named = digest?.slice('sha256:'.length);
   const sha = request.sha || named || (await digestOf(images.engine, `${name}:${tag}`, account ?? undefined));

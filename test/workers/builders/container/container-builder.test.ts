@@ -302,6 +302,14 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
       const missing = await resolve(account, '127.0.0.1:5001/team/none:1').catch((error: Error) => error);
       expect((missing as Error).message).to.match(/127\.0\.0\.1:5001\/team\/none:1 does not exist/);
 
+      const short = ground.origins(account).resolve({
+        workspaceId: 'w',
+        configuration,
+        sha: 'a'.repeat(40),
+        signal: new AbortController().signal,
+      });
+      expect(await short.catch((error: Error) => error.message)).to.match(/is no digest of an image/);
+
       const request = { commitSha: origin.sha, serviceId: 'adopted' };
       const built = await ground.build({ configuration, request, account });
       expect(built.manifest).to.deep.include({ type: 'process', runtime: 'image', startCommand: '' });
