@@ -1,27 +1,37 @@
-import { parseArgs } from 'node:util';
-import type { TSchema } from '@sinclair/typebox';
-import { validate as isUuid } from 'uuid';
 import * as identity from '../shared/commands/identity.js';
 import * as registries from '../shared/commands/registries.js';
 import { assertKeysFit, rotateSecrets } from '../shared/commands/rotate-secrets.js';
+import { resetSecondFactor } from '../shared/commands/second-factor.js';
 import { loadDatabaseSettings, loadSecretsKeys } from '../shared/config.js';
 import { createDatabase, type Db } from '../shared/db/client.js';
 import { assertMigrated } from '../shared/db/migrate.js';
 import type { ApiKeyRow, RegistryRow } from '../shared/db/rows.js';
+import { PLAN_IDS, type PlanId } from '../shared/domain/catalog.js';
 import { KEY_SCOPES, ROLES } from '../shared/domain/roles.js';
-import { WorkspaceConfigurationSchema } from '../shared/domain/workspace.js';
 import { embeddedUrl } from '../shared/embedded/postgres-address.js';
 import { readSecretsKey } from '../shared/embedded/secrets-key.js';
 import { AppError, errorMessage } from '../shared/errors.js';
 import { Keyring } from '../shared/secrets/keyring.js';
+import {
+  choice,
+  type Options,
+  parse,
+  required,
+  settings,
+  time,
+  UsageError,
+  uuid,
+  workspaceId,
+} from './admin-options.js';
 
 /** `npm run admin -- …`: a second door to the commands of identity (design, Commands). */
 
 const USAGE = `Usage: npm run admin -- <command> [--json]
 
-  workspace create    --name <name> --owner <email>
-  workspace configure --workspace <id> --set <key>=<value> …
+  workspace create    --name <name> --owner <email> [--plan <plan>]
+  workspace configure --workspace <id> [--plan <plan>] [--set <key>=<value> …]
   user create         --email <email> [--password <password>] [--verified]
+  user reset-mfa      --email <email>
   member add          --workspace <id> --email <email> [--role ${ROLES.join('|')}]
   member remove       --workspace <id> --email <email>
   key create          --workspace <id> --email <email> --scope ${KEY_SCOPES.join('|')} --name <name> [--expires <ISO 8601 time>]
@@ -32,33 +42,35 @@ const USAGE = `Usage: npm run admin -- <command> [--json]
   registry remove     --id <id>
   secrets rotate
 
+Plans are ${PLAN_IDS.join(', ')}. "user reset-mfa" is for a lost authenticator: it ends the user's sessions, the password alone
+signs in, and where a workspace requires MFA the user and the user's keys only read until another one is enrolled.
 "secrets rotate" seals everything anew with SECRETS_KEY, which SECRETS_KEY_PREVIOUS (a comma list) or SECRETS_KEY opens.
 The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm start" runs.
 `;
 
-/** The command line itself is wrong: the usage is shown and the exit code is 2. */
-class UsageError extends Error {}
-
-type Options = ReturnType<typeof parse>['values'];
 type Output = Record<string, unknown> | Record<string, unknown>[];
 
 const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options: Options) => Promise<Output> }> = {
   'workspace create': {
-    takes: ['name', 'owner'],
+    takes: ['name', 'owner', 'plan'],
     async run(db, options) {
-      const input = { name: required(options, 'name'), owner: required(options, 'owner') };
+      const input = { name: required(options, 'name'), owner: required(options, 'owner'), plan: plan(options) };
       const { workspace, user, password } = await db.transaction((trx) => identity.createWorkspace(trx, input));
       const owner = { id: user.id, email: user.email, ...(password === null ? {} : { password }) };
       return { id: workspace.id, name: workspace.name, plan: workspace.plan, owner };
     },
   },
   'workspace configure': {
-    takes: ['workspace', 'set'],
+    takes: ['workspace', 'plan', 'set'],
     async run(db, options) {
-      const changes = settings(options.set ?? []);
-      const id = workspaceId(options);
-      const workspace = await db.transaction((trx) => identity.configureWorkspace(trx, id, changes));
-      return { id: workspace.id, name: workspace.name, configuration: workspace.configuration };
+      const { set: pairs = [] } = options;
+      if (pairs.length === 0 && options.plan === undefined) throw new UsageError('--set or --plan is missing');
+      const [changes, planId, id] = [settings(pairs), plan(options), workspaceId(options)];
+      const workspace = await db.transaction(async (trx) => {
+        const configured = await identity.configureWorkspace(trx, id, changes);
+        return planId === undefined ? configured : identity.changePlan(trx, id, planId);
+      });
+      return { id, name: workspace.name, plan: workspace.plan, configuration: workspace.configuration };
     },
   },
   'user create': {
@@ -70,6 +82,13 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
         verified,
       });
       return { id: user.id, email: user.email, verified, ...(password === null ? {} : { password }) };
+    },
+  },
+  'user reset-mfa': {
+    takes: ['email'],
+    async run(db, options) {
+      const user = await db.transaction((trx) => resetSecondFactor(trx, required(options, 'email')));
+      return { id: user.id, email: user.email, mfaEnabled: false };
     },
   },
   'member add': {
@@ -154,6 +173,10 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
   },
 };
 
+function plan(options: Options): PlanId | undefined {
+  return options.plan === undefined ? undefined : choice(options.plan, 'plan', PLAN_IDS);
+}
+
 async function keyring(): Promise<Keyring> {
   const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings().dataDir));
   return new Keyring(current, ...previous);
@@ -181,82 +204,6 @@ function presentKey(row: ApiKeyRow): Record<string, unknown> {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
   };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        name: { type: 'string' },
-        owner: { type: 'string' },
-        workspace: { type: 'string' },
-        set: { type: 'string', multiple: true },
-        email: { type: 'string' },
-        password: { type: 'string' },
-        server: { type: 'string' },
-        username: { type: 'string' },
-        verified: { type: 'boolean' },
-        role: { type: 'string' },
-        scope: { type: 'string' },
-        expires: { type: 'string' },
-        id: { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(errorMessage(error));
-  }
-}
-
-function required(options: Options, name: Exclude<keyof Options, 'set' | 'verified' | 'json' | 'help'>): string {
-  const value = options[name];
-  if (value === undefined || value === '') throw new UsageError(`--${name} is missing`);
-  return value;
-}
-
-function workspaceId(options: Options): string {
-  return uuid(required(options, 'workspace'), 'workspace');
-}
-
-function uuid(value: string, name: string): string {
-  if (!isUuid(value)) throw new UsageError(`--${name} must be a UUID, not "${value}"`);
-  return value;
-}
-
-function choice<T extends string>(value: string, name: string, values: readonly T[]): T {
-  const found = values.find((v) => v === value);
-  if (found === undefined) throw new UsageError(`--${name} must be one of ${values.join(', ')}, not "${value}"`);
-  return found;
-}
-
-function time(value: string): Date {
-  const date = new Date(value);
-  if (!/^\d{4}-\d\d-\d\d/.test(value) || Number.isNaN(date.getTime())) {
-    throw new UsageError(`--expires must be an ISO 8601 time such as 2030-01-31T12:00:00Z, not "${value}"`);
-  }
-  return date;
-}
-
-/** `key=value` pairs; numbers and booleans are read as such where the setting is one. What is wrong, the command says. */
-function settings(pairs: string[]): Record<string, unknown> {
-  const properties: Record<string, TSchema> = WorkspaceConfigurationSchema.properties;
-  const changes: Record<string, unknown> = {};
-  for (const pair of pairs) {
-    const at = pair.indexOf('=');
-    if (at < 1) throw new UsageError(`--set takes key=value, not "${pair}"`);
-    const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
-    const type: unknown = properties[key]?.type;
-    const number = Number(value);
-    if (type === 'boolean' && (value === 'true' || value === 'false')) changes[key] = value === 'true';
-    else if ((type === 'number' || type === 'integer') && value.trim() !== '' && !Number.isNaN(number))
-      changes[key] = number;
-    else changes[key] = value;
-  }
-  if (pairs.length === 0) throw new UsageError('--set is missing');
-  return changes;
 }
 
 async function connect(): Promise<Db> {

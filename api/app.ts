@@ -23,6 +23,7 @@ import type { Route } from './route.js';
 import { API_ROOT, ROUTES } from './routes.js';
 import { createAjv } from './schema.js';
 import type { ApiState } from './state.js';
+import { verifyRouter } from './verify-page.js';
 
 /** The application; it never listens. The order in which a request passes is the order on this page. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
@@ -36,6 +37,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   };
   const health = healthRouter(deps);
   const docs = docsRouter();
+  const verify = verifyRouter();
   const sessions = sessionRouter(deps);
   const api = apiRouter(deps);
 
@@ -49,6 +51,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(health.routes()).use(health.allowedMethods());
   app.use(dashboard(deps));
   app.use(docs.routes()).use(docs.allowedMethods());
+  app.use(verify.routes()).use(verify.allowedMethods());
   app.use(sessions.routes()).use(sessions.allowedMethods());
   app.use(api.routes()).use(api.allowedMethods());
   return app;

@@ -192,6 +192,14 @@ function tagOf({ operation }: Endpoint): string {
   return operation.slice(0, operation.indexOf('.'));
 }
 
+/** The same, where it is of a record: generators of clients know maps by `additionalProperties`, and no patterns of names. */
+function asMap({ patternProperties, ...schema }: Json): Json {
+  const [record, ...further] = Object.entries(patternProperties ?? {});
+  if (!record || further.length > 0) return patternProperties === undefined ? schema : { ...schema, patternProperties };
+  const [pattern, additionalProperties] = record;
+  return { ...schema, propertyNames: { pattern }, additionalProperties };
+}
+
 /** Collects the named schemas that a document refers to. */
 class Components {
   readonly schemas: Json = {};
@@ -206,7 +214,9 @@ class Components {
     if (typeof value !== 'object' || value === null) return value;
     const { $id, ...rest } = value as Json;
     // TypeBox keeps what it knows of a schema under symbols; the document has only what is JSON Schema.
-    const converted = Object.fromEntries(Object.entries(rest).map(([name, child]) => [name, this.#convert(child)]));
+    const converted = Object.fromEntries(
+      Object.entries(asMap(rest)).map(([name, child]) => [name, this.#convert(child)]),
+    );
     if (typeof $id !== 'string') return converted;
     this.schemas[$id] = converted;
     return { $ref: `#/components/schemas/${$id}` };

@@ -34,6 +34,8 @@ export interface Config {
   dashboard: { user: string; password: Sensitive } | null;
   /** How e-mail leaves the platform (`SMTP_URL`, `MAIL_FROM`); without it nothing is sent. */
   mail: { smtpUrl: Sensitive; from: string } | null;
+  /** Where people reach the API, without a slash at the end; links in e-mails lead there (`PUBLIC_URL`). */
+  publicUrl: string;
   /** One proxy in front of the API says who calls and whether over TLS (`TRUST_PROXY`: X-Forwarded-For, -Proto). */
   trustProxy: boolean;
   logLevel: string;
@@ -165,6 +167,11 @@ export function loadConfig(env: Environment = process.env): Config {
   if ((dashboardUser === '') !== (dashboardPassword === '')) {
     problems.push('DASHBOARD_USER and DASHBOARD_PASSWORD must be set together');
   }
+  const port = integer('PORT', 3000, 1, 65535);
+  const publicUrl = text('PUBLIC_URL', `http://localhost:${port}`).replace(/\/+$/, '');
+  if (!/^https?:\/\//.test(publicUrl) || !URL.canParse(publicUrl)) {
+    problems.push(`PUBLIC_URL must be an address such as https://ranvier.example.com, not "${env.PUBLIC_URL}"`);
+  }
   const smtpUrl = text('SMTP_URL', '');
   const mailFrom = text('MAIL_FROM', '');
   if (smtpUrl !== '' && !(/^smtps?:\/\//.test(smtpUrl) && URL.canParse(smtpUrl))) {
@@ -173,7 +180,7 @@ export function loadConfig(env: Environment = process.env): Config {
   if ((smtpUrl === '') !== (mailFrom === '')) problems.push('SMTP_URL and MAIL_FROM must be set together');
 
   const config: Config = {
-    port: integer('PORT', 3000, 1, 65535),
+    port,
     edgePort: integer('EDGE_PORT', 8080, 1, 65535),
     edgeDomain: text('EDGE_DOMAIN', 'localhost').toLowerCase(),
     dataDir: resolve(text('DATA_DIR', '.data')),
@@ -189,6 +196,7 @@ export function loadConfig(env: Environment = process.env): Config {
     allowLocalRepositories: flag('ALLOW_LOCAL_REPOSITORIES', false),
     dashboard: dashboardUser === '' ? null : { user: dashboardUser, password: new Sensitive(dashboardPassword) },
     mail: smtpUrl === '' ? null : { smtpUrl: new Sensitive(smtpUrl), from: mailFrom },
+    publicUrl,
     trustProxy: flag('TRUST_PROXY', false),
     logLevel: choice('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     hostingEnabled: flag('HOSTING_ENABLED', true),

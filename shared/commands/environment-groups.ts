@@ -8,8 +8,7 @@ import {
   updateGroupRow,
 } from '../db/environment-groups.js';
 import { holdEnvironment } from '../db/environments.js';
-import { lockService } from '../db/service-lifecycle.js';
-import { findServiceView, type ServiceView } from '../db/services.js';
+import { lockServiceView } from '../db/services.js';
 import { AppError, invalidRequest } from '../errors.js';
 
 /** Asked whether the caller may change what is in a protected environment. */
@@ -62,7 +61,7 @@ export interface LinkInput {
  * workspace has no such service, forbidden, conflict where the group is confined to an environment it is not in.
  */
 export async function linkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
-  const service = await lock(trx, group, serviceId);
+  const service = await lockServiceView(trx, group.workspace_id, serviceId);
   if (!service) {
     throw invalidRequest('/serviceId', 'is no service of this workspace');
   }
@@ -79,20 +78,10 @@ export async function linkService(trx: Transaction, { group, serviceId, authoriz
 
 /** Ends a link. Throws not_found where there is none, forbidden. */
 export async function unlinkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
-  const service = await lock(trx, group, serviceId);
+  const service = await lockServiceView(trx, group.workspace_id, serviceId);
   if (!service) throw new AppError('not_found');
   authorize({ protectedEnvironment: service.environment_protected });
   if (!(await deleteLink(trx, group.id, service.id))) throw new AppError('not_found');
-}
-
-async function lock(
-  trx: Transaction,
-  { workspace_id: workspaceId }: EnvironmentGroupView,
-  serviceId: string,
-): Promise<ServiceView | undefined> {
-  if (!(await findServiceView(trx, workspaceId, serviceId))) return undefined;
-  await lockService(trx, serviceId);
-  return findServiceView(trx, workspaceId, serviceId);
 }
 
 /** The environment a group is confined to, kept from deletion until the commit, or null. */

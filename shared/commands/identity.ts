@@ -15,9 +15,11 @@ import {
   lockWorkspace,
   revokeApiKey as revokeKey,
   updateWorkspaceConfiguration,
+  updateWorkspacePlan,
   upsertMembership,
 } from '../db/identity.js';
 import type { ApiKeyRow, MembershipRow, UserRow, WorkspaceRow } from '../db/rows.js';
+import type { PlanId } from '../domain/catalog.js';
 import { FORMATS } from '../domain/formats.js';
 import type { KeyScope, Role } from '../domain/roles.js';
 import { type WorkspaceConfiguration, WorkspaceConfigurationSchema } from '../domain/workspace.js';
@@ -70,14 +72,14 @@ export async function createUser(
  */
 export async function createWorkspace(
   trx: Transaction,
-  input: { name: string; owner: string },
+  input: { name: string; owner: string; plan?: PlanId | undefined },
 ): Promise<CreatedWorkspace> {
   if (!isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
   const existing = await findUserByEmail(trx, normalEmail(input.owner));
   const { user, password } = existing
     ? { user: existing, password: null }
     : await createUser(trx, { email: input.owner, verified: true });
-  const workspace = await insertWorkspace(trx, input.name.trim());
+  const workspace = await insertWorkspace(trx, { name: input.name.trim(), plan: input.plan ?? 'free' });
   await upsertMembership(trx, { workspaceId: workspace.id, userId: user.id, role: 'owner' });
   return { workspace, user, password };
 }
@@ -91,6 +93,12 @@ export async function configureWorkspace(trx: Transaction, id: string, changes: 
   }
   await workspaceLocked(trx, id);
   return updateWorkspaceConfiguration(trx, id, changes);
+}
+
+/** Puts the workspace on another plan; what it has beyond that stays, and nothing more is admitted. Throws not_found. */
+export async function changePlan(trx: Transaction, id: string, plan: PlanId): Promise<WorkspaceRow> {
+  await workspaceLocked(trx, id);
+  return updateWorkspacePlan(trx, id, plan);
 }
 
 /** Makes a user a member, or changes a member's role. Throws not_found, conflict for the last owner. */

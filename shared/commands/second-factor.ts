@@ -1,7 +1,8 @@
 import type { Transaction } from '../db/client.js';
+import { findUserByEmail } from '../db/identity.js';
 import type { SessionRow, UserRow } from '../db/rows.js';
 import { clearTotp, confirmTotp, lockUser, setUnconfirmedTotp, takeTotpCounter } from '../db/second-factor.js';
-import { deleteOtherSessions, rotateSession } from '../db/sessions.js';
+import { deleteOtherSessions, deleteSessions, rotateSession } from '../db/sessions.js';
 import { AppError, invalidRequest } from '../errors.js';
 import { newToken } from '../secrets/token.js';
 import { newTotpSecret, totpCounter, totpUri } from '../secrets/totp.js';
@@ -57,6 +58,22 @@ export async function removeSecondFactor(
   await assertCode(trx, deps, user, code);
   await clearTotp(trx, userId);
   return rotate(trx, { userId, sessionId }, false);
+}
+
+/**
+ * For whoever lost the authenticator, by an operator: the password alone signs in until another one is enrolled. The user's
+ * sessions end, and where a workspace requires MFA the user's keys only read until then. Throws not_found, conflict where
+ * there is none.
+ */
+export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
+  const email = text.trim().toLowerCase();
+  const found = await findUserByEmail(trx, email);
+  const user = found && (await lockUser(trx, found.id));
+  if (!user) throw new AppError('not_found', `There is no user ${email}`);
+  if (!user.totp_sealed) throw new AppError('conflict', `${email} has no second factor`);
+  await clearTotp(trx, user.id);
+  await deleteSessions(trx, user.id);
+  return user;
 }
 
 /** True where the code is the user's authenticator's of now and was never used; it is used up then. */

@@ -4,11 +4,15 @@ import { invalidRequest } from '../errors.js';
 import type { Mailer } from '../mail.js';
 import { hashToken, newToken } from '../secrets/token.js';
 
-/** Mails the user a token that proves the address for a day. False where this installation sends no e-mail. */
+/**
+ * Mails the user a link that proves the address for a day: the page with a token in the fragment, which no server logs. False
+ * where this installation sends no e-mail.
+ */
 export async function requestVerification(
   db: Db,
   mailer: Mailer,
   user: { id: string; email: string },
+  page: string,
 ): Promise<boolean> {
   const { token, hash } = newToken();
   await setVerification(db, user.id, hash);
@@ -16,10 +20,9 @@ export async function requestVerification(
     to: user.email,
     subject: 'Verify your e-mail address',
     text: [
-      'Somebody, hopefully you, asked Ranvier to verify this e-mail address.',
-      'The token, good for a day:',
+      'Somebody, hopefully you, asked Ranvier to verify this e-mail address. Within a day, open',
       '',
-      token,
+      `${page}#${token}`,
       '',
       'If it was not you, nothing has to be done.',
       '',

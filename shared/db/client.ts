@@ -7,6 +7,8 @@ export type Db = Knex;
 export type Transaction = Knex.Transaction;
 
 const INT8_OID = 20;
+/** A process that hangs within a transaction holds its locks no longer than this, so that nobody waits for it forever. */
+const IDLE_IN_TRANSACTION_MS = 5000;
 
 /** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
 const types = {
@@ -30,7 +32,13 @@ export interface DatabaseOptions {
 export function createDatabase({ url, name, poolSize = 10, log }: DatabaseOptions): Db {
   return knexFactory({
     client: 'pg',
-    connection: { connectionString: url, application_name: name, keepAlive: true, types } as Knex.PgConnectionConfig,
+    connection: {
+      connectionString: url,
+      application_name: name,
+      keepAlive: true,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      types,
+    } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolSize },
     acquireConnectionTimeout: 10_000,
     // Otherwise the values of a failing statement become part of its error's message, and so of the logs.

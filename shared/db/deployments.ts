@@ -77,8 +77,8 @@ export async function findKeyHolder(
 }
 
 /**
- * Takes a deployment over: raises its fence, so that whoever held it before can change nothing any more. Undefined where
- * it has ended or may not run yet.
+ * Takes a deployment over: raises its fence, so that whoever held it before can change nothing any more, and counts where
+ * that one had not given it back. Undefined where it has ended or may not run yet.
  */
 export async function claimDeployment(
   db: Db,
@@ -89,7 +89,9 @@ export async function claimDeployment(
   const [row] = await rowsOf<DeploymentRow>(
     db,
     `update deployments
-        set fence = fence + 1, worker_id = :workerId, blocked_reason = '', lease_expires_at = now() + :leaseSeconds * interval '1 second',
+        set fence = fence + 1, worker_id = :workerId, blocked_reason = '',
+            takeovers = takeovers + case when worker_id is null then 0 else 1 end,
+            lease_expires_at = now() + :leaseSeconds * interval '1 second',
             started_at = coalesce(started_at, now()), updated_at = now()
       where id = :id and status in ('queued', 'building', 'releasing') and admitted_at is not null
       returning *`,
@@ -137,7 +139,7 @@ export async function advanceDeployment(db: Db, { id, fence }: Claim, change: St
     `update deployments
         set status = :to, steps = ${endedSteps()} || ${newStep()},
             commit_sha = coalesce(:commitSha, commit_sha), commit_message = coalesce(:commitMessage, commit_message),
-            image_id = coalesce(cast(:imageId as uuid), image_id), updated_at = now()
+            image_id = coalesce(cast(:imageId as uuid), image_id), takeovers = 0, updated_at = now()
       where id = :id and fence = :fence and status = any(:from)
       returning id`,
     {

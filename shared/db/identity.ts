@@ -56,11 +56,11 @@ export async function takeVerification(db: Db, tokenHash: Buffer): Promise<boole
   return user !== null;
 }
 
-export async function insertWorkspace(db: Db, name: string): Promise<WorkspaceRow> {
+export async function insertWorkspace(db: Db, workspace: { name: string; plan: string }): Promise<WorkspaceRow> {
   return some(
-    await one<WorkspaceRow>(db, 'insert into workspaces (id, name) values (:id, :name) returning *', {
+    await one<WorkspaceRow>(db, 'insert into workspaces (id, name, plan) values (:id, :name, :plan) returning *', {
       id: uuidv7(),
-      name,
+      ...workspace,
     }),
   );
 }
@@ -86,6 +86,15 @@ export async function updateWorkspaceConfiguration(
        where id = :id returning *`,
       { id, changes: JSON.stringify(changes) },
     ),
+  );
+}
+
+export async function updateWorkspacePlan(db: Db, id: string, plan: string): Promise<WorkspaceRow> {
+  return some(
+    await one<WorkspaceRow>(db, 'update workspaces set plan = :plan, updated_at = now() where id = :id returning *', {
+      id,
+      plan,
+    }),
   );
 }
 

@@ -24,7 +24,12 @@ class CompiledMigrations implements Knex.MigrationSource<string> {
   }
 }
 
-const OPTIONS: Knex.MigratorConfig = { migrationSource: new CompiledMigrations(), tableName: 'migrations' };
+const OPTIONS: Knex.MigratorConfig = {
+  migrationSource: new CompiledMigrations(),
+  tableName: 'migrations',
+  // Migrations that only a newer version knows do not hinder: they add, so that both versions run on what they make.
+  disableMigrationsListValidation: true,
+};
 
 /**
  * Brings the database to this version. Twice, or by two processes at once, is harmless: an advisory lock, which a crash

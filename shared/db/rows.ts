@@ -163,6 +163,7 @@ export interface DeploymentRow {
   fence: number;
   worker_id: string | null;
   lease_expires_at: Date | null;
+  takeovers: number;
   dispatches: number;
   idempotency_key: string | null;
   idempotency_scope: string | null;

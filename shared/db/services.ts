@@ -51,6 +51,20 @@ export async function findServiceView(
   return (await query.first()) as ServiceView | undefined;
 }
 
+/**
+ * The same, for a change of it: whoever else wants that waits for our commit, so that what is found here, its environment's
+ * protection above all, still holds when the change is written.
+ */
+export async function lockServiceView(
+  trx: Transaction,
+  workspaceId: string,
+  id: string,
+): Promise<ServiceView | undefined> {
+  const inWorkspace = { id, workspace_id: workspaceId, deleted_at: null };
+  if (!(await trx<ServiceRow>('services').where(inWorkspace).forUpdate().first('id'))) return undefined;
+  return findServiceView(trx, workspaceId, id);
+}
+
 /** The services of a workspace that are not deleted, archived ones included, newest first. */
 export async function listServiceViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ServiceView>> {
   return fetchPage(serviceViews(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at'), 's', page);

@@ -61,6 +61,10 @@ export async function deleteOtherSessions(db: Db, userId: string, keptId: string
   await db.raw('delete from sessions where user_id = ? and id <> ?', [userId, keptId]);
 }
 
+export async function deleteSessions(db: Db, userId: string): Promise<void> {
+  await db.raw('delete from sessions where user_id = ?', [userId]);
+}
+
 /** Retention: forgets sessions that nobody can use any more. Returns how many. */
 export async function deleteExpiredSessions(db: Db): Promise<number> {
   return db('sessions').whereRaw(`expires_at <= now() or seen_at <= now() - ${IDLE}`).delete();

@@ -106,6 +106,7 @@ export const PLANS = [
 ] as const satisfies readonly ServicePlan[];
 
 export const PLAN_IDS = PLANS.map((plan) => plan.id);
+export type PlanId = (typeof PLAN_IDS)[number];
 
 export const DATABASE_PLANS: readonly Plan[] = [
   {

@@ -1,31 +1,14 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { findApiKey } from '../../shared/db/identity.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
+import { runAdmin, runAdminIn } from '../support/admin.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
-
-const ADMIN = fileURLToPath(new URL('../../api/admin.js', import.meta.url));
-
-interface Result {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-function run(env: Record<string, string>, ...args: string[]): Promise<Result> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [ADMIN, ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
-    });
-  });
-}
 
 describe('npm run admin', () => {
   let database: TestDatabase;
   let workspace: string;
 
-  const admin = (...args: string[]) => run({ DATABASE_URL: database.url }, ...args);
+  const admin = (...args: string[]) => runAdmin(database.url, ...args);
   async function json(...args: string[]) {
     const { code, stdout, stderr } = await admin(...args, '--json');
     expect(code, stderr).to.equal(0);
@@ -44,6 +27,26 @@ describe('npm run admin', () => {
   it('a workspace for an existing user shows no password', async () => {
     const created = await json('workspace', 'create', '--name', 'Second', '--owner', 'owner@example.org');
     expect(created.owner).to.have.keys('id', 'email');
+  });
+
+  it('a workspace is created on a plan, and put on another', async () => {
+    const created = await json(
+      'workspace',
+      'create',
+      '--name',
+      'Paid',
+      '--owner',
+      'owner@example.org',
+      '--plan',
+      'pro',
+    );
+    expect(created.plan).to.equal('pro');
+    const changed = await json('workspace', 'configure', '--workspace', created.id, '--plan', 'starter');
+    expect(changed).to.include({ id: created.id, plan: 'starter' });
+    expect(await database.db('workspaces').where({ id: created.id }).first('plan')).to.deep.equal({ plan: 'starter' });
+    const { code, stderr } = await admin('workspace', 'configure', '--workspace', created.id, '--plan', 'gold');
+    expect(code).to.equal(2);
+    expect(stderr).to.match(/--plan must be one of free, starter/);
   });
 
   it('settings are stored with their types', async () => {
@@ -132,12 +135,12 @@ describe('npm run admin', () => {
     const env = { DATABASE_URL: database.url, SECRETS_KEY: Buffer.alloc(32, 3).toString('base64') };
     const args = ['--name', 'ours', '--server', 'https://registry.example.org/v2/', '--username', 'robot'];
     const add = () =>
-      run(env, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'the password', '--json');
+      runAdminIn(env, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'the password', '--json');
     const added = JSON.parse((await add()).stdout);
     expect(added).to.include({ name: 'ours', server: 'registry.example.org', username: 'robot' });
     expect((await add()).stderr).to.match(/has a registry "ours" already/);
     const other = { ...env, SECRETS_KEY: Buffer.alloc(32, 4).toString('base64') };
-    const refused = await run(other, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'p');
+    const refused = await runAdminIn(other, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'p');
     expect(refused.stderr).to.match(/SECRETS_KEY .* does not open what this database holds/);
 
     const list = await json('registry', 'list', '--workspace', workspace);
@@ -145,7 +148,16 @@ describe('npm run admin', () => {
     expect(JSON.stringify(list)).not.to.contain('password');
     expect(await json('registry', 'remove', '--id', added.id)).to.deep.equal({ ...added, removed: true });
     expect((await admin('registry', 'remove', '--id', added.id)).stderr).to.match(/There is no registry/);
-    const wrong = await run(env, 'registry', 'add', '--workspace', workspace, ...args.with(3, 'a b'), '--password', 'p');
+    const wrong = await runAdminIn(
+      env,
+      'registry',
+      'add',
+      '--workspace',
+      workspace,
+      ...args.with(3, 'a b'),
+      '--password',
+      'p',
+    );
     expect(wrong.stderr).to.match(/server must be a registry such as/);
   });
 
@@ -158,6 +170,8 @@ describe('npm run admin', () => {
       ['key', 'list', '--nonsense'],
       ['key', 'revoke', '--id', workspace, '--verified'],
       ['user', 'create', '--email'],
+      ['workspace', 'configure', '--workspace', workspace],
+      ['user', 'reset-mfa'],
     ];
     for (const args of wrong) {
       const { code, stdout, stderr } = await admin(...args);
@@ -170,7 +184,7 @@ describe('npm run admin', () => {
   it('an unmigrated database is refused with the command to run', async () => {
     const empty = await createEmptyDatabase();
     try {
-      const { code, stderr } = await run({ DATABASE_URL: empty.url }, 'key', 'list', '--workspace', workspace);
+      const { code, stderr } = await runAdmin(empty.url, 'key', 'list', '--workspace', workspace);
       expect(code).to.equal(1);
       expect(stderr).to.match(/npm run migrate/);
     } finally {

@@ -1,16 +1,12 @@
 import { expect } from 'chai';
 import { removeMember, revokeApiKey } from '../../shared/commands/identity.js';
-import { expectError, newKey, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, newKey, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 
 describe('Authentication', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
-  after(() => api.close());
+  useTestApi((given) => ({ api, workspace } = given));
 
   it('missing, malformed and unknown keys are 401 with WWW-Authenticate', async () => {
     const { key } = workspace.owner;

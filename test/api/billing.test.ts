@@ -2,23 +2,21 @@ import { expect } from 'chai';
 import { configureWorkspace } from '../../shared/commands/identity.js';
 import { planOf } from '../../shared/domain/catalog.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { newDeployment, pretendLive } from '../support/records.js';
 
 const REPOSITORY = 'https://example.com/shop.git';
 const MINUTE_MS = 60_000;
 
-describe('Billing and entitlements', () => {
+describeEngines('Billing and entitlements', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi();
-  });
+  useTestApi((given) => ({ api } = given), { queues });
   beforeEach(async () => {
     workspace = await api.workspace();
   });
-  after(() => api.close());
 
   const configure = (changes: Json) =>
     api.db.transaction((trx) => configureWorkspace(trx, workspace.id, { currency: 'USD', ...changes }));

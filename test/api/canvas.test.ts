@@ -6,9 +6,9 @@ import {
   expectError,
   type Json,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
 import { addEnvironment, link, newGroup, newProject } from '../support/places.js';
 import { pretendLive } from '../support/records.js';
@@ -22,15 +22,12 @@ describe('Canvas', () => {
   let client: Client;
   let canvas: string;
 
-  before(async () => {
-    api = await startTestApi();
-  });
+  useTestApi((given) => ({ api } = given));
   beforeEach(async () => {
     workspace = await api.workspace();
     client = workspace.owner.client;
     canvas = `${workspace.path}/canvas`;
   });
-  after(() => api.close());
 
   const read = async (query = ''): Promise<Json> => {
     const { status, body } = await client.get(canvas + query);

@@ -1,26 +1,32 @@
 import { expect } from 'chai';
+import { Keyring } from '../../shared/secrets/keyring.js';
 import { Sensitive } from '../../shared/secrets/sensitive.js';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import {
+  expectError,
+  type Json,
+  newService,
+  startTestApi,
+  type TestApi,
+  type TestWorkspace,
+  useTestApi,
+} from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { newDeployment, pretendLive } from '../support/records.js';
 import { hasRedis, startRedis } from '../support/redis.js';
 
 const REPOSITORY = { repository: 'https://example.com/shop.git' };
 
-describe('Deployments, actions and operations', () => {
+describeEngines('Deployments, actions and operations', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let service: Json;
   let path: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
+  useTestApi((given) => ({ api, workspace } = given), { queues });
   beforeEach(async () => {
     service = await newService(workspace.owner.client, workspace.path, { configuration: REPOSITORY });
     path = `${workspace.path}/services/${service.id}`;
   });
-  after(() => api.close());
 
   describe('queue', () => {
     it('creates a durable deployment with status queued: 200', async () => {
@@ -93,8 +99,10 @@ describe('Deployments, actions and operations', () => {
     });
 
     it('of a terminal deployment is rejected', async () => {
-      const id = await newDeployment(api.db, service.id, { status: 'failed' });
-      expectError(await workspace.owner.client.post(`${path}/deploys/${id}/cancel`), 409, 'deployment_terminal');
+      for (const status of ['live', 'failed', 'cancelled']) {
+        const id = await newDeployment(api.db, service.id, { status });
+        expectError(await workspace.owner.client.post(`${path}/deploys/${id}/cancel`), 409, 'deployment_terminal');
+      }
     });
   });
 
@@ -111,6 +119,27 @@ describe('Deployments, actions and operations', () => {
       expect(status).to.equal(200);
       expect(body.deployment).to.include({ status: 'queued', trigger: 'rollback', sourceDeploymentId: source });
       expect(body.deployment.id).to.not.equal(source);
+    });
+
+    it('reuses the source’s configuration and its encrypted secret snapshot, whatever was changed since', async () => {
+      const { client } = workspace.owner;
+      await client.post(`${path}/variables`, { key: 'TOKEN', value: 'of then' });
+      const source = (await client.post(`${path}/deploys`)).body.deployment.id;
+      const live = await pretendLive(api.db, service.id);
+      const { image_id } = await api.db('deployments').where({ id: live }).first();
+      await api.db('deployments').where({ id: source }).update({ status: 'live', image_id, went_live_at: new Date() });
+      const { body: listed } = await client.get(`${path}/variables`);
+      await client.patch(`${path}/variables/${listed.variables[0].id}`, { value: 'of now' });
+      await client.patch(path, { configuration: { startCommand: './changed' } });
+      const { body } = await client.post(`${path}/deploys/${source}/rollback`, { confirm: service.name });
+      const row = await api.db('deployments').where({ id: body.deployment.id }).first();
+      const before = await api.db('deployments').where({ id: source }).first();
+      expect(row.configuration).to.deep.equal(before.configuration);
+      expect(row.image_id).to.equal(image_id);
+      const keyring = new Keyring(api.config.secretsKey);
+      expect(JSON.parse(keyring.open(row.sealed_variables, `deployment:${row.id}`))).to.deep.equal({
+        TOKEN: 'of then',
+      });
     });
 
     it('needs the service’s exact name, and a source that went live with a retained image', async () => {
@@ -170,14 +199,9 @@ describe('Deployments, actions and operations', () => {
 });
 
 describe('Where hosting is disabled', () => {
-  let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi({ hostingEnabled: false });
-    workspace = await api.workspace();
-  });
-  after(() => api.close());
+  useTestApi((given) => ({ workspace } = given), { hostingEnabled: false });
 
   it('deployments of a service without runtime are not available, and nothing can be queued', async () => {
     const service = await newService(workspace.owner.client, workspace.path, { configuration: REPOSITORY });
@@ -194,16 +218,13 @@ describe('Where hosting is disabled', () => {
   });
 });
 
-const outage = hasRedis
-  ? 'Where the queue engine cannot be reached'
-  : 'Where the queue engine cannot be reached (skipped: there is no redis-server)';
+const [outage, suite] = hasRedis ? ['', describe] : [': redis-server is not installed', describe.skip];
 
-describe(outage, () => {
+suite(`Where the queue engine (Redis) cannot be reached${outage}`, () => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async function () {
-    if (!hasRedis) return this.skip();
+  before(async () => {
     const redis = await startRedis();
     api = await startTestApi({ redisUrl: new Sensitive(redis.url) });
     workspace = await api.workspace();

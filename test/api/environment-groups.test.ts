@@ -5,9 +5,9 @@ import {
   expectError,
   type Json,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
 import { addEnvironment, link, newGroup, newProject } from '../support/places.js';
 
@@ -20,14 +20,12 @@ describe('Environment groups', () => {
   let groups: string;
   let project: Json;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     client = workspace.owner.client;
     groups = `${workspace.path}/environment-groups`;
     project = await newProject(client, workspace.path);
   });
-  after(() => api.close());
 
   const environmentGroupIds = async ({ id }: Json): Promise<string[]> =>
     (await client.get(`${workspace.path}/services/${id}`)).body.service.environmentGroupIds;

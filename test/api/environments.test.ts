@@ -1,14 +1,16 @@
 import { expect } from 'chai';
+import type { Db } from '../../shared/db/client.js';
 import {
   expectError,
   type Json,
   type Member,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
 import { addEnvironment, link, newGroup, newProject } from '../support/places.js';
+import { eventually } from '../support/processes.js';
 import { newDeployment, pretendLive } from '../support/records.js';
 
 describe('Environments', () => {
@@ -19,9 +21,8 @@ describe('Environments', () => {
   let developer: Member;
   let admin: Member;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     developer = await workspace.member('developer');
     admin = await workspace.member('admin');
   });
@@ -29,7 +30,6 @@ describe('Environments', () => {
     project = await newProject(workspace.owner.client, workspace.path);
     environments = `${project.path}/environments`;
   });
-  after(() => api.close());
 
   it('are added to a project, which shows them: 201', async () => {
     const { status, body } = await developer.client.post(environments, { name: ' Staging ' });
@@ -150,6 +150,27 @@ describe('Environments', () => {
       expect((await admin.client.post(`${path}/deploys/${queued}/cancel`)).status).to.equal(200);
     });
 
+    it('whatever waits for a move into them to commit takes an admin', async () => {
+      const moved = await newService(developer.client, workspace.path, {
+        ...project.placement,
+        configuration: { repository: 'https://example.com/shop.git' },
+      });
+      const path = `${workspace.path}/services/${moved.id}`;
+      const before = await api.db('services').where({ id: moved.id }).first();
+      const trx = await api.db.transaction();
+      await trx('services').where({ id: moved.id }).update({ environment_id: guarded.id });
+      const writes = Promise.all([
+        developer.client.patch(path, { name: 'x' }),
+        developer.client.post(`${path}/archive`),
+        developer.client.post(`${path}/deploys`),
+        developer.client.post(`${path}/variables`, { key: 'A', value: '1' }),
+      ]);
+      await eventually('all of them wait', async () => (await waiting(api.db)) === 4).finally(() => trx.commit());
+      for (const answer of await writes) expectError(answer, 403, 'forbidden');
+      const after = await api.db('services').where({ id: moved.id }).first();
+      expect(after).to.deep.equal({ ...before, environment_id: guarded.id });
+    });
+
     it('whatever writes to a group that reaches into them takes an admin', async () => {
       const confined = await newGroup(admin.client, workspace.path, { environmentId: guarded.id });
       const shared = await newGroup(admin.client, workspace.path);
@@ -231,3 +252,11 @@ describe('Environments', () => {
     });
   });
 });
+
+/** How many statements wait for a lock. */
+async function waiting(db: Db): Promise<number> {
+  const { rows } = await db.raw(
+    `select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0].count;
+}

@@ -1,6 +1,14 @@
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import {
+  expectError,
+  type Json,
+  newService,
+  startTestApi,
+  type TestApi,
+  type TestWorkspace,
+  useTestApi,
+} from '../support/api.js';
 
 const LIMIT = 262_144;
 
@@ -9,12 +17,10 @@ describe('Every request', () => {
   let workspace: TestWorkspace;
   let services: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     services = `${workspace.path}/services`;
   });
-  after(() => api.close());
 
   describe('X-Request-ID', () => {
     it('is accepted where it is valid, and returned in the header and in error bodies', async () => {
@@ -31,6 +37,16 @@ describe('Every request', () => {
         expect(response.status).to.equal(200);
         expect(response.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
       }
+    });
+
+    it('is not an idempotency key', async () => {
+      const headers = { 'X-Request-ID': 'the-same' };
+      const [first, second] = [
+        await workspace.owner.client.post(services, { name: 'Once', kind: 'web' }, headers),
+        await workspace.owner.client.post(services, { name: 'Once', kind: 'web' }, headers),
+      ];
+      expect([first.status, second.status]).to.deep.equal([201, 201]);
+      expect(first.body.service.id).to.not.equal(second.body.service.id);
     });
   });
 

@@ -1,25 +1,29 @@
+import { request } from 'node:http';
 import { expect } from 'chai';
 import {
   type ApiResponse,
   expectError,
   newKey,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
 
-describe('Idempotency', () => {
+describeEngines('Idempotency', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let services: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-    services = `${workspace.path}/services`;
-  });
-  after(() => api.close());
+  useTestApi(
+    (given) => {
+      ({ api, workspace } = given);
+      services = `${workspace.path}/services`;
+    },
+    { queues },
+  );
 
   const keyed = (key: string) => ({ 'Idempotency-Key': key });
   const replayed = ({ headers }: ApiResponse) => headers.get('idempotency-replayed');
@@ -59,6 +63,24 @@ describe('Idempotency', () => {
     expect(new Set(responses.map(({ body }) => body.service.id)).size).to.equal(1);
     expect(responses.filter((response) => replayed(response) === 'false')).to.have.length(1);
     expect(await named('Stampede')).to.have.length(1);
+  });
+
+  it('whoever lost the answer gets it from the retry, and the work was done once', async () => {
+    const body = JSON.stringify({ name: 'Lost', kind: 'web' });
+    const lost = request(`${api.url}/api/v1${services}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${workspace.owner.key}`, 'Content-Type': 'application/json', ...keyed('lost') },
+    });
+    lost.on('error', () => undefined);
+    lost.end(body);
+    await eventually('the work is done', async () => (await named('Lost')).length === 1);
+    lost.destroy();
+    const retry = await workspace.owner.client.post(services, JSON.parse(body), keyed('lost'));
+    expect(retry.status).to.equal(201);
+    expect(replayed(retry)).to.equal('true');
+    const [row] = await named('Lost');
+    expect(retry.body.service.id).to.equal(row.id);
+    expect(await named('Lost')).to.have.length(1);
   });
 
   it('a failure is not retained', async () => {

@@ -1,24 +1,21 @@
 import { expect } from 'chai';
 import { ingestLogs, insertLogBatch } from '../../shared/db/log-batches.js';
 import type { LogSource } from '../../shared/domain/log.js';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { newDeployment } from '../support/records.js';
 
-describe('Logs', () => {
+describeEngines('Logs', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let service: Json;
   let path: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
+  useTestApi((given) => ({ api, workspace } = given), { queues });
   beforeEach(async () => {
     service = await newService(workspace.owner.client, workspace.path);
     path = `${workspace.path}/services/${service.id}/logs`;
   });
-  after(() => api.close());
 
   async function write(
     messages: string[],
@@ -70,6 +67,44 @@ describe('Logs', () => {
     expect(idle.body).to.deep.include({ items: [], cursor: 5, hasMore: false });
     await write(['f']);
     expect(await messages(`?after=${cursor}`)).to.deep.equal(['f']);
+  });
+
+  it('come in batches of at most 500 lines, 500 by default', async () => {
+    await write(Array.from({ length: 501 }, (_, index) => String(index)));
+    for (const query of ['', '?limit=500']) {
+      const { body } = await workspace.owner.reader.get(`${path}${query}`);
+      expect(body).to.include({ limit: 500, cursor: 501 });
+      expect(body.items).to.have.length(500);
+    }
+    const { body } = await workspace.owner.reader.get(`${path}?after=0`);
+    expect(body).to.include({ cursor: 500, hasMore: true });
+    expect((await workspace.owner.reader.get(`${path}?search=${'x'.repeat(200)}`)).status).to.equal(200);
+  });
+
+  it('of many writers at once have no gap for whoever follows the cursor meanwhile', async () => {
+    const writers = 6;
+    const batches = 8;
+    let writing = true;
+    const written = Promise.all(
+      Array.from({ length: writers }, async (_, writer) => {
+        for (let batch = 0; batch < batches; batch++) await write([`${writer}-${batch}-a`, `${writer}-${batch}-b`]);
+      }),
+    ).finally(() => {
+      writing = false;
+    });
+    const seen: Json[] = [];
+    for (let cursor = 0, last = false; !last; ) {
+      last = !writing;
+      const { body } = await workspace.owner.reader.get(`${path}?after=${cursor}&limit=5`);
+      seen.push(...body.items);
+      cursor = body.cursor;
+      last &&= !body.hasMore;
+    }
+    await written;
+    expect(seen.map(({ id }) => id)).to.deep.equal(
+      Array.from({ length: writers * batches * 2 }, (_, index) => index + 1),
+    );
+    expect(new Set(seen.map(({ message }) => message)).size).to.equal(writers * batches * 2);
   });
 
   it('are filtered by deployment, source and a part of the message in any case', async () => {

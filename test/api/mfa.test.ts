@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Secret, TOTP } from 'otpauth';
 import { addMember, createUser } from '../../shared/commands/identity.js';
-import { expectError, newKey, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { runAdmin } from '../support/admin.js';
+import { expectError, newKey, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { Browser } from '../support/browser.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -12,13 +13,12 @@ describe('Second factor', () => {
   let services: string;
   let people = 0;
 
-  before(async () => {
-    api = await startTestApi();
+  useTestApi(async (given) => {
+    ({ api } = given);
     strict = await api.workspace();
     services = `/api/v1${strict.path}/services`;
     await strict.owner.client.patch(strict.path, { configuration: { requireMfa: true } });
   });
-  after(() => api.close());
 
   async function signedIn() {
     const email = `person-${++people}@example.com`;
@@ -132,6 +132,34 @@ describe('Second factor', () => {
       statuses.push((await browser.delete('/api/session/mfa', { code: code(secret, 50 + i) })).status);
     }
     expect(statuses).to.deep.equal([...Array(10).fill(400), 429]);
+  });
+
+  it('is reset by an operator: sessions end, the password alone signs in and reads, keys only read until it is enrolled anew', async () => {
+    const { browser, email } = await enrolled();
+    const { key } = await newKey(api.db, strict.id, email, 'write');
+    const client = api.client(`Bearer ${key}`);
+    expect((await client.post(`${strict.path}/services`, body())).status).to.equal(201);
+    const {
+      code: exit,
+      stdout,
+      stderr,
+    } = await runAdmin(api.config.databaseUrl.reveal(), 'user', 'reset-mfa', '--email', email);
+    expect(exit, stderr).to.equal(0);
+    expect(stdout).to.contain(email);
+
+    expectError(await browser.get(services), 401, 'unauthenticated');
+    expect((await client.get(`${strict.path}/services`)).status).to.equal(200);
+    expectError(await client.post(`${strict.path}/services`, body()), 403, 'mfa_required');
+    const again = new Browser(api.url);
+    await again.signIn(email, PASSWORD);
+    expect((await again.get(services)).status).to.equal(200);
+    expectError(await again.post(services, body()), 403, 'mfa_required');
+    const { body: enrolment } = await again.post('/api/session/mfa');
+    const confirmed = await again.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
+    expect(confirmed.status).to.equal(200);
+    expect((await client.post(`${strict.path}/services`, body())).status).to.equal(201);
+    const none = await runAdmin(api.config.databaseUrl.reveal(), 'user', 'reset-mfa', '--email', strict.owner.email);
+    expect(none.stderr).to.contain('no second factor (conflict)');
   });
 
   describe('in a workspace that requires MFA', () => {

@@ -1,19 +1,18 @@
 import { expect } from 'chai';
 import { Sensitive } from '../../shared/secrets/sensitive.js';
-import { newService, startTestApi, type TestApi } from '../support/api.js';
+import { newService, startTestApi, type TestApi, useTestApi } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { pretendLive } from '../support/records.js';
 
-describe('What operators see', () => {
+describeEngines('What operators see', (queues) => {
   let api: TestApi;
   let ending = false;
 
-  before(async () => {
-    api = await startTestApi({
-      dashboard: { user: 'operator', password: new Sensitive('sesame') },
-      isEnding: () => ending,
-    });
+  useTestApi((given) => ({ api } = given), {
+    dashboard: { user: 'operator', password: new Sensitive('sesame') },
+    isEnding: () => ending,
+    queues,
   });
-  after(() => api.close());
 
   const basic = (text: string) => ({ Authorization: `Basic ${Buffer.from(text).toString('base64')}` });
   const get = (path: string, headers: Record<string, string> = {}) => fetch(api.url + path, { headers });
@@ -105,7 +104,7 @@ describe('What operators see', () => {
   });
 
   it('without configured credentials there is no dashboard', async () => {
-    const plain = await startTestApi();
+    const plain = await startTestApi({ queues });
     try {
       expect((await fetch(`${plain.url}/admin/queues`)).status).to.equal(404);
     } finally {

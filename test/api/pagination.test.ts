@@ -4,9 +4,9 @@ import {
   type Json,
   newKey,
   newService,
-  startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
 import { newDeployment } from '../support/records.js';
 
@@ -16,14 +16,45 @@ describe('Pagination', () => {
   let services: string;
   let cursor: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     services = `${workspace.path}/services`;
     for (let i = 0; i < 3; i++) await newService(workspace.owner.client, workspace.path);
     cursor = (await workspace.owner.client.get(`${services}?limit=1`)).body.page.nextCursor;
   });
-  after(() => api.close());
+
+  it('limit is an integer from 1 to 200 for every collection', async () => {
+    const [service] = (await workspace.owner.client.get(services)).body.services;
+    const one = `${services}/${service.id}`;
+    const collections = [
+      `${workspace.path}/projects`,
+      services,
+      `${one}/variables`,
+      `${one}/deploys`,
+      `${one}/operations`,
+      `${workspace.path}/environment-groups`,
+    ];
+    for (const collection of collections) {
+      for (const limit of [1, 200]) {
+        const { body } = await workspace.owner.client.get(`${collection}?limit=${limit}`);
+        expect(body.page.limit, collection).to.equal(limit);
+      }
+      for (const limit of ['0', '201', '-1', '1.5', 'x', '']) {
+        expectError(await workspace.owner.client.get(`${collection}?limit=${limit}`), 400, 'invalid_request');
+      }
+    }
+  });
+
+  it('is not a frozen snapshot: records created after the first page need a fresh listing', async () => {
+    const { client, path } = await api.workspace().then(({ owner, path }) => ({ client: owner.client, path }));
+    const old = [await newService(client, path), await newService(client, path)];
+    const first = await client.get(`${path}/services?limit=1`);
+    const later = await newService(client, path);
+    const rest = await client.get(`${path}/services?limit=2&cursor=${first.body.page.nextCursor}`);
+    const seen = [...first.body.services, ...rest.body.services].map((service: Json) => service.id);
+    expect(seen).to.deep.equal(old.map(({ id }) => id).reverse());
+    expect((await client.get(`${path}/services?limit=1`)).body.services[0].id).to.equal(later.id);
+  });
 
   it('a cursor alone switches to pages of 100', async () => {
     const { body } = await workspace.owner.client.get(`${services}?cursor=${cursor}`);

@@ -3,14 +3,7 @@ import type { Route } from '../../api/route.js';
 import { ROUTES } from '../../api/routes.js';
 import { type OperationName, POLICIES, type Policy, refusal } from '../../shared/domain/policy.js';
 import { hasRole, ROLES, type Role } from '../../shared/domain/roles.js';
-import {
-  expectError,
-  type Member,
-  newService,
-  startTestApi,
-  type TestApi,
-  type TestWorkspace,
-} from '../support/api.js';
+import { expectError, type Member, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 
@@ -49,13 +42,11 @@ describe('Policies', () => {
     let serviceId: string;
     const members = new Map<Role, Member>();
 
-    before(async () => {
-      api = await startTestApi();
-      workspace = await api.workspace();
+    useTestApi(async (given) => {
+      ({ api, workspace } = given);
       for (const role of ROLES) members.set(role, await workspace.member(role));
       serviceId = (await newService(workspace.owner.client, workspace.path)).id;
     });
-    after(() => api.close());
 
     /** The path with the workspace and the service in it; other ids name nothing. */
     function pathOf(route: Route): string {

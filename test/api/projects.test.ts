@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PROJECT_COLORS } from '../../shared/domain/project.js';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { addEnvironment, newGroup, newProject } from '../support/places.js';
 import { pretendLive } from '../support/records.js';
 
@@ -9,12 +9,10 @@ describe('Projects', () => {
   let workspace: TestWorkspace;
   let projects: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     projects = `${workspace.path}/projects`;
   });
-  after(() => api.close());
 
   describe('list', () => {
     it('without limit or cursor returns the complete list, newest first, and no page', async () => {

@@ -6,17 +6,18 @@ import {
   startTestApi,
   type TestApi,
   type TestWorkspace,
+  useTestApi,
 } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 
-describe('Rate limits', () => {
+describeEngines('Rate limits', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi({ rateLimits: { readsPerMinute: 20, writesPerMinute: 5 } });
-    workspace = await api.workspace();
+  useTestApi((given) => ({ api, workspace } = given), {
+    rateLimits: { readsPerMinute: 20, writesPerMinute: 5 },
+    queues,
   });
-  after(() => api.close());
 
   function statuses(responses: ApiResponse[]): Record<number, number> {
     const counts: Record<number, number> = {};
@@ -60,9 +61,9 @@ describe('Rate limits', () => {
   });
 });
 
-describe('Rate limits of several API processes', () => {
+describeEngines('Rate limits of several API processes', (queues) => {
   it('are shared', async () => {
-    const api = await startTestApi({ rateLimits: { readsPerMinute: 10, writesPerMinute: 10 } });
+    const api = await startTestApi({ rateLimits: { readsPerMinute: 10, writesPerMinute: 10 }, queues });
     const twin = await api.twin();
     try {
       const { owner } = await api.workspace();

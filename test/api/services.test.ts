@@ -1,19 +1,21 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
-import { expectError, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { describeEngines } from '../support/platform.js';
 import { newEnvironment, pretendLive } from '../support/records.js';
 
-describe('Services', () => {
+describeEngines('Services', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let services: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-    services = `${workspace.path}/services`;
-  });
-  after(() => api.close());
+  useTestApi(
+    (given) => {
+      ({ api, workspace } = given);
+      services = `${workspace.path}/services`;
+    },
+    { queues },
+  );
 
   describe('create', () => {
     it('stores configuration only, over the defaults of the catalog', async () => {
@@ -325,6 +327,22 @@ describe('Services', () => {
       expect(restored.body.service).to.include({ archived: false, status: 'not_deployed' });
       expect((await workspace.owner.client.post(`${path}/deploys`)).status).to.equal(200);
     });
+  });
+
+  it('archiving and restoring what runs suspends, deletes, deploys and resumes nothing', async () => {
+    const service = await newService(workspace.owner.client, workspace.path);
+    const live = await pretendLive(api.db, service.id);
+    const path = `${services}/${service.id}`;
+    for (const action of ['archive', 'restore']) {
+      const { body } = await workspace.owner.client.post(`${path}/${action}`);
+      expect(body.service).to.include({
+        archived: action === 'archive',
+        lifecycleStatus: 'active',
+        liveDeploymentId: live,
+        deploymentId: live,
+      });
+      expect(await api.db('operations').where({ service_id: service.id })).to.deep.equal([]);
+    }
   });
 
   describe('delete', () => {

@@ -3,7 +3,7 @@ import { addMember, createUser, removeMember } from '../../shared/commands/ident
 import { findUserByEmail, setPasswordHash } from '../../shared/db/identity.js';
 import { hashPassword } from '../../shared/secrets/password.js';
 import { Sensitive } from '../../shared/secrets/sensitive.js';
-import { expectError, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, newService, startTestApi, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { Browser } from '../support/browser.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
@@ -16,12 +16,10 @@ describe('Browser sessions', () => {
   let services: string;
   let people = 0;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
+  useTestApi(async (given) => {
+    ({ api, workspace } = given);
     services = `${V1}${workspace.path}/services`;
   });
-  after(() => api.close());
 
   async function person(options: { verified?: boolean; role?: 'viewer' | 'developer' | 'admin' } = {}) {
     const email = `person-${++people}@example.com`;
@@ -216,10 +214,12 @@ describe('Browser sessions', () => {
 
     it('may consent to payment, which a key may not', async () => {
       const { browser } = await signedIn({ role: 'admin' });
-      const changes = { configuration: { allowOverages: true } };
-      expectError(await workspace.owner.client.patch(workspace.path, changes), 403, 'forbidden');
-      const answer = await browser.send('PATCH', V1 + workspace.path, changes);
-      expect(answer.body.workspace.configuration.allowOverages).to.equal(true);
+      const consents = [{ budget: 50 }, { budget: 51 }, { currency: 'NGN' }, { budget: 0 }, { allowOverages: true }];
+      for (const configuration of consents) {
+        expectError(await workspace.owner.client.patch(workspace.path, { configuration }), 403, 'forbidden');
+        const { body: answer } = await browser.send('PATCH', V1 + workspace.path, { configuration });
+        expect(answer.workspace.configuration).to.include(configuration);
+      }
     });
 
     it('honour Idempotency-Key, a receipt being of one session', async () => {
@@ -332,7 +332,10 @@ describe('Browser sessions', () => {
 
     before(async () => {
       smtp = await startSmtp();
-      mailing = await startTestApi({ mail: { smtpUrl: new Sensitive(smtp.url), from: 'ranvier@example.com' } });
+      mailing = await startTestApi({
+        mail: { smtpUrl: new Sensitive(smtp.url), from: 'ranvier@example.com' },
+        publicUrl: 'https://paas.example',
+      });
     });
     after(async () => {
       await mailing.close();
@@ -346,12 +349,15 @@ describe('Browser sessions', () => {
       return browser;
     }
 
-    it('mails a token, which verifies the address once', async () => {
+    /** The link's token, which is of the form that ours have. */
+    const tokenOf = (text = '') => /^https:\/\/paas\.example\/api\/verify#([\w-]{43})$/m.exec(text)?.[1] ?? '';
+
+    it('mails a link, whose token verifies the address once', async () => {
       const browser = await unverified('new@example.com');
       expect((await browser.post('/api/session/verification')).body).to.deep.equal({ sent: true, reason: '' });
       const mail = smtp.mails.at(-1);
       expect(mail?.to).to.deep.equal(['new@example.com']);
-      const [token = ''] = /^[\w-]{43}$/m.exec(mail?.text ?? '') ?? [];
+      const token = tokenOf(mail?.text);
       const confirm = '/api/session/verification/confirm';
       expectError(await new Browser(mailing.url).post(confirm, { token: `${token}x` }), 400, 'invalid_request');
       expect((await new Browser(mailing.url).post(confirm, { token })).body).to.deep.equal({ emailVerified: true });
@@ -360,12 +366,41 @@ describe('Browser sessions', () => {
       expect((await browser.post('/api/session/verification')).body.sent).to.equal(false);
     });
 
+    it('the link leads to a page whose button verifies the address; to open it does nothing', async () => {
+      const browser = await unverified('clicks@example.com');
+      await browser.post('/api/session/verification');
+      const page = await fetch(`${mailing.url}/api/verify`);
+      expect(page.headers.get('content-type')).to.match(/^text\/html/);
+      expect(page.headers.get('content-security-policy'))
+        .to.contain("default-src 'none'")
+        .and.contain("script-src 'self'");
+      const html = await page.text();
+      const [, path = ''] = /<script src="([^"]+)">/.exec(html) ?? [];
+      const script = await (await fetch(mailing.url + path)).text();
+      const elements: Record<string, { textContent: string; onclick?: () => Promise<void> }> = {};
+      for (const [, id = ''] of html.matchAll(/id="(\w+)"/g)) elements[id] = { textContent: '' };
+      const fetched = async (path: string, { method = 'GET', headers = {}, body = '' } = {}) => {
+        const answer = await browser.send(method, path, body === '' ? undefined : JSON.parse(body), headers);
+        return { json: async () => answer.body };
+      };
+      const press = async (token: string) => {
+        const run = new Function('document', 'location', 'fetch', script);
+        run({ getElementById: (id: string) => elements[id] }, { hash: `#${token}` }, fetched);
+        expect((await browser.bootstrap()).user.emailVerified).to.equal(false);
+        await elements.verify?.onclick?.();
+        return elements.answer?.textContent;
+      };
+      expect(await press('wrong')).to.contain('expired');
+      expect(await press(tokenOf(smtp.mails.at(-1)?.text))).to.equal('The address is verified.');
+      expect((await browser.bootstrap()).user.emailVerified).to.equal(true);
+    });
+
     it('a token is good for a day, and only the latest', async () => {
       const browser = await unverified('slow@example.com');
       const tokens: string[] = [];
       for (let i = 0; i < 2; i++) {
         await browser.post('/api/session/verification');
-        tokens.push(/^[\w-]{43}$/m.exec(smtp.mails.at(-1)?.text ?? '')?.[0] ?? '');
+        tokens.push(tokenOf(smtp.mails.at(-1)?.text));
       }
       await mailing
         .db('users')

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { newEnvironment } from '../support/records.js';
 
 describe('Variables', () => {
@@ -9,15 +9,11 @@ describe('Variables', () => {
   let service: Json;
   let path: string;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
+  useTestApi((given) => ({ api, workspace } = given));
   beforeEach(async () => {
     service = await newService(workspace.owner.client, workspace.path);
     path = `${workspace.path}/services/${service.id}/variables`;
   });
-  after(() => api.close());
 
   it('are created encrypted; the answer is masked metadata only', async () => {
     const secret = 'postgres://user:pässwörd@host/db';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { expectError, type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { newDeployment } from '../support/records.js';
 
 /** A value of each setting that is not its default and that a key may set, and values that are refused. */
@@ -26,13 +26,10 @@ describe('Workspace settings', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi();
-  });
+  useTestApi((given) => ({ api } = given));
   beforeEach(async () => {
     workspace = await api.workspace();
   });
-  after(() => api.close());
 
   const patch = (configuration: Json) => workspace.owner.client.patch(workspace.path, { configuration });
   const settings = async (): Promise<Json> =>

@@ -1,17 +1,13 @@
 import { expect } from 'chai';
-import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
-import { expectError, type Json, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { expectError, type Json, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { makeWorker } from '../support/factories.js';
+import { describeEngines } from '../support/platform.js';
 
-describe('Workspace and catalog', () => {
+describeEngines('Workspace and catalog', (queues) => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  before(async () => {
-    api = await startTestApi();
-    workspace = await api.workspace();
-  });
-  after(() => api.close());
+  useTestApi((given) => ({ api, workspace } = given), { queues });
 
   it('the workspace shows the caller’s role and every setting with its default', async () => {
     const viewer = await workspace.member('viewer');
@@ -74,7 +70,56 @@ describe('Workspace and catalog', () => {
 
   it('the catalog lists plans, regions, runtimes, service types and the defaults', async () => {
     const { body } = await workspace.owner.reader.get('/catalog');
-    expect(body.defaults).to.deep.equal(DEFAULT_CONFIGURATION);
+    expect(body.defaults).to.deep.equal({
+      autoDeploy: 'off',
+      backupEnabled: true,
+      backupRetentionDays: 7,
+      branch: 'main',
+      buildCommand: '',
+      buildMethod: 'railpack',
+      cacheProfile: 'none',
+      databaseName: '',
+      databaseUser: '',
+      databaseVersion: '16',
+      description: '',
+      dockerContext: '.',
+      dockerfilePath: 'Dockerfile',
+      evictionPolicy: 'allkeys-lru',
+      healthCheckPath: '',
+      ignorePaths: [],
+      image: '',
+      includePaths: [],
+      ipAllowList: [],
+      maintenance: false,
+      maintenancePage: '',
+      maxConcurrency: 1,
+      maxReplicas: 3,
+      maxRetries: 3,
+      minReplicas: 1,
+      notifications: 'workspace',
+      plan: 'free',
+      platformDomainEnabled: true,
+      port: 8000,
+      preDeployCommand: '',
+      previewExpiryHours: 72,
+      previewMode: 'off',
+      privateNetworking: true,
+      publishDirectory: 'dist',
+      region: 'auto',
+      registryId: '',
+      replicas: 1,
+      repository: '',
+      rootDirectory: '',
+      runtime: 'auto',
+      scaling: 'manual',
+      schedule: '0 * * * *',
+      sourceType: 'repository',
+      startCommand: '',
+      targetCpu: 70,
+      targetMemory: 80,
+      timeoutSeconds: 3600,
+      timezone: 'UTC',
+    });
     expect(body.plans.map((plan: Json) => plan.id)).to.deep.equal(['free', 'starter', 'standard', 'pro', 'pro_plus']);
     expect(body.serviceTypes.map((type: Json) => type.id)).to.include.members(['web', 'static']);
     expect(body.pricesAreEstimates).to.equal(true);

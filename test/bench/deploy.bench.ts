@@ -38,9 +38,7 @@ export async function benchDeploy(engine: EngineName): Promise<void> {
     await repository.remove();
   }
   const [hand, ours] = [median(byHand), median(deployed)];
-  print(
-    `deploy on ${engine}: by hand ${hand} ms, deployed ${ours} ms, overhead ${ours - hand} ms, ratio ${(ours / hand).toFixed(2)}`,
-  );
+  print(`  by hand ${hand} ms, deployed ${ours} ms, overhead ${ours - hand} ms, ratio ${(ours / hand).toFixed(2)}`);
 }
 
 async function shell(url: string): Promise<void> {

@@ -1,13 +1,25 @@
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { hasRedis } from '../support/redis.js';
 import { benchDeploy } from './deploy.bench.js';
+import { benchOverload } from './overload.bench.js';
 
-/** `npm run bench`: each line is a ratio against a bare reference measured in the same run. */
+const BENCHES = { deploy: benchDeploy, overload: benchOverload };
+
+/** `npm run bench [-- deploy|overload]`: each line is a ratio against a bare reference measured in the same run. */
+const chosen = process.argv[2];
 await mochaGlobalSetup();
 try {
-  await benchDeploy('postgres');
-  if (hasRedis) await benchDeploy('redis');
-  else process.stdout.write('deploy on redis: SKIPPED, redis-server is not installed\n');
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    if (chosen !== undefined && chosen !== name) continue;
+    for (const engine of ['postgres', 'redis'] as const) {
+      if (engine === 'redis' && !hasRedis) {
+        process.stdout.write(`${name} on redis: SKIPPED, redis-server is not installed\n`);
+        continue;
+      }
+      process.stdout.write(`${name}, queues on ${engine}\n`);
+      await bench(engine);
+    }
+  }
 } finally {
   await mochaGlobalTeardown();
 }

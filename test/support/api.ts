@@ -10,8 +10,11 @@ import { createLogger } from '../../shared/log.js';
 import { createMailer } from '../../shared/mail.js';
 import { createEngine, type Engine } from '../../shared/queues/engine.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
+import { Sensitive } from '../../shared/secrets/sensitive.js';
 import { assertDocumented } from './openapi.js';
+import { ENGINES, type EngineName } from './platform.js';
 import { createTestDatabase } from './postgres.js';
+import { startRedis } from './redis.js';
 
 /** A JSON document of a response, as tests read it. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any field and its expectations are the check
@@ -68,15 +71,38 @@ export interface TestApi {
 
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
-export type Overrides = Partial<Config> & { isEnding?: () => boolean };
+export interface Overrides extends Partial<Config> {
+  isEnding?: () => boolean;
+  /** Where the queues are. */
+  queues?: EngineName | undefined;
+}
+
+/** Starts an application with a workspace before the tests of a suite, and closes it after them. */
+export function useTestApi(
+  given: (started: { api: TestApi; workspace: TestWorkspace }) => unknown,
+  overrides: Overrides = {},
+): void {
+  let api: TestApi | undefined;
+  before(async () => {
+    api = await startTestApi(overrides);
+    await given({ api, workspace: await api.workspace() });
+  });
+  after(() => api?.close());
+}
 
 /** The application on a free port over a database of its own, everything real but the workers. */
-export async function startTestApi({ isEnding = () => false, ...overrides }: Overrides = {}): Promise<TestApi> {
+export async function startTestApi({
+  isEnding = () => false,
+  queues = ENGINES[0],
+  ...overrides
+}: Overrides = {}): Promise<TestApi> {
   const database = await createTestDatabase();
+  const redis = queues === 'redis' && !overrides.redisUrl ? await startRedis() : null;
   const environment = { DATABASE_URL: database.url, SECRETS_KEY, ALLOW_LOCAL_REPOSITORIES: 'true', LOG_LEVEL: 'fatal' };
   const config: Config = {
     ...loadConfig(environment),
     rateLimits: { readsPerMinute: 100_000, writesPerMinute: 100_000 },
+    redisUrl: redis && new Sensitive(redis.url),
     ...overrides,
   };
   const log = createLogger('test', 'fatal');
@@ -111,6 +137,7 @@ export async function startTestApi({ isEnding = () => false, ...overrides }: Ove
       await server.close();
       mailer.close();
       await engine.close();
+      await redis?.stop();
       await database.drop();
     },
   };

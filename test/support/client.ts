@@ -12,12 +12,12 @@ type Json = Record<string, unknown>;
 export class ApiClient {
   readonly baseUrl: string;
   readonly workspaceId: string;
-  readonly #key: string;
+  readonly key: string;
 
   constructor(baseUrl: string, workspaceId: string, key: string) {
     this.baseUrl = baseUrl;
     this.workspaceId = workspaceId;
-    this.#key = key;
+    this.key = key;
   }
 
   /** `path` is below the workspace. The body of the answer is what the caller says it is: tests look at it. */
@@ -30,7 +30,7 @@ export class ApiClient {
     const response = await fetch(`${this.baseUrl}/workspaces/${this.workspaceId}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.#key}`,
+        authorization: `Bearer ${this.key}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -11,10 +11,17 @@ import { eventually, freePorts, PlatformProcess } from './processes.js';
 import { hasRedis, startRedis, type TestRedis } from './redis.js';
 
 export type EngineName = 'postgres' | 'redis';
-/** Every engine that this machine has; a missing one shows as pending in `describeEngines`. */
-export const ENGINES: readonly EngineName[] = ['postgres', 'redis'];
+/** The engines of this run: both, or the one that TEST_ENGINE names. A missing one shows as pending in `describeEngines`. */
+export const ENGINES = enginesOf(process.env.TEST_ENGINE);
 
-const DIST = fileURLToPath(new URL('../../', import.meta.url));
+function enginesOf(only: string | undefined): readonly EngineName[] {
+  const all = ['postgres', 'redis'] as const;
+  const engines = all.filter((engine) => engine === (only ?? engine));
+  if (engines.length === 0) throw new Error(`TEST_ENGINE must be one of ${all.join(', ')}, not "${only}"`);
+  return engines;
+}
+
+export const DIST = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface PlatformOptions {
   engine: EngineName;
@@ -63,8 +70,9 @@ export class Platform {
     return edge;
   }
 
-  async startWorker(env: Record<string, string> = {}): Promise<PlatformProcess> {
-    const worker = this.#spawn('worker', 'workers/main.js', env);
+  /** `dist` is another version's folder of compiled files. */
+  async startWorker(env: Record<string, string> = {}, dist = DIST): Promise<PlatformProcess> {
+    const worker = this.#spawn('worker', 'workers/main.js', env, dist);
     await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
     return worker;
   }
@@ -99,8 +107,8 @@ export class Platform {
     });
   }
 
-  #spawn(name: string, main: string, env: Record<string, string> = {}): PlatformProcess {
-    const args = ['--enable-source-maps', join(DIST, main)];
+  #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
+    const args = ['--enable-source-maps', join(dist, main)];
     const spawned = new PlatformProcess(name, process.execPath, args, { ...this.env, ...env });
     this.processes.push(spawned);
     return spawned;

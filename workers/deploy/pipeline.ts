@@ -21,6 +21,9 @@ import { release } from './steps/release.js';
 
 const STEPS: Record<StepName, (run: DeploymentRun) => Promise<void>> = { queued, build, release };
 
+/** A step that this many workers began and none ended is not tried again: it may be what ends them. */
+const MAX_TAKEOVERS = 20;
+
 /** Failures with a cause that the person who deployed can act on; anything else is ours, and is tried again. */
 const EXPLAINED = [SourceError, BuildError, ReleaseError, SealError, AppError];
 
@@ -40,6 +43,7 @@ export async function runDeployment(
   const watch = new ClaimWatch(deps.db, deps.listener, { id: deployment.id, fence: deployment.fence }, log);
   try {
     const run = await openRun(deps, deployment, AbortSignal.any([watch.signal, helpers.signal]));
+    if (deployment.takeovers > MAX_TAKEOVERS && !run.routeSwitched) return await giveUp(run, helpers);
     return await runSteps(run, helpers);
   } finally {
     watch.stop();
@@ -116,6 +120,13 @@ async function interrupt(run: DeploymentRun, cause: Interrupted): Promise<string
   await run.channel.close();
   await releaseClaim(deps.db, claim);
   throw cause;
+}
+
+/** Fails a deployment whose workers die again and again, before it takes the next one. */
+async function giveUp(run: DeploymentRun, helpers: JobHelpers): Promise<string> {
+  const times = `${run.deployment.takeovers} workers took this step and none came to its end`;
+  const advice = 'each of them died or hung; look at the log of the workers, then deploy again';
+  return conclude(run, 'failed', `${stepOfOpen(run.deployment)}: ${times}: ${advice}`, helpers);
 }
 
 /** Nothing of the release runs any more and its log is whole before the deployment is seen as ended. */

@@ -1,4 +1,4 @@
-import { findServiceView, type ServiceView } from '../../../shared/db/services.js';
+import { findServiceView, lockServiceView, type ServiceView } from '../../../shared/db/services.js';
 import { AppError } from '../../../shared/errors.js';
 import type { ReadRequest, WriteRequest } from '../../route.js';
 
@@ -14,13 +14,14 @@ export async function readService(
   return service;
 }
 
-/** The service of the path, for a change of it: in a protected environment that takes an admin. */
+/** The service of the path, locked for a change of it: in a protected environment that takes an admin. */
 export async function loadService({
   trx,
   params,
   authorize,
 }: Pick<WriteRequest<ServicePath>, 'trx' | 'params' | 'authorize'>): Promise<ServiceView> {
-  const service = await readService({ db: trx, params });
+  const service = await lockServiceView(trx, params.workspaceId, params.serviceId);
+  if (!service) throw new AppError('not_found');
   authorize({ protectedEnvironment: service.environment_protected });
   return service;
 }

@@ -1,5 +1,6 @@
 import { confirmVerification, requestVerification } from '../../../shared/commands/verify-email.js';
 import { errorMessage } from '../../../shared/errors.js';
+import { VERIFY_PATH } from '../../verify-page.js';
 import { defineSession } from './route.js';
 import { SentResponse, TokenBody, VerifiedResponse } from './schema.js';
 
@@ -9,14 +10,15 @@ export const verificationRoutes = [
     method: 'POST',
     path: '/session/verification',
     operation: 'verification.request',
-    summary: 'Mail a token that verifies the e-mail address',
+    summary: 'Mail a link that verifies the e-mail address',
     access: 'session',
     response: SentResponse,
     handler: async ({ deps, limits, ctx, caller }) => {
       if (caller.emailVerified) return { sent: false, reason: 'The e-mail address is verified already' };
       await limits.mails.take(ctx, caller.userId);
       try {
-        const sent = await requestVerification(deps.db, deps.mailer, { id: caller.userId, email: caller.email });
+        const user = { id: caller.userId, email: caller.email };
+        const sent = await requestVerification(deps.db, deps.mailer, user, deps.config.publicUrl + VERIFY_PATH);
         return {
           sent,
           reason: sent ? '' : 'This installation sends no e-mail; ask its operator to verify the address',

@@ -1,5 +1,7 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { LogBatchRow } from '../../../shared/db/rows.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
@@ -50,6 +52,22 @@ describe('Process runtime when workers come and go', () => {
       const [row] = await host.replicas(spec);
       return row?.state === 'ready' && row.restarts === 1;
     });
+    await killed(second);
+  });
+
+  it('a release that cannot be read any more is stopped all the same', async () => {
+    const first = await host.worker();
+    const spec = await host.app({ live: true });
+    await driver.release(spec, never);
+    const [replica] = await host.replicas(spec);
+    await killed(first);
+    // As where the key of its variables is lost: its output, which nobody could mask, is not shown any more.
+    await writeFile(join(host.config.dataDir, 'specs.json'), '[]');
+    const second = await host.worker();
+    await driver.stop(spec.deploymentId);
+    expect(await driver.inspect(spec.deploymentId)).to.deep.equal([]);
+    const marks = [...(await markedProcesses('')).values()];
+    expect(marks.filter((mark) => mark.includes(replica?.id ?? ''))).to.deep.equal([]);
     await killed(second);
   });
 

@@ -5,7 +5,7 @@ import { createDatabase } from '../../../shared/db/client.js';
 import { Listener } from '../../../shared/db/listener.js';
 import { insertLogBatch } from '../../../shared/db/log-batches.js';
 import { createLogger } from '../../../shared/log.js';
-import type { ReleaseSpec } from '../../../workers/runtime/driver.js';
+import { ReleaseError, type ReleaseSpec } from '../../../workers/runtime/driver.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/runtime.js';
 import { createSandbox } from '../../../workers/sandbox/create.js';
 
@@ -26,7 +26,7 @@ const runtime = createProcessRuntime({
   loadRelease: async (deploymentId) => {
     const specs: ReleaseSpec[] = JSON.parse(await readFile(join(config.dataDir, 'specs.json'), 'utf8'));
     const spec = specs.find((candidate) => candidate.deploymentId === deploymentId);
-    if (!spec) throw new Error(`no release ${deploymentId}`);
+    if (!spec) throw new ReleaseError(`no release ${deploymentId}`);
     return spec;
   },
   logs: {

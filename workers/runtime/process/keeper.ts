@@ -13,8 +13,9 @@ import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { planOf } from '../../../shared/domain/catalog.js';
 import { listensOnPort } from '../../../shared/domain/service.js';
 import { errorMessage } from '../../../shared/errors.js';
-import type { SandboxSpec } from '../../sandbox/sandbox.js';
-import type { ReleaseSpec } from '../driver.js';
+import { SealError } from '../../../shared/secrets/keyring.js';
+import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
+import { ReleaseError, type ReleaseSpec } from '../driver.js';
 import { HealthWatch } from '../health-watch.js';
 import { edgesLetGo } from '../let-go.js';
 import { maskerOf } from '../masker.js';
@@ -68,26 +69,36 @@ export class ReplicaKeeper implements Keeper {
     }
   }
 
+  /** A fault of the platform's own, such as a database that is away, leaves the replica to be looked at again. */
   async #start(row: ReplicaRow): Promise<void> {
     try {
       this.#spec = await this.#deps.loadRelease(row.deployment_id);
-      if (!(await exists(this.#imageOf(this.#spec)))) throw new Error('its image is not on this host');
       const port = await this.#claim(row, this.#spec);
       if (port === 'lost') return;
       this.#beginAttempt(row);
-      await this.#files.prepare();
-      const process = await this.#deps.sandbox.start(this.#sandboxSpec(row, this.#spec, port), {
-        logFile: this.#files.output,
-        exitFile: this.#files.exit,
-        onExit: this.#wake,
-      });
+      const process = await this.#run(row, this.#spec, port);
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
       this.#wake();
     } catch (error) {
+      if (!isExplained(error)) throw error;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`, new Date());
+    }
+  }
+
+  async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<DetachedProcess> {
+    if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
+    try {
+      await this.#files.prepare();
+      return await this.#deps.sandbox.start(this.#sandboxSpec(row, spec, port), {
+        logFile: this.#files.output,
+        exitFile: this.#files.exit,
+        onExit: this.#wake,
+      });
+    } catch (error) {
+      throw new ReleaseError(errorMessage(error));
     }
   }
 
@@ -100,7 +111,7 @@ export class ReplicaKeeper implements Keeper {
       if (claim === 'claimed') return port;
       if (claim === 'lost') return 'lost';
     }
-    throw new Error('every port that was tried went to another replica');
+    throw new ReleaseError('every port that was tried went to another replica');
   }
 
   #sandboxSpec(row: ReplicaRow, spec: ReleaseSpec, port: number | null): SandboxSpec {
@@ -146,8 +157,9 @@ export class ReplicaKeeper implements Keeper {
   async #ended(row: ReplicaRow): Promise<void> {
     await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
     if (!(await this.#follow(row, true))) return;
-    const { memoryMb } = planOf((await this.#release(row)).configuration.plan);
-    await recordExit(this.#deps.db, row, await this.#files.exitDetail(memoryMb), new Date());
+    const spec = await this.#readable(row);
+    const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
+    await recordExit(this.#deps.db, row, detail, new Date());
   }
 
   /** Another program of this host may have taken the port meanwhile, and answers there: ours has to be the one. */
@@ -182,7 +194,10 @@ export class ReplicaKeeper implements Keeper {
   /** False where another supervisor has followed meanwhile: its mark is in the next row we read. */
   async #follow(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { db, logs } = this.#deps;
-    this.#tail ??= new LogTail(db, logs, this.#files.output, maskerOf(await this.#release(row)), row.log_offset);
+    const spec = await this.#readable(row);
+    // Without its secrets they could not be masked, so its output is not shown.
+    if (!spec) return true;
+    this.#tail ??= new LogTail(db, logs, this.#files.output, maskerOf(spec), row.log_offset);
     const ours = await this.#tail.follow(row, final);
     if (!ours) this.#tail = null;
     return ours;
@@ -192,6 +207,20 @@ export class ReplicaKeeper implements Keeper {
     this.#spec ??= await this.#deps.loadRelease(row.deployment_id);
     return this.#spec;
   }
+
+  /** Null where the release cannot be read any more, its key lost: it can still be stopped. */
+  async #readable(row: ReplicaRow): Promise<ReleaseSpec | null> {
+    try {
+      return await this.#release(row);
+    } catch (error) {
+      if (isExplained(error)) return null;
+      throw error;
+    }
+  }
+}
+
+function isExplained(error: unknown): boolean {
+  return error instanceof ReleaseError || error instanceof SealError;
 }
 
 async function exists(path: string): Promise<boolean> {

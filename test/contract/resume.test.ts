@@ -1,0 +1,204 @@
+import { once } from 'node:events';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { makeRepository } from '../support/apps.js';
+import { visit } from '../support/client.js';
+import { createService, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
+import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
+import { type GitServer, startGitServer } from '../support/repositories.js';
+
+/** Who comes here waits until the gate is opened; what came first of each name is kept. */
+class Gate {
+  readonly visits = new Map<string, number>();
+  readonly #waiting: ServerResponse[] = [];
+  readonly #server: Server = createServer((request, response) => {
+    const point = (request.url ?? '').slice(1);
+    this.visits.set(point, (this.visits.get(point) ?? 0) + 1);
+    if (this.#open) response.end();
+    else this.#waiting.push(response);
+  });
+  #open = false;
+
+  async start(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
+  }
+
+  open(): void {
+    this.#open = true;
+    for (const response of this.#waiting.splice(0)) response.end();
+  }
+
+  close(): void {
+    this.open();
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+/** What an application does at the gate: `pass build` in a command, and itself before it listens where it is told so. */
+const APP = {
+  'package.json': '{"name":"app","version":"1.0.0","private":true}',
+  'pass.js': `fetch(process.env.GATE + '/' + process.argv[2]).then((r) => r.text()).then(() => console.log('passed ' + process.argv[2]));`,
+  'server.js': `
+    const server = require('node:http').createServer((request, response) => response.end('resumed'));
+    const gate = process.env.WAIT ? fetch(process.env.GATE + '/start').then((r) => r.text()) : Promise.resolve();
+    gate.then(() => server.listen(process.env.PORT));
+  `,
+  Procfile: 'web: node server.js\n',
+};
+
+describeEngines('Killed at several points of each step', (engine) => {
+  let platform: Platform;
+  let git: GitServer;
+  let root: string;
+  let gateUrl: string;
+  const gate = new Gate();
+  const services = new Map<string, { service: Service; deployment: string }>();
+
+  before(async function () {
+    this.timeout(240_000);
+    gateUrl = await gate.start();
+    root = await mkdtemp(join(tmpdir(), 'ranvier-resume-'));
+    for (const point of ['resolve', 'fetch']) {
+      const repository = await makeRepository(APP);
+      await rename(repository.directory, join(root, point));
+    }
+    // The first look at one repository, and the second at the other, are never answered.
+    const looks = new Map<string, number>();
+    git = await startGitServer(root, (_, __, url) => {
+      if (!url.pathname.endsWith('/info/refs')) return false;
+      const look = (looks.get(url.pathname) ?? 0) + 1;
+      looks.set(url.pathname, look);
+      const held = url.pathname.startsWith('/resolve/') ? look === 1 : look === 2;
+      if (held) gate.visits.set(url.pathname.split('/')[1] ?? '', 1);
+      return held;
+    });
+    platform = await startPlatform({ engine, workers: 1, env: { WORKER_CONCURRENCY: '8' } });
+    // One workspace, and all of them at once.
+    await platform.database
+      .db('workspaces')
+      .update({ configuration: { buildConcurrency: 8, overlappingDeploys: 'wait' } });
+  });
+  after(async function () {
+    this.timeout(240_000);
+    await platform?.stop();
+    gate.close();
+    await git?.close();
+    await rm(root, { recursive: true, force: true });
+  });
+
+  async function begin(point: string, configuration: object, variables: Record<string, string> = {}): Promise<void> {
+    const { client } = platform;
+    const service = await createService(client, {
+      name: point,
+      configuration,
+      variables: Object.entries({ GATE: gateUrl, ...variables }).map(([key, value]) => ({ key, value })),
+    });
+    services.set(point, { service, deployment: (await queueDeploy(client, service.id)).id });
+  }
+
+  async function row(point: string) {
+    return platform.database
+      .db('deployments')
+      .where({ id: services.get(point)?.deployment })
+      .first();
+  }
+
+  it('another worker goes on with each from the step it was in', async () => {
+    const repository = await makeRepository(APP);
+    await begin('resolve', { repository: `${git.origin}/resolve` });
+    await begin('fetch', { repository: `${git.origin}/fetch` });
+    await begin('build', { repository: repository.url, buildCommand: 'node pass.js build' });
+    await begin('pre-deploy', { repository: repository.url, preDeployCommand: 'node pass.js pre-deploy' });
+    await begin('start', { repository: repository.url, buildCommand: 'echo built once' }, { WAIT: 'yes' });
+    for (const point of services.keys()) {
+      await eventually(`${point} is under way`, () => gate.visits.has(point), 60_000);
+    }
+    const [victim] = platform.workers;
+    // It holds still, so that the first one takes the last deployment too.
+    const successor = await platform.startWorker();
+    successor.kill('SIGSTOP');
+
+    // And one whose route has moved, which the edge has not said yet.
+    const edge = platform.processes.find(({ name }) => name === 'edge');
+    await begin('switched', { repository: repository.url });
+    await eventually('its release begins', async () => (await row('switched')).status === 'releasing', 60_000);
+    edge?.kill('SIGSTOP');
+    await eventually('its route has moved', async () => (await row('switched')).went_live_at, 60_000);
+    const before = new Map<string, { fence: number; steps: { name: string }[] }>();
+    for (const point of services.keys()) before.set(point, await row(point));
+    await victim?.stop('SIGKILL');
+    successor.kill('SIGCONT');
+    edge?.kill('SIGCONT');
+    await eventually('the other worker has taken them all', async () => {
+      for (const [point, { fence }] of before) {
+        if ((await row(point)).fence === fence) return false;
+      }
+      return true;
+    });
+    gate.open();
+
+    for (const [point, { service, deployment: id }] of services) {
+      const deployment = await ended(platform.client, service.id, id);
+      expect(deployment, point).to.include({ status: 'live', error: '' });
+      expect((await visit(service.url, platform.edgePort)).body, point).to.equal('resumed');
+      // No step was begun anew: what had ended before the kill stands, with its times.
+      const names = deployment.steps.map((step) => step.name);
+      expect(names, point).to.deep.equal(['queued', 'build', 'release']);
+      const known = (before.get(point)?.steps ?? []).filter((step) => 'finishedAt' in step && step.finishedAt);
+      expect(deployment.steps.slice(0, known.length), point).to.deep.equal(known);
+    }
+    await repository.remove();
+  });
+
+  it('a finished build is not built again, and a replica that was starting is not started twice', async () => {
+    const { service } = services.get('start') ?? {};
+    const log = await readLogs(platform.client, service?.id ?? '');
+    expect(log.filter((line) => line.message === 'built once')).to.have.length(1);
+    expect(gate.visits.get('start')).to.equal(1);
+  });
+
+  it('what a killed worker had not ended is done again, once', async () => {
+    expect(gate.visits.get('build')).to.equal(2);
+    expect(gate.visits.get('pre-deploy')).to.equal(2);
+  });
+});
+
+describeEngines('A step that ends its workers', (engine) => {
+  let platform: Platform;
+
+  before(async function () {
+    this.timeout(240_000);
+    platform = await startPlatform({ engine, workers: 1 });
+  });
+  after(async function () {
+    this.timeout(240_000);
+    await platform?.stop();
+  });
+
+  it('is given up, and the deployment says so', async () => {
+    const repository = await makeRepository(APP);
+    const service = await createService(platform.client, {
+      name: 'poison',
+      configuration: { repository: repository.url, buildCommand: 'echo building; sleep 600' },
+    });
+    const { id } = await queueDeploy(platform.client, service.id);
+    await eventually('the build runs', async () =>
+      (await readLogs(platform.client, service.id)).some((line) => line.message === 'building'),
+    );
+    // As if as many workers had died of it before this one.
+    await platform.database.db('deployments').where({ id }).update({ takeovers: 20 });
+    await platform.workers[0]?.stop('SIGKILL');
+    await platform.startWorker();
+    const deployment = await ended(platform.client, service.id, id);
+    expect(deployment.status).to.equal('failed');
+    expect(deployment.error).to.match(/^build: 21 workers took this step and none came to its end/);
+    await repository.remove();
+  });
+});
