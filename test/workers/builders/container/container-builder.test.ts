@@ -5,10 +5,10 @@ import type { RegistryAccount } from '../../../../workers/docker/credentials.js'
 import { readEvents } from '../../../../workers/docker/events.js';
 import { SourceError } from '../../../../workers/sources/source.js';
 import { NO_DOCKER } from '../../../support/docker.js';
+import { NO_REGISTRY, startRegistry, type TestRegistry } from '../../../support/docker-registry.js';
 import { startNpmRegistry, type TestNpmRegistry } from '../../../support/npm-registry.js';
 import { eventually } from '../../../support/processes.js';
 import { type Files, hasGit, packageJson } from '../../../support/repositories.js';
-import { NO_REGISTRY, startRegistry, type TestRegistry } from './registry.js';
 import { BuildGround, TINY_IMAGE } from './support.js';
 
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');

@@ -2,8 +2,8 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { DockerNode } from '../../../support/docker.js';
-import { eventually } from '../../../support/processes.js';
+import type { DockerNode } from './docker.js';
+import { eventually } from './processes.js';
 
 const run = promisify(execFile);
 
