@@ -67,7 +67,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     const { deployment } = await client.expect<{ deployment: { id: string } }>(
       'POST',
       `/services/${service.id}/deploys/${first.id}/rollback`,
-      {},
+      { confirm: 'app' },
     );
     expect((await ended(client, service.id, deployment.id)).status).to.equal('live');
     expect(await answerOf(service.url)).to.equal('one');
