@@ -1,6 +1,6 @@
 import * as identity from '../shared/commands/identity.js';
 import * as registries from '../shared/commands/registries.js';
-import { assertKeysFit, rotateSecrets } from '../shared/commands/rotate-secrets.js';
+import { assertKeysFit, forgetLostKey, rotateSecrets } from '../shared/commands/rotate-secrets.js';
 import { resetSecondFactor } from '../shared/commands/second-factor.js';
 import { loadDatabaseSettings, loadSecretsKeys } from '../shared/config.js';
 import { createDatabase, type Db } from '../shared/db/client.js';
@@ -41,10 +41,13 @@ const USAGE = `Usage: npm run admin -- <command> [--json]
   registry list       --workspace <id>
   registry remove     --id <id>
   secrets rotate
+  secrets forget      --id <id of a lost key>
 
 Plans are ${PLAN_IDS.join(', ')}. "user reset-mfa" is for a lost authenticator: it ends the user's sessions, the password alone
 signs in, and where a workspace requires MFA the user and the user's keys only read until another one is enrolled.
 "secrets rotate" seals everything anew with SECRETS_KEY, which SECRETS_KEY_PREVIOUS (a comma list) or SECRETS_KEY opens.
+"secrets forget" lets the platform start without a key that is lost: what it sealed (variables, releases, second factors) stays
+closed, and has to be set again.
 The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm start" runs.
 `;
 
@@ -144,7 +147,7 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
         username: required(options, 'username'),
         password: required(options, 'password'),
       };
-      const keys = await keyring();
+      const keys = await loadKeyring();
       // Notes the key that seals, so that no process without it starts.
       await assertKeysFit(db, keys);
       return presentRegistry(await registries.addRegistry(db, keys, input));
@@ -166,20 +169,27 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
   'secrets rotate': {
     takes: [],
     async run(db) {
-      const rotation = await rotateSecrets(db, await keyring());
+      const rotation = await rotateSecrets(db, await loadKeyring());
       if (rotation.unopenable.length > 0) process.exitCode = 1;
       return { ...rotation };
     },
   },
+  'secrets forget': {
+    takes: ['id'],
+    async run(db, options) {
+      const id = required(options, 'id');
+      return { forgotten: id, closed: await forgetLostKey(db, await loadKeyring(), id) };
+    },
+  },
 };
+
+async function loadKeyring(): Promise<Keyring> {
+  const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings().dataDir));
+  return new Keyring(current, ...previous);
+}
 
 function plan(options: Options): PlanId | undefined {
   return options.plan === undefined ? undefined : choice(options.plan, 'plan', PLAN_IDS);
-}
-
-async function keyring(): Promise<Keyring> {
-  const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings().dataDir));
-  return new Keyring(current, ...previous);
 }
 
 function presentRegistry(row: RegistryRow): Record<string, unknown> {

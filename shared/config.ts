@@ -169,7 +169,7 @@ export function loadConfig(env: Environment = process.env): Config {
   }
   const port = integer('PORT', 3000, 1, 65535);
   const publicUrl = text('PUBLIC_URL', `http://localhost:${port}`).replace(/\/+$/, '');
-  if (!/^https?:\/\//.test(publicUrl) || !URL.canParse(publicUrl)) {
+  if (text('PUBLIC_URL', '') !== '' && !(/^https?:\/\//.test(publicUrl) && URL.canParse(publicUrl))) {
     problems.push(`PUBLIC_URL must be an address such as https://ranvier.example.com, not "${env.PUBLIC_URL}"`);
   }
   const smtpUrl = text('SMTP_URL', '');

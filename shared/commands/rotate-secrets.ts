@@ -1,5 +1,7 @@
 import { type Db, lockUntilCommit } from '../db/client.js';
 import {
+  countSealedWith,
+  forgetKey,
   forgetOtherKeys,
   noteKey,
   replaceSealed,
@@ -8,7 +10,7 @@ import {
   sealedWithAnotherKey,
   usedKeys,
 } from '../db/sealed.js';
-import { errorMessage } from '../errors.js';
+import { AppError, errorMessage } from '../errors.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { snapshotContext } from './queue-deployment.js';
 import { registryContext } from './registries.js';
@@ -67,6 +69,18 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);
   return rotation;
+}
+
+/**
+ * Lets the platform start again without a key that is lost. What it sealed stays closed: returns how many values of each
+ * table, which have to be set again. Throws not_found where no such key is in use, conflict for a key that is there.
+ */
+export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
+  if (keyring.ids.includes(keyId)) throw new AppError('conflict', `key ${keyId} is not lost: it is configured`);
+  const closed: Record<string, number> = {};
+  for (const store of SEALED) closed[store.table] = await countSealedWith(db, store, keyId);
+  if (!(await forgetKey(db, keyId))) throw new AppError('not_found', `no value is noted as sealed with key ${keyId}`);
+  return closed;
 }
 
 /** One pass; returns how many values somebody else changed under it. */

@@ -56,3 +56,17 @@ export async function noteKey(db: Db, keyId: string): Promise<void> {
 export async function forgetOtherKeys(db: Db, keyId: string): Promise<void> {
   await db('secrets_keys').whereNot({ key_id: keyId }).delete();
 }
+
+export async function forgetKey(db: Db, keyId: string): Promise<boolean> {
+  return (await db('secrets_keys').where({ key_id: keyId }).delete()) > 0;
+}
+
+/** How many values are sealed with this key. */
+export async function countSealedWith(db: Db, { table, column }: SealedColumn, keyId: string): Promise<number> {
+  const [row] = await rowsOf<{ count: number }>(
+    db,
+    `select count(*) as count from ?? where length(??) > 0 and encode(substring(?? from 2 for 4), 'hex') = ?`,
+    [table, column, column, keyId],
+  );
+  return row?.count ?? 0;
+}

@@ -31,9 +31,10 @@ describe('The API process', () => {
   }
 
   it('names every problem of its configuration and ends with 1', async () => {
-    const api = start({ PORT: 'ninety', RUNTIME: 'cloud' });
+    const api = start({ PORT: 'ninety', RUNTIME: 'cloud', PUBLIC_URL: 'nowhere' });
     expect(await ended(api)).to.equal(1);
-    for (const name of ['DATABASE_URL', 'SECRETS_KEY', 'PORT', 'RUNTIME']) expect(api.output).to.contain(name);
+    for (const name of ['DATABASE_URL', 'SECRETS_KEY', 'PORT', 'RUNTIME', 'PUBLIC_URL'])
+      expect(api.output).to.contain(name);
     expect(api.output).to.not.match(/\n\s+at /);
   });
 

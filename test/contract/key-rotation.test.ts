@@ -59,13 +59,17 @@ describe('Rotation of the secrets key', function () {
     return { ...platform.env, ...env };
   }
 
-  function rotate(env: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }> {
+  function rotate(env: Record<string, string>) {
+    return admin(['secrets', 'rotate', '--json'], env);
+  }
+
+  function admin(
+    args: string[],
+    env: Record<string, string>,
+  ): Promise<{ code: number; stdout: string; stderr: string }> {
     return new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        [ADMIN, 'secrets', 'rotate', '--json'],
-        { env: environment(env) },
-        (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+      execFile(process.execPath, [ADMIN, ...args], { env: environment(env) }, (error, stdout, stderr) =>
+        resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
       );
     });
   }
@@ -207,5 +211,23 @@ describe('Rotation of the secrets key', function () {
     );
     expect(refused.status, JSON.stringify(refused.body)).to.equal(400);
     expect(refused.body.error.message).to.contain('TOKEN').and.contain(idOf(strange));
+  });
+
+  it('a key that is lost keeps nobody out for good: an operator has it forgotten, and what it sealed is set again', async () => {
+    const { db } = platform.database;
+    const lost = idOf(strange);
+    await db('secrets_keys').insert({ key_id: lost });
+    expect((await endOf('workers/main.js', {})).output).to.contain(lost);
+    const inUse = await admin(['secrets', 'forget', '--id', idOf(newKey), '--json'], {});
+    expect(inUse.code).to.equal(1);
+    expect(inUse.stderr).to.contain('not lost');
+
+    const { code, stdout } = await admin(['secrets', 'forget', '--id', lost, '--json'], {});
+    expect(code).to.equal(0);
+    expect(JSON.parse(stdout)).to.deep.equal({ forgotten: lost, closed: { variables: 1, deployments: 1, users: 0 } });
+    await platform.startWorker();
+    await platform.client.expect('PATCH', `/services/${service.id}/variables/${variableId}`, { value: 'set again' });
+    await deploy(platform.client, service.id);
+    expect(await answeredToken()).to.equal('set again');
   });
 });
