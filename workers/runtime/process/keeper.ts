@@ -13,10 +13,10 @@ import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { planOf } from '../../../shared/domain/catalog.js';
 import { listensOnPort } from '../../../shared/domain/service.js';
 import { errorMessage } from '../../../shared/errors.js';
-import { SealError } from '../../../shared/secrets/keyring.js';
 import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
 import { ReleaseError, type ReleaseSpec } from '../driver.js';
 import { HealthWatch } from '../health-watch.js';
+import { isExplained, KeptRelease } from '../kept-release.js';
 import { edgesLetGo } from '../let-go.js';
 import { maskerOf } from '../masker.js';
 import type { Keeper } from '../supervisor.js';
@@ -34,7 +34,7 @@ export class ReplicaKeeper implements Keeper {
   readonly #id: string;
   readonly #files: ReplicaFiles;
   readonly #wake: () => void;
-  #spec: ReleaseSpec | null = null;
+  readonly #release: KeptRelease;
   #tail: LogTail | null = null;
   #attempt = -1;
   readonly #health: HealthWatch;
@@ -44,6 +44,7 @@ export class ReplicaKeeper implements Keeper {
     this.#id = id;
     this.#files = new ReplicaFiles(deps.config.dataDir, id);
     this.#wake = wake;
+    this.#release = new KeptRelease(deps.loadRelease);
     this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
   }
 
@@ -72,11 +73,11 @@ export class ReplicaKeeper implements Keeper {
   /** A fault of the platform's own, such as a database that is away, leaves the replica to be looked at again. */
   async #start(row: ReplicaRow): Promise<void> {
     try {
-      this.#spec = await this.#deps.loadRelease(row.deployment_id);
-      const port = await this.#claim(row, this.#spec);
+      const spec = await this.#release.readAnew(row.deployment_id);
+      const port = await this.#claim(row, spec);
       if (port === 'lost') return;
       this.#beginAttempt(row);
-      const process = await this.#run(row, this.#spec, port);
+      const process = await this.#run(row, spec, port);
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
@@ -151,13 +152,13 @@ export class ReplicaKeeper implements Keeper {
     const alive = await sandbox.isAlive(processOf(row));
     if (!alive) return this.#ended(row);
     await this.#follow(row, false);
-    await this.#health.look(row, await this.#release(row), (port) => this.#listens(row, port));
+    await this.#health.look(row, await this.#release.read(row.deployment_id), (port) => this.#listens(row, port));
   }
 
   async #ended(row: ReplicaRow): Promise<void> {
     await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
     if (!(await this.#follow(row, true))) return;
-    const spec = await this.#readable(row);
+    const spec = await this.#release.readable(row.deployment_id);
     const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
     await recordExit(this.#deps.db, row, detail, new Date());
   }
@@ -194,7 +195,7 @@ export class ReplicaKeeper implements Keeper {
   /** False where another supervisor has followed meanwhile: its mark is in the next row we read. */
   async #follow(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { db, logs } = this.#deps;
-    const spec = await this.#readable(row);
+    const spec = await this.#release.readable(row.deployment_id);
     // Without its secrets they could not be masked, so its output is not shown.
     if (!spec) return true;
     this.#tail ??= new LogTail(db, logs, this.#files.output, maskerOf(spec), row.log_offset);
@@ -202,25 +203,6 @@ export class ReplicaKeeper implements Keeper {
     if (!ours) this.#tail = null;
     return ours;
   }
-
-  async #release(row: ReplicaRow): Promise<ReleaseSpec> {
-    this.#spec ??= await this.#deps.loadRelease(row.deployment_id);
-    return this.#spec;
-  }
-
-  /** Null where the release cannot be read any more, its key lost: it can still be stopped. */
-  async #readable(row: ReplicaRow): Promise<ReleaseSpec | null> {
-    try {
-      return await this.#release(row);
-    } catch (error) {
-      if (isExplained(error)) return null;
-      throw error;
-    }
-  }
-}
-
-function isExplained(error: unknown): boolean {
-  return error instanceof ReleaseError || error instanceof SealError;
 }
 
 async function exists(path: string): Promise<boolean> {

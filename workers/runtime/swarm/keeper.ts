@@ -3,8 +3,9 @@ import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { recordHindrance, recordTask } from '../../../shared/db/swarm-tasks.js';
 import { planOf } from '../../../shared/domain/catalog.js';
 import { engineMessage, engineStatus } from '../../docker/engine.js';
-import type { ReleaseSpec } from '../driver.js';
+import { ReleaseError, type ReleaseSpec } from '../driver.js';
 import { HealthWatch } from '../health-watch.js';
+import { isExplained, KeptRelease } from '../kept-release.js';
 import { edgesLetGo } from '../let-go.js';
 import { maskerOf } from '../masker.js';
 import type { Keeper } from '../supervisor.js';
@@ -27,7 +28,7 @@ export class SwarmKeeper implements Keeper {
   readonly #id: string;
   readonly #view: () => SwarmView;
   readonly #health: HealthWatch;
-  #spec: ReleaseSpec | null = null;
+  readonly #release: KeptRelease;
   #log: TaskLog | null = null;
   #watchedTask: string | null = null;
   #letGo = false;
@@ -37,6 +38,7 @@ export class SwarmKeeper implements Keeper {
     this.#deps = deps;
     this.#id = id;
     this.#view = view;
+    this.#release = new KeptRelease(deps.loadRelease);
     this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
   }
 
@@ -74,17 +76,16 @@ export class SwarmKeeper implements Keeper {
     }
   }
 
+  /** A fault of the platform's own, or an engine that is away, leaves the replica to be looked at again. */
   async #create(row: ReplicaRow): Promise<void> {
     try {
-      const spec = await this.#release(row);
+      const spec = await this.#release.readAnew(row.deployment_id);
       if (spec.image.manifest.reference === undefined) {
-        throw new Error('its image was built for another runtime; deploy the service again');
+        throw new ReleaseError('its image was built for another runtime; deploy the service again');
       }
       await createService(this.#deps, spec, (context) => replicaService(spec, this.#id, context));
     } catch (error) {
-      const status = engineStatus(error);
-      // An engine that is away, or has lost its leader, is asked again.
-      if (status === undefined ? isConnectionError(error) : status >= 500) throw error;
+      if (!isExplained(error) && !isRefusal(error)) throw error;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
       await recordExit(this.#deps.db, row, `could not be started: ${engineMessage(error)}`, new Date());
     }
@@ -99,13 +100,13 @@ export class SwarmKeeper implements Keeper {
     const task = tasks.find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
     if (!task) return;
     if (await this.#take(row, task, view)) return;
-    await recordHindrance(this.#deps.db, row, hindranceOf(task, await this.#release(row)));
+    await recordHindrance(this.#deps.db, row, hindranceOf(task, await this.#release.read(row.deployment_id)));
   }
 
   /** Lets the row be this task, once it runs or has ended. */
   async #take(row: ReplicaRow, task: SwarmTask, view: SwarmView): Promise<boolean> {
     const { db } = this.#deps;
-    const target = containerPort(await this.#release(row));
+    const target = containerPort(await this.#release.read(row.deployment_id));
     if (hasEnded(task)) return recordTask(db, row, { taskId: task.ID, address: row.address, port: null });
     if (task.Status.State !== 'running') return false;
     const address = view.addressOf(task);
@@ -117,14 +118,17 @@ export class SwarmKeeper implements Keeper {
   async #watch(row: ReplicaRow, view: SwarmView): Promise<void> {
     const service = view.serviceOf(row.id);
     const task = service && view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
-    const spec = await this.#release(row);
+    const spec = await this.#release.read(row.deployment_id);
     if (!service || !task) return this.#ended(row, 'was removed from the swarm by somebody else');
+    // What the swarm takes from a release that has not come up yet, it starts elsewhere.
+    if (row.ready_at === null && isTakenAway(task, view)) return this.#moveOn(row, view.tasksOf(service.ID), view);
     if (hasEnded(task)) {
       const { memoryMb } = planOf(spec.configuration.plan);
-      return this.#ended(row, await this.#endOf(task, view, memoryMb));
+      const detail = isTakenAway(task, view) ? taskLoss(view, task) : await taskEnd(this.#deps.engine, task, memoryMb);
+      return this.#ended(row, detail);
     }
     if (view.isLost(task)) return this.#lost(row, taskLoss(view, task));
-    this.#follow(row, spec);
+    this.#logOf(row, spec).follow();
     if (task.DesiredState !== 'running') {
       // Swarm is about to end it, for its node is drained: no more requests until it is elsewhere.
       if (row.state === 'ready') await recordUnhealthy(this.#deps.db, row);
@@ -136,11 +140,6 @@ export class SwarmKeeper implements Keeper {
     }
     await this.#health.look(row, spec, async () => true);
     this.#nextLookAt = this.#health.nextCheckAt;
-  }
-
-  /** A task that Swarm took away was ended by it, whatever its exit code. */
-  #endOf(task: SwarmTask, view: SwarmView, memoryMb: number): Promise<string> | string {
-    return task.Status.State === 'shutdown' ? taskLoss(view, task) : taskEnd(this.#deps.engine, task, memoryMb);
   }
 
   async #ended(row: ReplicaRow, detail: string): Promise<void> {
@@ -164,7 +163,10 @@ export class SwarmKeeper implements Keeper {
       if ((row.next_start_at?.getTime() ?? 0) <= Date.now()) await this.#claim(row);
       return;
     }
-    const tasks = view.tasksOf(service.ID);
+    return this.#moveOn(row, view.tasksOf(service.ID), view);
+  }
+
+  async #moveOn(row: ReplicaRow, tasks: readonly SwarmTask[], view: SwarmView): Promise<void> {
     const known = tasks.findIndex((task) => task.ID === row.task_id);
     const newer = tasks.slice(known + 1);
     const task = newer.findLast((candidate) => !view.isOver(candidate)) ?? newer.findLast(hasEnded);
@@ -176,7 +178,8 @@ export class SwarmKeeper implements Keeper {
     this.#letGo = true;
     const service = view.serviceOf(row.id);
     if (service) {
-      if (row.task_id !== null) this.#follow(row, await this.#release(row));
+      const spec = await this.#release.readable(row.deployment_id);
+      if (spec && row.task_id !== null) this.#logOf(row, spec).follow();
       if (service.Spec?.Mode?.Replicated?.Replicas !== 0) return scaleToNothing(this.#deps, service.ID);
       const tasks = view.tasksOf(service.ID);
       if (!tasks.every((task) => view.isOver(task))) return;
@@ -186,13 +189,10 @@ export class SwarmKeeper implements Keeper {
     await recordStopped(this.#deps.db, row);
   }
 
-  #follow(row: ReplicaRow, spec: ReleaseSpec): void {
-    this.#logOf(row, spec).follow();
-  }
-
+  /** Without its secrets they could not be masked, so its output is not shown. */
   async #finishLog(row: ReplicaRow): Promise<void> {
-    if (row.task_id === null) return;
-    await this.#logOf(row, await this.#release(row)).finish();
+    const spec = await this.#release.readable(row.deployment_id);
+    if (spec && row.task_id !== null) await this.#logOf(row, spec).finish();
     this.#log = null;
   }
 
@@ -204,11 +204,11 @@ export class SwarmKeeper implements Keeper {
     this.#log = new TaskLog(this.#deps, task, maskerOf(spec));
     return this.#log;
   }
+}
 
-  async #release(row: ReplicaRow): Promise<ReleaseSpec> {
-    this.#spec ??= await this.#deps.loadRelease(row.deployment_id);
-    return this.#spec;
-  }
+/** The swarm ended it, or lost it with its node: that says nothing about the application. */
+function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
+  return task.Status.State === 'shutdown' || (view.isLost(task) && !hasEnded(task));
 }
 
 /** Why a task does not run yet. */
@@ -219,7 +219,8 @@ function hindranceOf({ Status: { State: state, Message: message, Err: error } }:
   return region !== 'auto' && error.includes('constraints') ? `${error}${hint}` : error;
 }
 
-/** The client's own errors of the connection carry the system's code. */
-function isConnectionError(error: unknown): boolean {
-  return typeof (error as { code?: unknown }).code === 'string';
+/** The engine understood what it was asked, and will say the same again. */
+function isRefusal(error: unknown): boolean {
+  const status = engineStatus(error);
+  return status !== undefined && status < 500;
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { acknowledgeRoutes } from '../../../shared/db/edge.js';
-import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/driver.js';
-import { NO_DOCKER, NODE_IMAGE } from '../../support/docker.js';
-import { never, until } from './host.js';
-import { askSwarm, SwarmHost } from './swarm-host.js';
+import { acknowledgeRoutes } from '../../../../shared/db/edge.js';
+import { ReleaseError, type RuntimeDriver } from '../../../../workers/runtime/driver.js';
+import { NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
+import { never, until } from '../host.js';
+import { askSwarm, SwarmHost } from './host.js';
 
 async function failure(work: Promise<unknown>): Promise<Error> {
   try {

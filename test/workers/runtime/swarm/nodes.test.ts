@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { connectEngine, EngineError } from '../../../workers/docker/engine.js';
-import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
-import { type DockerNode, NO_DOCKER } from '../../support/docker.js';
-import { eventually } from '../../support/processes.js';
-import { never } from './host.js';
-import { askSwarm, SwarmHost } from './swarm-host.js';
+import { connectEngine, EngineError } from '../../../../workers/docker/engine.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/driver.js';
+import { type DockerNode, NO_DOCKER } from '../../../support/docker.js';
+import { eventually } from '../../../support/processes.js';
+import { never } from '../host.js';
+import { askSwarm, SwarmHost } from './host.js';
 
 describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
   let host: SwarmHost;

@@ -1,6 +1,6 @@
-import { NO_DOCKER, NODE_IMAGE } from '../../support/docker.js';
-import { describeRuntime } from './conformance.js';
-import { SwarmHost } from './swarm-host.js';
+import { NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
+import { describeRuntime } from '../conformance.js';
+import { SwarmHost } from './host.js';
 
 describeRuntime(
   'swarm',
