@@ -75,10 +75,10 @@ export function planBuild(
 }
 
 /** True where the project is what its Dockerfile says: by its settings, or because nothing else says what it is. */
-export function wantsDockerfile(files: ProjectFiles, settings: Settings): boolean {
+export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
   if (buildMethod === 'dockerfile' || runtime === 'docker') return true;
-  const open = runtime === 'auto' && buildMethod === 'railpack' && startCommand.trim() === '';
+  const open = kind !== 'static' && runtime === 'auto' && buildMethod === 'railpack' && startCommand.trim() === '';
   return open && files.has('Dockerfile') && !files.has('Procfile') && !TOOLCHAINS.some((t) => t.matches(files));
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { Accounts } from '../../docker/credentials.js';
 import type { Engine } from '../../docker/engine.js';
 import { readFields } from './protobuf.js';
@@ -12,17 +12,29 @@ export interface BuildkitSession {
 }
 
 const CREDENTIALS = '/moby.filesync.v1.Auth/Credentials';
+const SECRET = '/moby.buildkit.secrets.v1.Secrets/GetSecret';
 const HEALTH = '/grpc.health.v1.Health/Check';
 /** `status: SERVING` */
 const SERVING = Buffer.from([0x08, 0x01]);
 /** Docker Hub asks by the name of its registry's host. */
 const HUB = /^(registry-1|index|auth)\.docker\.io$/;
 
+/** What a build may ask for. */
+export interface SessionOffer {
+  /** For base images. */
+  accounts: Accounts;
+  /** Secret mounts: id → value. They enter neither layers nor history nor cache keys. */
+  secrets: Readonly<Record<string, string>>;
+}
+
 /**
- * Opens a session that answers for the accounts and says that it lives. The client's own session gives one account to
+ * Opens a session that answers for accounts and secrets and says that it lives. The client's own session gives one account to
  * every registry that asks, answers no health check, and stays open where a build is cancelled.
  */
-export async function openBuildkitSession({ streams }: Engine, accounts: Accounts): Promise<BuildkitSession> {
+export async function openBuildkitSession(
+  { streams }: Engine,
+  { accounts, secrets }: SessionOffer,
+): Promise<BuildkitSession> {
   const id = randomUUID();
   const socket = await new Promise<Duplex>((resolve, reject) => {
     streams.modem.dial(
@@ -34,7 +46,7 @@ export async function openBuildkitSession({ streams }: Engine, accounts: Account
           Upgrade: 'h2c',
           'X-Docker-Expose-Session-Uuid': id,
           'X-Docker-Expose-Session-Name': 'ranvier',
-          'X-Docker-Expose-Session-Grpc-Method': [CREDENTIALS, HEALTH],
+          'X-Docker-Expose-Session-Grpc-Method': [CREDENTIALS, SECRET, HEALTH],
         },
         statusCodes: { 200: true, 500: 'server error' },
       },
@@ -45,9 +57,10 @@ export async function openBuildkitSession({ streams }: Engine, accounts: Account
   socket.on('error', () => {});
   const server = new Server();
   server.addService(
-    { credentials: method(CREDENTIALS), health: method(HEALTH) },
+    { credentials: method(CREDENTIALS), secret: method(SECRET), health: method(HEALTH) },
     {
       credentials: answer((request) => credentialsOf(accounts, request)),
+      secret: answer((request) => secretOf(secrets, request)),
       health: answer(() => SERVING),
     },
   );
@@ -74,21 +87,35 @@ function method(path: string) {
   };
 }
 
-function answer(respond: (request: Buffer) => Buffer) {
-  return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) =>
-    callback(null, respond(call.request));
+/** Null says that there is no such thing. */
+function answer(respond: (request: Buffer) => Buffer | null) {
+  return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => {
+    const response = respond(call.request);
+    if (response !== null) callback(null, response);
+    else callback({ code: status.NOT_FOUND, details: 'the service has no such variable' });
+  };
+}
+
+/** `GetSecretRequest { ID = 1 }` → `GetSecretResponse { data = 1 }`. */
+function secretOf(secrets: SessionOffer['secrets'], request: Buffer): Buffer | null {
+  const id = firstText(request);
+  return Object.hasOwn(secrets, id) ? textField(1, secrets[id] ?? '') : null;
 }
 
 /** `CredentialsRequest { Host = 1 }` → `CredentialsResponse { Username = 1, Secret = 2 }`, empty where there is none. */
 function credentialsOf(accounts: Accounts, request: Buffer): Buffer {
-  const host = [...readFields(request)].find((field) => field.number === 1);
-  const name = host && 'bytes' in host ? host.bytes.toString() : '';
+  const name = firstText(request);
   const account = accounts.get(HUB.test(name) ? 'docker.io' : name);
   if (!account) return Buffer.alloc(0);
-  return Buffer.concat([stringField(1, account.username), stringField(2, account.password)]);
+  return Buffer.concat([textField(1, account.username), textField(2, account.password)]);
 }
 
-function stringField(number: number, text: string): Buffer {
+function firstText(request: Buffer): string {
+  const field = [...readFields(request)].find(({ number }) => number === 1);
+  return field && 'bytes' in field ? field.bytes.toString() : '';
+}
+
+function textField(number: number, text: string): Buffer {
   const bytes = Buffer.from(text);
   const length: number[] = [];
   let left = bytes.length;

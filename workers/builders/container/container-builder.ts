@@ -91,7 +91,7 @@ class ContainerBuild {
     const app = await realpath(folder);
     const places = { app, project: await folderInside(app, configuration.rootDirectory, 'rootDirectory') };
     const files = await readProject(places.project);
-    if (wantsDockerfile(files, configuration)) {
+    if (wantsDockerfile(files, kind, configuration)) {
       return this.#limit.within('the build', () => this.#fromDockerfile(places));
     }
     const plan = planBuild(files, kind, configuration, { containers: true });
@@ -120,6 +120,7 @@ class ContainerBuild {
       labels: images.labels.image,
       dockerfile,
       buildArgs,
+      secrets: this.#request.environment,
       origin: 'the Dockerfile',
     });
     const imageId = await buildInEngine(
@@ -163,6 +164,7 @@ class ContainerBuild {
       dockerfile: 'Dockerfile',
       origin: 'the service',
       buildArgs: {},
+      secrets: {},
       labels: {},
       noCache: this.#request.clearCache,
       accounts: new Map(),

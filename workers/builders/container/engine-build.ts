@@ -4,7 +4,7 @@ import type { Engine } from '../../docker/engine.js';
 import { CommandOutput } from '../build-log.js';
 import { type BuildContext, BuildError } from '../builder.js';
 import { followBuild } from './build-stream.js';
-import { openBuildkitSession } from './buildkit-session.js';
+import { type BuildkitSession, openBuildkitSession } from './buildkit-session.js';
 import { explainBuild } from './explain.js';
 
 /** The engine's two builders. Only BuildKit keeps caches for commands; only the classic one bounds memory and CPU. */
@@ -19,6 +19,8 @@ export interface EngineBuild {
   /** What errors call the base images' origin: the Dockerfile, or the platform's setting. */
   origin: string;
   buildArgs: Readonly<Record<string, string>>;
+  /** What commands may mount as secrets; BuildKit alone has them. */
+  secrets: Readonly<Record<string, string>>;
   labels: Readonly<Record<string, string>>;
   noCache: boolean;
   /** For base images. */
@@ -36,20 +38,16 @@ const CPU_PERIOD = 100_000;
  * `BuildError` naming the command and what it said.
  */
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
-  const argumentBytes = encodeURIComponent(JSON.stringify(build.buildArgs)).length;
-  if (argumentBytes > MOST_ARGUMENT_BYTES) {
-    throw new BuildError(
-      `the service's variables have ${Math.ceil(argumentBytes / 1024)} KiB as build arguments; an engine takes ${MOST_ARGUMENT_BYTES / 1024}`,
-    );
-  }
   const output = new CommandOutput(context);
-  const session = build.kind === 'buildkit' ? await openBuildkitSession(engine, build.accounts) : null;
+  let session: BuildkitSession | null = null;
   // What cannot be packed ends the request; this is why.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;
   });
   try {
+    assertArgumentsFit(build);
+    if (build.kind === 'buildkit') session = await openBuildkitSession(engine, build);
     const stream = await startBuild(engine, build, session?.id, context.signal);
     const { imageId, error } = await followBuild(stream, {
       onLine: (line) => output.write(line),
@@ -66,6 +64,13 @@ export async function buildInEngine(engine: Engine, build: EngineBuild, context:
     build.context.destroy();
     session?.close();
   }
+}
+
+function assertArgumentsFit({ buildArgs }: EngineBuild): void {
+  const bytes = encodeURIComponent(JSON.stringify(buildArgs)).length;
+  if (bytes <= MOST_ARGUMENT_BYTES) return;
+  const [is, most] = [bytes, MOST_ARGUMENT_BYTES].map((size) => Math.ceil(size / 1024));
+  throw new BuildError(`the service's variables have ${is} KiB as build arguments; an engine takes ${most}`);
 }
 
 function startBuild(

@@ -41,6 +41,12 @@ export function explainBuild(error: unknown, build: ExplainedBuild, cause: strin
       `the Dockerfile's "# syntax=" line names a frontend that the engine cannot pull: ${reason}; remove the line`,
     );
   }
+  const secret = /secret (\S+) not found|secret (\S+): not found/.exec(message);
+  if (secret) {
+    return new BuildError(
+      `${build.origin} needs the secret "${secret[1] ?? secret[2]}", and the service has no such variable`,
+    );
+  }
   if (UNAVAILABLE.test(message)) {
     return new BuildError(`an image that ${build.origin} names cannot be pulled: ${reason}`);
   }

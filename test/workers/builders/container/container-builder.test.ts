@@ -1,6 +1,8 @@
+import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../shared/domain/configuration.js';
 import { BuildError } from '../../../../workers/builders/builder.js';
+import { packContext } from '../../../../workers/builders/container/build-context.js';
 import type { RegistryAccount } from '../../../../workers/docker/credentials.js';
 import { readEvents } from '../../../../workers/docker/events.js';
 import { SourceError } from '../../../../workers/sources/source.js';
@@ -114,6 +116,33 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
     }
     const own = { ...configuration, startCommand: 'node own.js' };
     expect((await ground.build({ files, configuration: own })).manifest.startCommand).to.equal('node own.js');
+  });
+
+  it('refuses more variables than an engine takes, and files that cannot be in a build', async () => {
+    const environment = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`V${n}`, 'x'.repeat(60_000)]));
+    const many = await ground.failure({ files: { Procfile: 'web: x' }, request: { environment } });
+    expect(many.message).to.match(/variables have \d+ KiB as build arguments/);
+    const context = packContext({ folders: [{ at: '', path: '/dev' }], files: {} });
+    const packed = buffer(context).catch((error: unknown) => error);
+    expect(await packed).to.be.instanceOf(BuildError);
+  });
+
+  it("lets a Dockerfile mount the service's variables as secrets, which enter no layer", async () => {
+    const mount = '--mount=type=secret,id=';
+    const files = {
+      Dockerfile: [
+        'FROM local/tiny:latest',
+        `RUN ${mount}TOKEN test "$(cat /run/secrets/TOKEN)" = mounted && echo "it is there"`,
+        `RUN ${mount}NONE ls /run/secrets/NONE || true`,
+        'CMD ["/bin/sh", "-c", "ls /run/secrets"]',
+      ].join('\n'),
+    };
+    const built = await ground.build({ files, request: { environment: { TOKEN: 'mounted' } } });
+    expect(built.lines).to.include('it is there');
+    const required = { files: { Dockerfile: `FROM local/tiny:latest\nRUN ${mount}NONE,required=true true\n` } };
+    expect((await ground.failure(required)).message).to.equal(
+      'the Dockerfile needs the secret "NONE", and the service has no such variable',
+    );
   });
 
   it('takes a Dockerfile for the answer where nothing else says what a project is', async () => {
