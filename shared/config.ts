@@ -24,6 +24,11 @@ export interface Config {
   /** Runtime → the image that generated Dockerfiles begin with (`BASE_IMAGES`). */
   baseImages: Record<string, string>;
   edge: 'node' | 'caddy';
+  /** Where the admin API of the Caddy listens through which `EDGE=caddy` serves (`CADDY_ADMIN_URL`). */
+  caddyAdminUrl: string;
+  /** Services answer over HTTPS on this port, with certificates of Caddy's own authority or of an ACME one, given by its
+   * directory and told whom to write to (`EDGE_TLS`, `EDGE_TLS_PORT`, `ACME_CA`, `ACME_EMAIL`). */
+  edgeTls: { certificates: 'internal' | 'acme'; port: number; email: string | null; authority: string | null } | null;
   /** base64 of 32 bytes; encrypts variables and snapshots (`SECRETS_KEY`). */
   secretsKey: Sensitive;
   /** Older keys that still open what they sealed (`SECRETS_KEY_PREVIOUS`). */
@@ -179,6 +184,24 @@ export function loadConfig(env: Environment = process.env): Config {
   }
   if ((smtpUrl === '') !== (mailFrom === '')) problems.push('SMTP_URL and MAIL_FROM must be set together');
 
+  const edge = choice('EDGE', ['node', 'caddy'], 'node');
+  const caddyAdminUrl = text('CADDY_ADMIN_URL', 'http://127.0.0.1:2019');
+  if (!(/^(http:\/\/|unix:\/\/\/)./.test(caddyAdminUrl) && URL.canParse(caddyAdminUrl))) {
+    problems.push(
+      `CADDY_ADMIN_URL must be an address such as http://127.0.0.1:2019 or unix:///run/caddy.sock, not "${caddyAdminUrl}"`,
+    );
+  }
+  const certificates = choice('EDGE_TLS', ['off', 'internal', 'acme'], 'off');
+  const edgeTlsPort = integer('EDGE_TLS_PORT', 443, 1, 65535);
+  const acmeEmail = text('ACME_EMAIL', '');
+  const acmeAuthority = text('ACME_CA', '');
+  if (certificates !== 'off' && edge !== 'caddy') {
+    problems.push(`EDGE_TLS=${certificates} needs EDGE=caddy; the node edge serves HTTP, behind a TLS proxy of yours`);
+  }
+  if (acmeAuthority !== '' && !(/^https:\/\//.test(acmeAuthority) && URL.canParse(acmeAuthority))) {
+    problems.push('ACME_CA must be the https:// address of the directory of an ACME authority');
+  }
+
   const config: Config = {
     port,
     edgePort: integer('EDGE_PORT', 8080, 1, 65535),
@@ -190,7 +213,12 @@ export function loadConfig(env: Environment = process.env): Config {
     docker: { host: dockerHost, registryUrl: registryUrl === '' ? null : new Sensitive(registryUrl) },
     dockerBuilder: choice('DOCKER_BUILDER', ['auto', 'buildkit', 'classic'], 'auto'),
     baseImages: images('BASE_IMAGES'),
-    edge: choice('EDGE', ['node', 'caddy'], 'node'),
+    edge,
+    caddyAdminUrl,
+    edgeTls:
+      certificates === 'off'
+        ? null
+        : { certificates, port: edgeTlsPort, email: acmeEmail || null, authority: acmeAuthority || null },
     secretsKey: secrets.current,
     previousSecretsKeys: secrets.previous,
     allowLocalRepositories: flag('ALLOW_LOCAL_REPOSITORIES', false),
@@ -210,7 +238,9 @@ export function loadConfig(env: Environment = process.env): Config {
     stopGraceSeconds: integer('STOP_GRACE_SECONDS', 10, 1, 600),
     runtimePorts: portRange('RUNTIME_PORTS', '20000-29999'),
   };
-  if (config.edge !== 'node') problems.push(`EDGE=${env.EDGE} is not available in this version; leave it unset`);
+  if (config.edgeTls?.port === config.edgePort) {
+    problems.push('EDGE_TLS_PORT must differ from EDGE_PORT, which leads there from HTTP');
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
@@ -236,9 +266,17 @@ function pick(env: Environment, names: string[]): Record<string, string> {
   return found;
 }
 
+type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
+
 /** The address a service answers at (design, Commands). */
-export function serviceUrl(config: Pick<Config, 'edgeDomain' | 'edgePort'>, slug: string): string {
-  return `http://${slug}.${config.edgeDomain}${config.edgePort === 80 ? '' : `:${config.edgePort}`}`;
+export function serviceUrl(config: EdgeAddress, slug: string): string {
+  return edgeUrl(config, `${slug}.${config.edgeDomain}`);
+}
+
+/** The address of the edge under this host name. */
+export function edgeUrl({ edgePort, edgeTls }: Pick<EdgeAddress, 'edgePort' | 'edgeTls'>, host: string): string {
+  const [scheme, port, usual] = edgeTls === null ? ['http', edgePort, 80] : ['https', edgeTls.port, 443];
+  return `${scheme}://${host}${port === usual ? '' : `:${port}`}`;
 }
 
 /** The keys alone, for the command that rotates them; `kept` is the one in DATA_DIR. Throws `ConfigError`. */

@@ -5,6 +5,8 @@ import type { LogLineRow } from './rows.js';
 export interface LogQuery {
   serviceId: string;
   deploymentId?: string | undefined;
+  /** Leaves out what deployments of other branches wrote. */
+  branch?: string | undefined;
   source?: LogSource | undefined;
   /** A part of the message, in any case. */
   search?: string | undefined;
@@ -17,11 +19,15 @@ export interface LogQuery {
 
 /** A batch in ascending order of id, and whether there are later lines (specification, Logs). */
 export async function readLogs(db: Db, query: LogQuery): Promise<{ lines: LogLineRow[]; hasMore: boolean }> {
-  const { serviceId, deploymentId, source, search, hours, after, limit } = query;
+  const { serviceId, deploymentId, branch, source, search, hours, after, limit } = query;
   const lines = db<LogLineRow>('log_lines')
     .where('service_id', serviceId)
     .whereRaw(`logged_at >= now() - ? * interval '1 hour'`, [hours]);
   if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
+  if (branch !== undefined) {
+    const others = db('deployments').where('service_id', serviceId).whereNot('branch', branch).select('id');
+    lines.where((line) => line.whereNull('deployment_id').orWhereNotIn('deployment_id', others));
+  }
   if (source !== undefined) lines.where('source', source);
   if (search) lines.whereRaw('message ilike ?', [`%${search.replace(/[\\%_]/g, '\\$&')}%`]);
   if (after === undefined) {

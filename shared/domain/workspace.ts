@@ -15,8 +15,8 @@ import { oneOf, withoutDefaults } from './configuration.js';
  * - `requireMfa` asks of whoever writes that he has a second factor.
  * - `timezone` is that of the times in e-mails; the API speaks UTC.
  * - `avatarColor`, `description` and `securityContact` are for people: they are stored and shown.
- * - `includePreviewLogs` and `previewNotifications` are stored and shown too: they are about previews, and this version
- *   makes none.
+ * - A deployment of another branch than its service's counts as a preview. `previewNotifications` has every end of one
+ *   mailed, whatever else is set; without `includePreviewLogs` its lines show only where the deployment is asked for.
  */
 const FIELDS = {
   allowOverages: Type.Boolean({ default: false }),

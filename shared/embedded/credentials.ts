@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createKey, createWorkspace } from '../commands/identity.js';
+import { type Config, edgeUrl } from '../config.js';
 import type { Db, Transaction } from '../db/client.js';
 import { findApiKey, findUserByEmail, setPasswordHash, workspacesOf } from '../db/identity.js';
 import { errorMessage } from '../errors.js';
@@ -28,14 +29,15 @@ const OWNER = 'owner@ranvier.localhost';
  */
 export async function ensureCredentials(
   db: Db,
-  { dataDir, port, edgePort }: { dataDir: string; port: number; edgePort: number },
+  config: Pick<Config, 'dataDir' | 'port' | 'edgePort' | 'edgeTls'>,
 ): Promise<{ credentials: Credentials; created: boolean }> {
+  const { dataDir, port } = config;
   const path = join(dataDir, 'credentials.json');
   const kept = await keptIdentity(db, path);
   const identity = kept ?? (await db.transaction(newIdentity));
   const credentials: Credentials = {
     baseUrl: `http://localhost:${port}/api/v1`,
-    edgeUrl: `http://localhost:${edgePort}`,
+    edgeUrl: edgeUrl(config, 'localhost'),
     dashboardUrl: `http://localhost:${port}/admin/queues`,
     workspaceId: identity.workspaceId,
     email: identity.email,

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { assertKeysFit } from '../commands/rotate-secrets.js';
-import { type Config, ConfigError, loadConfig, loadDatabaseSettings } from '../config.js';
+import { type Config, ConfigError, loadConfig, loadDatabaseSettings, serviceUrl } from '../config.js';
 import { createDatabase } from '../db/client.js';
 import { migrate } from '../db/migrate.js';
 import { errorMessage } from '../errors.js';
@@ -12,6 +12,7 @@ import { Lifecycle } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { migrateQueues } from '../queues/migrate.js';
 import { Keyring } from '../secrets/keyring.js';
+import { assertCaddyListens } from './caddy.js';
 import { type Credentials, ensureCredentials } from './credentials.js';
 import { writePrivately } from './files.js';
 import { endLeftovers, labelOf } from './leftovers.js';
@@ -57,6 +58,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     { variable: 'PORT', port: config.port },
     ...(config.edge === 'node' ? [{ variable: 'EDGE_PORT', port: config.edgePort }] : []),
   ]);
+  if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
   const { credentials, created } = await prepareDatabase(url, config);
@@ -134,7 +136,7 @@ function summary(credentials: Credentials, created: boolean, config: Config): st
 Ranvier is ready.
 
   API        ${credentials.baseUrl}
-  Services   http://<service>.${config.edgeDomain}:${config.edgePort}
+  Services   ${serviceUrl(config, '<service>')}${config.edge === 'caddy' ? `, by the Caddy at ${config.caddyAdminUrl}` : ''}
   Queues     ${credentials.dashboardUrl}
   Workspace  ${credentials.workspaceId}
   Owner      ${credentials.email}

@@ -121,6 +121,18 @@ describeEngines('Logs', (queues) => {
     expect(await messages('?source=system')).to.deep.equal([]);
   });
 
+  it('leave out previews without includePreviewLogs, but for who asks for the deployment', async () => {
+    const own = await newDeployment(api.db, service.id, { branch: 'main' });
+    const preview = await newDeployment(api.db, service.id, { branch: 'feature' });
+    await write(['of main'], { deploymentId: own });
+    await write(['of feature'], { deploymentId: preview });
+    await write(['of none']);
+    expect(await messages()).to.deep.equal(['of main', 'of feature', 'of none']);
+    await workspace.owner.client.patch(workspace.path, { configuration: { includePreviewLogs: false } });
+    expect(await messages()).to.deep.equal(['of main', 'of none']);
+    expect(await messages(`?deploymentId=${preview}`)).to.deep.equal(['of feature']);
+  });
+
   it('look back 24 hours, at least one, and no further than the plan retains', async () => {
     await write(['old'], { hoursAgo: 30 });
     await write(['recent'], { hoursAgo: 0.5 });

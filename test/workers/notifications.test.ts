@@ -23,7 +23,7 @@ import { eventually } from '../support/processes.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const log = createLogger('test', 'silent');
-const config = { edgeDomain: 'localhost', edgePort: 8080 };
+const config = { edgeDomain: 'localhost', edgePort: 8080, edgeTls: null };
 const TEAM = 'team@example.com';
 
 describe('Deploy notifications', () => {
@@ -114,6 +114,23 @@ describe('Deploy notifications', () => {
       }
     });
   }
+
+  it('previewNotifications tells of every end of a deployment of another branch too', async () => {
+    const settings = { deployNotifications: 'none', previewNotifications: true } as const;
+    const service = await newService(settings);
+    for (const how of ['live', 'failed', 'cancelled'] as const) await end(service, how);
+    await sweep();
+    expect(smtp.mails).to.deep.equal([]);
+    await database
+      .db('services')
+      .where({ id: service.id })
+      .update({
+        configuration: { ...service.configuration, branch: 'another' },
+      });
+    for (const how of ['live', 'failed', 'cancelled'] as const) await end(service, how);
+    await sweep();
+    expect(smtp.mails).to.have.length(3);
+  });
 
   it('a deployment that was cancelled before any worker held it is an end too, one that runs is not yet', async () => {
     const service = await newService({ deployNotifications: 'all' });

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from '../folders.js';
 import { startTimeOf } from '../sandbox/proc.js';
@@ -19,15 +19,21 @@ export function buildsFolder(dataDir: string): string {
   return join(dataDir, 'builds');
 }
 
-/** Makes the folder of an attempt and marks it as this process's. */
+/** A folder that has no owner's mark yet says in its name whose it is. */
+const NEW = /^new-(\d+)-([^-]*)-/;
+
+/** Makes the folder of an attempt, this process's from the first moment: sweeps of other workers leave it alone. */
 export async function openBuildFolder(dataDir: string, id: string): Promise<BuildFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) throw new Error(`"${id}" cannot name a build`);
   const path = join(buildsFolder(dataDir), id);
   const app = join(path, 'app');
   const owner: Owner = { pid: process.pid, startedAt: await startTimeOf(process.pid) };
-  await mkdir(path, { recursive: true, mode: 0o711 });
-  await writeFile(join(path, 'owner'), JSON.stringify(owner));
-  await mkdir(app, { mode: 0o700 });
+  const mark = `new-${owner.pid}-${encodeURIComponent(owner.startedAt ?? '')}`;
+  const fresh = join(buildsFolder(dataDir), `${mark}-${id}`);
+  await mkdir(fresh, { recursive: true, mode: 0o711 });
+  await mkdir(join(fresh, 'app'), { mode: 0o700 });
+  await writeFile(join(fresh, 'owner'), JSON.stringify(owner));
+  await rename(fresh, path);
   return { path, app, remove: () => removeTree(path) };
 }
 
@@ -35,16 +41,20 @@ export async function openBuildFolder(dataDir: string, id: string): Promise<Buil
 export async function removeDeadBuilds(dataDir: string): Promise<void> {
   const folder = buildsFolder(dataDir);
   for (const id of await readdir(folder).catch(() => [])) {
-    const path = join(folder, id);
-    if (!(await isOwned(path))) await removeTree(path);
+    if (!(await isOwned(folder, id))) await removeTree(join(folder, id));
   }
 }
 
-async function isOwned(path: string): Promise<boolean> {
+async function isOwned(folder: string, id: string): Promise<boolean> {
   try {
-    const { pid, startedAt } = JSON.parse(await readFile(join(path, 'owner'), 'utf8')) as Owner;
-    return (await startTimeOf(pid)) === startedAt;
+    const owner = newOwner(id) ?? (JSON.parse(await readFile(join(folder, id, 'owner'), 'utf8')) as Owner);
+    return (await startTimeOf(owner.pid)) === owner.startedAt;
   } catch {
     return false;
   }
+}
+
+function newOwner(id: string): Owner | null {
+  const [, pid, startedAt] = NEW.exec(id) ?? [];
+  return pid === undefined ? null : { pid: Number(pid), startedAt: decodeURIComponent(startedAt ?? '') || null };
 }

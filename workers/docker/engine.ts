@@ -26,9 +26,32 @@ export class EngineError extends Error {
 }
 
 /** Talks to the engine of `DOCKER_HOST`; connects on demand, so this cannot fail. */
-export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>): Engine {
+export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
-  return { calls: new Docker({ ...address, timeout: CALL_MS }), streams: new Docker(address), host };
+  return { calls: bounded(new Docker(address), callMs), streams: new Docker(address), host };
+}
+
+type Dial = Docker['modem']['dial'];
+
+/**
+ * Lets no call wait longer than this. The client's own timeout does not: a call whose answer had begun when its connection
+ * broke is never settled by it.
+ */
+function bounded(docker: Docker, ms: number): Docker {
+  const dial: Dial = docker.modem.dial.bind(docker.modem);
+  docker.modem.dial = (options, answer) => {
+    const end = new AbortController();
+    const timer = setTimeout(() => {
+      answer?.(new Error(`no answer within ${ms / 1000} s`), null);
+      end.abort();
+    }, ms);
+    const abortSignal = AbortSignal.any([end.signal, ...(options.abortSignal ? [options.abortSignal] : [])]);
+    dial({ ...options, abortSignal }, (error, data) => {
+      clearTimeout(timer);
+      answer?.(error, data);
+    });
+  };
+  return docker;
 }
 
 function addressOf(host: string): Docker.DockerOptions {
@@ -86,6 +109,11 @@ export function engineMessage(error: unknown): string {
 export function engineStatus(error: unknown): number | undefined {
   const status = (error as { statusCode?: unknown }).statusCode;
   return typeof status === 'number' ? status : undefined;
+}
+
+/** Something of that name is there already; the engine says so in two ways, the second where two asked at once. */
+export function isConflict(error: unknown): boolean {
+  return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }
 
 /** Takes "it is not there" for an answer. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { loadConfig } from '../../shared/config.js';
 import { createDatabase } from '../../shared/db/client.js';
 import { removeEdge } from '../../shared/db/edge.js';
@@ -9,7 +8,7 @@ import { assertMigrated } from '../../shared/db/migrate.js';
 import { errorMessage } from '../../shared/errors.js';
 import { Lifecycle } from '../../shared/lifecycle.js';
 import { createLogger } from '../../shared/log.js';
-import { NodeEdge } from './proxy/node-edge.js';
+import { createEdge } from './create.js';
 import { RouteSync } from './route-sync.js';
 
 /** The edge's process: loads the routes, serves them, and follows every change until it is told to end. */
@@ -26,12 +25,7 @@ try {
   await assertMigrated(db);
 
   const identity = { id: randomUUID(), host: hostname(), pid: process.pid };
-  const edge = new NodeEdge({
-    port: config.edgePort,
-    imagesDir: join(config.dataDir, 'images'),
-    log,
-    refresh: (serviceId) => sync.reload(serviceId),
-  });
+  const edge = createEdge(config, { log, refresh: (serviceId) => sync.reload(serviceId) });
   const sync = new RouteSync({ db, log, edge, identity, domain: config.edgeDomain });
   const listener = new Listener(url, log);
   listener.on(CHANNELS.route, (serviceId) => sync.wake(serviceId));
@@ -44,7 +38,7 @@ try {
   await listener.start();
   await sync.start();
   await edge.listen();
-  log.info({ port: config.edgePort, domain: config.edgeDomain }, 'the edge is listening');
+  log.info({ edge: config.edge, port: config.edgePort, domain: config.edgeDomain }, 'the edge is listening');
 } catch (error) {
   bootLog.fatal(errorMessage(error));
   process.exit(1);

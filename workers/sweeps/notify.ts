@@ -12,7 +12,7 @@ export interface NotifyDeps {
   db: Db;
   mailer: Mailer;
   log: Logger;
-  config: Pick<Config, 'edgeDomain' | 'edgePort'>;
+  config: Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
 }
 
 /** So many at a time: a mail server that hangs holds the sweep up for minutes, not for hours. */
@@ -29,7 +29,7 @@ export async function sendNotifications(deps: NotifyDeps): Promise<void> {
 }
 
 async function notify({ db, mailer, log, config }: NotifyDeps, end: DeploymentEnd): Promise<void> {
-  const to = recipientOf(end.status, {
+  const to = recipientOf(end, {
     service: end.service_configuration,
     workspace: workspaceConfiguration(end.workspace_configuration),
   });

@@ -1,5 +1,9 @@
+import type { Db } from '../../../shared/db/client.js';
+import { findWorkspace } from '../../../shared/db/identity.js';
 import { readLogs } from '../../../shared/db/log-lines.js';
+import type { ServiceView } from '../../../shared/db/services.js';
 import { planOf } from '../../../shared/domain/catalog.js';
+import { workspaceConfiguration } from '../../../shared/domain/workspace.js';
 import { isHosted } from '../../availability.js';
 import { defineRead } from '../../route.js';
 import { readService } from '../services/load.js';
@@ -21,6 +25,7 @@ export const logRoutes = [
       const { lines, hasMore } = await readLogs(request.db, {
         serviceId: service.id,
         deploymentId,
+        branch: deploymentId === undefined ? await shownBranch(request.db, service) : undefined,
         source,
         search,
         hours: clamp(hours, 1, planOf(service.configuration.plan).logDays * 24),
@@ -43,6 +48,13 @@ export const logRoutes = [
     },
   }),
 ];
+
+/** The only branch whose lines show unasked, where the workspace wants no previews' lines. */
+async function shownBranch(db: Db, service: ServiceView): Promise<string | undefined> {
+  const workspace = await findWorkspace(db, service.workspace_id);
+  const { includePreviewLogs } = workspaceConfiguration(workspace?.configuration ?? {});
+  return includePreviewLogs ? undefined : service.configuration.branch;
+}
 
 function clamp(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least), most);

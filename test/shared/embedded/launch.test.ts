@@ -192,6 +192,17 @@ describe('npm start (on Linux: it looks into /proc)', function () {
       expect(after.apiKey).to.not.equal(before.apiKey);
     });
 
+    it('a Caddy that is not there is named before anything starts', async () => {
+      const [port] = await freePorts(1);
+      const launcher = bench.launch({ EDGE: 'caddy', CADDY_ADMIN_URL: `http://127.0.0.1:${port}` });
+      await eventually('the launcher has ended', () => launcher.ended);
+      expect(launcher.child.exitCode).to.equal(1);
+      expect(launcher.output)
+        .to.include(`127.0.0.1:${port}`)
+        .and.match(/start Caddy, or set CADDY_ADMIN_URL/);
+      expect(launcher.output).to.not.include('api ');
+    });
+
     it('settings that are wrong are all named before anything starts', async () => {
       const launcher = bench.launch({ PORT: 'x', RUNTIME: 'magic' });
       await eventually('the launcher has ended', () => launcher.ended);

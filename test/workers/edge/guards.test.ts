@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { compileAllowList, isAllowed } from '../../../workers/edge/proxy/allow-list.js';
-import { HEALTH_PATH } from '../../../workers/edge/proxy/node-edge.js';
 import { ask, Bench, HOST, proxied, sendRaw, tableWith, until } from './support.js';
 
 describe('edge guards', () => {
@@ -11,41 +10,6 @@ describe('edge guards', () => {
     bench = new Bench();
   });
   afterEach(() => bench.close());
-
-  it('does not know other hosts, and tells its own health there', async () => {
-    const edge = await bench.edge();
-    await edge.apply(tableWith({}));
-    const answer = await ask(edge.port, '/', { host: 'nobody.test' });
-    expect(answer.status).to.equal(404);
-    expect(JSON.parse(answer.text).error.code).to.equal('unknown_host');
-    const health = await ask(edge.port, HEALTH_PATH, { host: 'localhost' });
-    expect(health.status).to.equal(200);
-    expect(JSON.parse(health.text)).to.include({ status: 'ok', routes: 1, upstreams: 0 });
-  });
-
-  it('finds a host whatever its case, port and final dot', async () => {
-    const replica = await bench.replica((_req, res) => res.end('ok'));
-    const edge = await bench.edge();
-    await edge.apply(proxied([replica]));
-    for (const host of ['APP.test', `${HOST}:8080`, `${HOST}.`]) {
-      expect((await ask(edge.port, '/', { host })).status).to.equal(200);
-    }
-  });
-
-  it('answers on IPv6 where the machine has it, and knows an IPv4 client as such', async () => {
-    const replica = await bench.replica((req, res) => res.end(req.headers['x-forwarded-for']));
-    const edge = await bench.edge();
-    await edge.apply(proxied([replica], { allow: ['127.0.0.0/8'] }));
-    expect(await ask(edge.port, '/')).to.include({ status: 200, text: '127.0.0.1' });
-  });
-
-  it('admits only the addresses of the allow list, and believes no header', async () => {
-    const replica = await bench.replica((_req, res) => res.end('ok'));
-    const edge = await bench.edge();
-    await edge.apply(proxied([replica], { allow: ['10.0.0.0/8'], maintenance: '' }));
-    const answer = await ask(edge.port, '/', { headers: { 'x-forwarded-for': '10.0.0.1' } });
-    expect(answer.status).to.equal(403);
-  });
 
   it('matches addresses and ranges of both families', () => {
     const list = compileAllowList(['10.1.2.3/8', '192.0.2.7', '2001:db8::/32']);
@@ -56,19 +20,6 @@ describe('edge guards', () => {
     expect(isAllowed(compileAllowList(['0.0.0.0/0']), '203.0.113.9')).to.equal(true);
     expect(isAllowed(compileAllowList([]), 'anything')).to.equal(true);
     expect(isAllowed(compileAllowList(['nonsense']), '127.0.0.1')).to.equal(false);
-  });
-
-  it('shows the maintenance page with 503 and Retry-After', async () => {
-    const edge = await bench.edge();
-    await edge.apply(tableWith({ maintenance: '<h1>Back at nine</h1>' }));
-    const own = await ask(edge.port, '/');
-    expect(own).to.include({ status: 503, text: '<h1>Back at nine</h1>' });
-    expect(own.headers['content-type']).to.equal('text/html; charset=utf-8');
-    expect(Number(own.headers['retry-after'])).to.be.at.least(1);
-    await edge.apply(tableWith({ maintenance: '' }));
-    const usual = await ask(edge.port, '/', { headers: { accept: 'text/html' } });
-    expect(usual.status).to.equal(503);
-    expect(usual.text).to.include('Under maintenance');
   });
 
   describe('against requests that can be read in two ways', () => {

@@ -4,12 +4,11 @@ import { loadRouteFacts, removeEdge, reportEdge, waitingEdges } from '../../../s
 import { CHANNELS, Listener } from '../../../shared/db/listener.js';
 import { createLogger } from '../../../shared/log.js';
 import type { Edge } from '../../../workers/edge/edge.js';
-import type { NodeEdge } from '../../../workers/edge/proxy/node-edge.js';
 import { RouteSync } from '../../../workers/edge/route-sync.js';
 import type { RouteTable } from '../../../workers/edge/table.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { Records, type Service } from './records.js';
-import { ask, Bench, until } from './support.js';
+import { ask, Bench, type TestEdge, until } from './support.js';
 
 const log = createLogger('test-edge', 'silent');
 const DOMAIN = 'sites.test';
@@ -35,9 +34,9 @@ describe('edge and PostgreSQL', () => {
   });
 
   /** An edge as the process has it: listener, sync, proxy. */
-  async function startEdge(): Promise<{ edge: NodeEdge; sync: RouteSync; id: string }> {
+  async function startEdge(): Promise<{ edge: TestEdge; sync: RouteSync; id: string }> {
     const identity = { id: randomUUID(), host: 'test', pid: process.pid };
-    const edge: NodeEdge = await bench.edge({ refresh: (id) => sync.reload(id) });
+    const edge: TestEdge = await bench.edge({ refresh: (id) => sync.reload(id) });
     const sync: RouteSync = new RouteSync({ db: database.db, log, edge, identity, domain: DOMAIN });
     const listener = new Listener(database.url, log);
     listener.on(CHANNELS.route, (id) => sync.wake(id));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, request, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { createLogger } from '../../../shared/log.js';
+import type { Edge } from '../../../workers/edge/edge.js';
 import { NodeEdge, type NodeEdgeOptions } from '../../../workers/edge/proxy/node-edge.js';
 import type { Route, RouteTable } from '../../../workers/edge/table.js';
 
@@ -11,6 +12,7 @@ export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
+  body: Buffer;
   /** The connection ended before the answer did. */
   cut: boolean;
 }
@@ -35,6 +37,7 @@ export function ask(port: number, path: string, options: AskOptions = {}): Promi
           status: response.statusCode ?? 0,
           headers: response.headers,
           text: Buffer.concat(chunks).toString(),
+          body: Buffer.concat(chunks),
           cut,
         });
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -62,10 +65,33 @@ export interface TestReplica {
   server: Server;
 }
 
+export type TestEdge = Edge & { readonly port: number };
+export type TestEdgeOptions = Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts'>;
+
+/** An implementation of the edge, to be held to the contract. */
+export interface EdgeKind {
+  name: string;
+  /** An edge that does not listen yet. Its services are below the domain "test". */
+  create(options: TestEdgeOptions): Promise<TestEdge>;
+  /** How often a table is swapped where it is to be seen that nothing is lost. */
+  swaps: number;
+}
+
+export const nodeKind: EdgeKind = {
+  name: 'node edge',
+  create: async (options) => new NodeEdge({ port: 0, ...options }),
+  swaps: 200,
+};
+
 /** The servers and edges of one test; `close` ends them all. */
 export class Bench {
+  readonly #kind: EdgeKind;
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
   #ids = 0;
+
+  constructor(kind: EdgeKind = nodeKind) {
+    this.#kind = kind;
+  }
 
   /** A real HTTP server on a free port, to be a replica. */
   async replica(handler: RequestListener): Promise<TestReplica> {
@@ -87,9 +113,8 @@ export class Bench {
     return replica;
   }
 
-  async edge(options: Partial<NodeEdgeOptions> = {}): Promise<NodeEdge> {
-    const edge = new NodeEdge({
-      port: 0,
+  async edge(options: Partial<TestEdgeOptions> = {}): Promise<TestEdge> {
+    const edge = await this.#kind.create({
       imagesDir: '/nonexistent',
       log: createLogger('test-edge', 'silent'),
       refresh: async () => undefined,

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { encoded, joined } from './compression.js';
 import type { Exchange } from './exchange.js';
 import { clientHeaders, upstreamHeaders } from './headers.js';
 import type { RequestBody } from './request-body.js';
@@ -39,16 +41,20 @@ export function attempt(exchange: Exchange, upstream: Upstream, body: RequestBod
 const NOTHING = Buffer.alloc(0);
 
 class Relay implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange;
   readonly #res: ServerResponse;
-  readonly #requestId: string;
+  /** What takes the body: the response, or what compresses it. */
+  #body: Writable;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #leave: () => void;
   #controller: Dispatcher.DispatchController | null = null;
   #begun = false;
 
-  constructor({ res, requestId }: Exchange, upstream: Upstream, resolve: (outcome: Outcome) => void) {
+  constructor(exchange: Exchange, upstream: Upstream, resolve: (outcome: Outcome) => void) {
+    const { res } = exchange;
+    this.#exchange = exchange;
     this.#res = res;
-    this.#requestId = requestId;
+    this.#body = res;
     this.#resolve = resolve;
     this.#leave = upstream.requests.enter();
     res.on('close', this.#onClientClose);
@@ -67,8 +73,11 @@ class Relay implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: object, message?: string): void {
     if (status < 200) return;
     const raw = Array.isArray(controller.rawHeaders) ? controller.rawHeaders : [];
-    const forClient = clientHeaders(raw, this.#requestId);
-    this.#res.writeHead(status, message, forClient);
+    const { req, requestId, compress } = this.#exchange;
+    const forClient = clientHeaders(raw, requestId);
+    const answer = compress ? encoded(req, status, forClient) : { headers: forClient, encoder: null };
+    this.#res.writeHead(status, message, answer.headers);
+    if (answer.encoder !== null) this.#body = joined(answer.encoder, this.#res);
     this.#begun = true;
     // A stream's client learns at once that it is connected; other headers wait for the first bytes of the body.
     // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
@@ -77,14 +86,14 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#res.write(chunk)) return;
+    if (this.#body.write(chunk)) return;
     controller.pause();
-    this.#res.once('drain', () => controller.resume());
+    this.#body.once('drain', () => controller.resume());
   }
 
   onResponseEnd(): void {
     this.#settle({ type: 'answered' });
-    this.#res.end();
+    this.#body.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -16,7 +16,7 @@ const HOP_BY_HOP = new Set([
   'http2-settings',
 ]);
 /** What only the edge may say about the client. */
-const OURS = new Set([
+export const FORWARDED_HEADERS = new Set([
   'x-forwarded-for',
   'x-forwarded-proto',
   'x-forwarded-host',
@@ -29,7 +29,7 @@ const OURS = new Set([
 /** A client cannot have these removed by naming them in `Connection`. */
 const END_TO_END = new Set(['host', 'content-length', 'content-type', 'authorization', 'cookie']);
 
-const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** The caller's request id where it is well-formed, else a new one (specification, Limits). */
 export function requestIdOf(req: IncomingMessage): string {
@@ -42,9 +42,21 @@ export function hostOf(req: IncomingMessage): string {
   return (req.headers.host ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
-/** The client's address; an IPv4 address that came in over IPv6 is given as IPv4. */
-export function clientAddress(req: IncomingMessage): string {
-  return (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+/** Who asks, and over what. */
+export interface Client {
+  /** An IPv4 address that came in over IPv6 is given as IPv4. */
+  address: string;
+  protocol: 'http' | 'https';
+}
+
+/** The client as the socket says, or as `X-Forwarded-For` and `-Proto` say of the proxy that `behindProxy` trusts. */
+export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
+  const forwarded = behindProxy ? req.headers['x-forwarded-for'] : undefined;
+  const address = typeof forwarded === 'string' ? forwarded : (req.socket.remoteAddress ?? '');
+  return {
+    address: address.replace(/^::ffff:(?=\d+\.)/i, ''),
+    protocol: behindProxy && req.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http',
+  };
 }
 
 /**
@@ -71,18 +83,18 @@ export function hasBody(req: IncomingMessage): boolean {
 }
 
 /** What a replica is told, as a flat list of names and values in the client's order. */
-export function upstreamHeaders(req: IncomingMessage, client: string, requestId: string): string[] {
+export function upstreamHeaders(req: IncomingMessage, client: Client, requestId: string): string[] {
   const named = connectionTokens(req.headers.connection);
   const headers: string[] = [];
   eachPair(req.rawHeaders, (name, value) => {
     const lower = name.toLowerCase();
     // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For.
     const canonical = lower.replaceAll('_', '-');
-    if (HOP_BY_HOP.has(lower) || OURS.has(canonical) || named.has(lower)) return;
+    if (HOP_BY_HOP.has(lower) || FORWARDED_HEADERS.has(canonical) || named.has(lower)) return;
     headers.push(name, value);
   });
-  headers.push('X-Forwarded-For', client, 'X-Forwarded-Proto', 'http', 'X-Forwarded-Host', req.headers.host ?? '');
-  headers.push('X-Request-ID', requestId);
+  headers.push('X-Forwarded-For', client.address, 'X-Forwarded-Proto', client.protocol);
+  headers.push('X-Forwarded-Host', req.headers.host ?? '', 'X-Request-ID', requestId);
   return headers;
 }
 

@@ -8,17 +8,23 @@ import { isAllowed } from './allow-list.js';
 import type { Exchange } from './exchange.js';
 import { forward } from './forward.js';
 import { Gauge } from './gauge.js';
-import { ambiguity, clientAddress, hasBody, hostOf, requestIdOf } from './headers.js';
+import { ambiguity, clientOf, hasBody, hostOf, requestIdOf } from './headers.js';
 import { LiveTable } from './live-table.js';
 import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
 import { serveSite } from './static-site.js';
 import { MAX_HEADER_BYTES, type UpstreamTimeouts } from './upstream.js';
 
 export const HEALTH_PATH = '/.ranvier/healthz';
+/** Asked on the edge's own address with `?domain=`: 200 where that host is served, else 404. */
+export const HOST_PATH = '/.ranvier/host';
 
 export interface NodeEdgeOptions {
   /** 0 takes a free one; `port` says which. */
   port: number;
+  /** The one address to listen on; without it all of them, IPv4 and IPv6. */
+  address?: string;
+  /** Only a trusted proxy can come in: what it forwards says who the client is. */
+  behindProxy?: boolean;
   /** Where images lie: `<imagesDir>/<digest>`. */
   imagesDir: string;
   log: Logger;
@@ -38,7 +44,7 @@ export interface EdgeTimeouts extends UpstreamTimeouts {
   refreshMs: number;
 }
 
-const TIMEOUTS: EdgeTimeouts = {
+export const TIMEOUTS: EdgeTimeouts = {
   connectMs: 2_000,
   headersMs: 60_000,
   clientHeadersMs: 15_000,
@@ -81,11 +87,11 @@ export class NodeEdge implements Edge {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  listen(): Promise<void> {
+  listen(port = this.#options.port): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      // Without a host, both IPv4 and IPv6 where the machine has it.
-      this.#server.listen(this.#options.port, () => {
+      const { address } = this.#options;
+      this.#server.listen({ port, ...(address === undefined ? {} : { host: address }) }, () => {
         this.#server.off('error', reject);
         this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'a connection was not accepted'));
         resolve();
@@ -127,14 +133,15 @@ export class NodeEdge implements Edge {
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): Promise<void> {
-    const { log } = this.#options;
+    const { log, behindProxy = false } = this.#options;
     const exchange: Exchange = {
       req,
       res,
       upgrade,
       requestId: requestIdOf(req),
-      client: clientAddress(req),
+      client: clientOf(req, behindProxy),
       host: hostOf(req),
+      compress: !behindProxy,
       log,
     };
     const leave = this.#exchanges.enter();
@@ -160,7 +167,7 @@ export class NodeEdge implements Edge {
     if (problem !== null) return sendPage(exchange, badRequest(problem));
     const live = this.#table.find(exchange.host);
     if (live === undefined) return this.#unknownHost(exchange);
-    if (!isAllowed(live.allow, exchange.client)) return sendPage(exchange, PAGES.notAllowed);
+    if (!isAllowed(live.allow, exchange.client.address)) return sendPage(exchange, PAGES.notAllowed);
     const { maintenance, serviceId, target } = live.route;
     if (maintenance !== null) return sendMaintenance(exchange, maintenance);
     switch (target.type) {
@@ -178,7 +185,9 @@ export class NodeEdge implements Edge {
 
   #unknownHost(exchange: Exchange): void {
     const { req, res, requestId } = exchange;
-    if (req.method !== 'GET' || req.url !== HEALTH_PATH) {
+    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://edge');
+    const served = pathname === HOST_PATH && this.#table.find(searchParams.get('domain') ?? '') !== undefined;
+    if (req.method !== 'GET' || !(served || pathname === HEALTH_PATH)) {
       sendPage(exchange, PAGES.unknownHost);
       return;
     }

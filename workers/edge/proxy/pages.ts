@@ -105,12 +105,20 @@ export function badRequest(message: string): Page {
 
 /** Answers with a page: HTML for browsers, JSON for the rest. Does nothing once an answer has begun. */
 export function sendPage(exchange: Exchange, page: Page): void {
-  if (wantsHtml(exchange)) send(exchange, page, 'text/html; charset=utf-8', pageHtml(page, exchange.requestId));
-  else {
-    const { code, message } = page;
-    const body = { error: { code, message }, requestId: exchange.requestId };
-    send(exchange, page, 'application/json; charset=utf-8', JSON.stringify(body));
-  }
+  const { contentType, text } = rendered(page, wantsHtml(exchange) ? 'html' : 'json', exchange.requestId);
+  send(exchange, page, contentType, text);
+}
+
+/** A page as text. Nothing of the request is in it but its id, whose characters are harmless. */
+export function rendered(
+  page: Page,
+  format: 'html' | 'json',
+  requestId: string,
+): { contentType: string; text: string } {
+  if (format === 'html') return { contentType: 'text/html; charset=utf-8', text: pageHtml(page, requestId) };
+  const { code, message } = page;
+  const body = { error: { code, message }, requestId };
+  return { contentType: 'application/json; charset=utf-8', text: JSON.stringify(body) };
 }
 
 /** Answers for a service under maintenance with the page its owner wrote, where there is one. */
@@ -123,21 +131,26 @@ function send({ res, requestId }: Exchange, page: Page, contentType: string, tex
   if (res.headersSent || res.destroyed) return;
   const body = Buffer.from(text);
   res.writeHead(page.status, {
-    ...page.headers,
-    'Content-Type': contentType,
+    ...pageHeaders(page, contentType),
     'Content-Length': body.length,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
     'X-Request-ID': requestId,
   });
   res.end(body);
+}
+
+export function pageHeaders(page: Page, contentType: string): Record<string, string> {
+  return {
+    ...page.headers,
+    'Content-Type': contentType,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  };
 }
 
 function wantsHtml({ req }: Exchange): boolean {
   return (req.headers.accept ?? '').toLowerCase().includes('text/html');
 }
 
-/** Nothing of the request is in the page but its id, whose characters are harmless. */
 function pageHtml(page: Page, requestId: string): string {
   return `<!doctype html>
 <html lang="en">

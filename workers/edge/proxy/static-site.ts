@@ -1,9 +1,11 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import send from 'send';
 import { errorMessage } from '../../../shared/errors.js';
 import type { Target } from '../table.js';
 import { cacheControl } from './cache-control.js';
+import { encoded, joined } from './compression.js';
 import type { Exchange } from './exchange.js';
 import { badRequest, PAGES, type Page, sendPage } from './pages.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
@@ -68,8 +70,25 @@ function sendFile(exchange: Exchange, root: string, path: string): void {
     etag: !whole,
     lastModified: !whole,
   })
+    .on('stream', (file: Readable) => compress(exchange, file))
     .on('error', (error: Error & { status?: number }) => failFile(exchange, error))
     .pipe(res);
+}
+
+/** Leads a file that is about to be piped to the response through an encoder, where it is to be compressed. */
+function compress(exchange: Exchange, file: Readable): void {
+  const { req, res } = exchange;
+  if (!exchange.compress) return;
+  const plain = Object.entries(res.getHeaders()).flatMap(([name, value]) => [name, String(value)]);
+  const { headers, encoder } = encoded(req, res.statusCode, plain);
+  for (const name of res.getHeaderNames()) res.removeHeader(name);
+  for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
+  if (encoder === null) return;
+  // `send` pipes the file right after it told us, and before anything of it was read.
+  process.nextTick(() => {
+    file.unpipe(res);
+    file.pipe(joined(encoder, res));
+  });
 }
 
 const FILE_ERRORS = new Map<number, Page>([

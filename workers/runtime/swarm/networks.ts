@@ -1,4 +1,4 @@
-import { engineStatus } from '../../docker/engine.js';
+import { engineStatus, isConflict } from '../../docker/engine.js';
 import type { ReleaseSpec } from '../driver.js';
 import type { SwarmRuntimeDeps } from './deps.js';
 import { LABELS } from './spec.js';
@@ -28,7 +28,7 @@ export async function ensureNetwork({ engine, installation }: Deps, spec: Releas
       Labels: { [LABELS.installation]: installation, [LABELS.network]: scope },
     });
   } catch (error) {
-    if (engineStatus(error) !== 409) throw error;
+    if (!isConflict(error)) throw error;
   }
   return name;
 }

@@ -1,5 +1,5 @@
 import type { CreateServiceOptions, Service } from 'dockerode';
-import { engineMessage, engineStatus, unlessGone } from '../../docker/engine.js';
+import { engineMessage, isConflict, unlessGone } from '../../docker/engine.js';
 import type { ReleaseSpec } from '../driver.js';
 import type { SwarmRuntimeDeps } from './deps.js';
 import { ensureNetwork } from './networks.js';
@@ -22,7 +22,7 @@ export async function createService(
     if (registry?.auth) await engine.calls.createService(registry.auth, description);
     else await engine.calls.createService(description);
   } catch (error) {
-    if (engineStatus(error) !== 409) throw error;
+    if (!isConflict(error)) throw error;
   }
 }
 

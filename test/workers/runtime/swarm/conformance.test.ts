@@ -11,7 +11,11 @@ describeRuntime(
     async function app(changes: Parameters<typeof host.app>[0]) {
       const [repo, tag] = [`local/app${++apps}`, 'latest'];
       await host.manager.docker.getImage(NODE_IMAGE).tag({ repo, tag });
-      return host.app({ image: `${repo}:${tag}`, command: 'test -z "$BROKEN" && exec node -e "$PROGRAM"', ...changes });
+      return host.app({
+        image: `${repo}:${tag}`,
+        command: 'test -z "$BROKEN" && exec node -e "$PROGRAM"',
+        ...changes,
+      });
     }
     return {
       runtime: await host.runtime(),

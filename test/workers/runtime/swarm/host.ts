@@ -46,7 +46,8 @@ export interface SwarmApp {
   command?: string;
   kind?: ServiceKind;
   image?: string;
-  environmentId?: string;
+  /** One for all by default, for to make a network takes a second; null: none. */
+  environmentId?: string | null;
   configuration?: Partial<ServiceConfiguration>;
   environment?: Record<string, string>;
   live?: boolean;
@@ -58,6 +59,7 @@ export class SwarmHost {
   readonly manager: DockerNode;
   readonly database: TestDatabase;
   readonly config: Config;
+  readonly #environmentId = randomUUID();
   readonly #specs = new Map<string, ReleaseSpec>();
   readonly #lines = new Map<string, string[]>();
   readonly #open = new Set<() => Promise<void>>();
@@ -173,7 +175,7 @@ export class SwarmHost {
       userNumber: 0,
       kind,
       slug,
-      environmentId: app.environmentId ?? null,
+      environmentId: app.environmentId === undefined ? this.#environmentId : app.environmentId,
       configuration,
       image: { id: ids.image, digest, manifest },
       environment: { PROGRAM: app.program ?? SWARM_SERVER, ...app.environment },

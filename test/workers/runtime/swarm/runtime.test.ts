@@ -28,67 +28,54 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     if (NO_DOCKER === '') await host.destroy();
   });
 
-  describe('a release that does not come up', () => {
-    it('says what the swarm says about its tasks', async () => {
-      const failing = {
-        'no image': host.app({ image: 'local/missing:1' }),
-        'no reference': host.app({ image: 'Not A Reference' }),
-        'exit code': host.app({
-          program: `console.error('cannot find the database at ' + process.env.SECRET); process.exit(3)`,
-          environment: { SECRET: 'postgres://hidden' },
-        }),
-        memory: host.app({ program: 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))' }),
-        command: host.app({ command: 'exec /no/such/program' }),
-        worker: host.app({ kind: 'worker', command: 'exit 4' }),
-      };
-      const said = new Map<string, string>();
-      await Promise.all(
-        Object.entries(failing).map(async ([name, app]) => {
-          const error = await failure(runtime.release(await app, never));
-          expect(error).to.be.instanceOf(ReleaseError);
-          said.set(name, error.message);
-          await runtime.stop((await app).deploymentId);
-        }),
-      );
-      expect(said.get('no image')).to.equal('replica 1 could not be started: No such image: local/missing:1');
-      expect(said.get('no reference')).to.match(/^replica 1 could not be started: .*Not A Reference/);
-      expect(said.get('exit code')).to.equal(
-        'replica 1 exited with code 3 before it was healthy; its last output: cannot find the database at ***',
-      );
-      expect(said.get('memory')).to.match(
-        /^replica 1 was killed: it used more than the 512 MB of memory its plan allows/,
-      );
-      expect(said.get('command')).to.match(
-        /^replica 1 exited with code 127 before it was healthy; its last output: .*not found/,
-      );
-      expect(said.get('worker')).to.equal('replica 1 exited with code 4 before it was healthy; it printed nothing');
-    });
-
-    it('says what it waits for in vain', async () => {
-      const impatient = await host.runtime({ releaseTimeoutSeconds: 15 });
-      const [silent, nowhere] = await Promise.all([
-        host.app({ program: 'setInterval(() => {}, 1000)' }),
-        host.app({ configuration: { region: 'local' } }),
-      ]);
-      const said = await Promise.all([silent, nowhere].map((spec) => failure(impatient.release(spec, never))));
-      expect(said[0]?.message).to.match(/^nothing answered on port 8000 \(PORT\) within 15 s: connection refused/);
-      expect(said[1]?.message).to.match(
-        /^replica 1 was not started within 15 s: no suitable node \(scheduling constraints not satisfied on 1 node\); region "local" is made of/,
-      );
-      await Promise.all([silent, nowhere].map((spec) => runtime.stop(spec.deploymentId)));
-    });
-
-    it("heeds the image's own health check", async () => {
-      await host.manager.derive('local/sick', [
-        'HEALTHCHECK --interval=1s --retries=1 CMD echo the disk is full; false',
-      ]);
-      const spec = await host.app({ image: 'local/sick' });
-      const error = await failure(runtime.release(spec, never));
-      expect(error.message).to.match(
-        /^replica 1 was ended: the image's own HEALTHCHECK failed \(the disk is full\) before it was healthy/,
-      );
-      await runtime.stop(spec.deploymentId);
-    });
+  it('says what the swarm says about tasks that do not come up, and what it waits for in vain', async () => {
+    await host.manager.derive('local/sick', ['HEALTHCHECK --interval=1s --retries=1 CMD echo the disk is full; false']);
+    const impatient = await host.runtime({ releaseTimeoutSeconds: 15 });
+    const waiting = {
+      silent: host.app({ program: 'setInterval(() => {}, 1000)' }),
+      nowhere: host.app({ configuration: { region: 'local' } }),
+    };
+    const failing = {
+      'no image': host.app({ image: 'local/missing:1' }),
+      'no reference': host.app({ image: 'Not A Reference' }),
+      'exit code': host.app({
+        program: `console.error('cannot find the database at ' + process.env.SECRET); process.exit(3)`,
+        environment: { SECRET: 'postgres://hidden' },
+      }),
+      memory: host.app({ program: 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))' }),
+      command: host.app({ command: 'exec /no/such/program' }),
+      worker: host.app({ kind: 'worker', command: 'exit 4' }),
+      sick: host.app({ image: 'local/sick' }),
+    };
+    const said = new Map<string, string>();
+    await Promise.all(
+      Object.entries({ ...failing, ...waiting }).map(async ([name, app]) => {
+        const spec = await app;
+        const error = await failure((name in waiting ? impatient : runtime).release(spec, never));
+        expect(error).to.be.instanceOf(ReleaseError);
+        said.set(name, error.message);
+        await runtime.stop(spec.deploymentId);
+      }),
+    );
+    expect(said.get('no image')).to.equal('replica 1 could not be started: No such image: local/missing:1');
+    expect(said.get('no reference')).to.match(/^replica 1 could not be started: .*Not A Reference/);
+    expect(said.get('exit code')).to.equal(
+      'replica 1 exited with code 3 before it was healthy; its last output: cannot find the database at ***',
+    );
+    expect(said.get('memory')).to.match(
+      /^replica 1 was killed: it used more than the 512 MB of memory its plan allows/,
+    );
+    expect(said.get('command')).to.match(
+      /^replica 1 exited with code 127 before it was healthy; its last output: .*not found/,
+    );
+    expect(said.get('worker')).to.equal('replica 1 exited with code 4 before it was healthy; it printed nothing');
+    expect(said.get('sick')).to.match(
+      /^replica 1 was ended: the image's own HEALTHCHECK failed \(the disk is full\) before it was healthy/,
+    );
+    expect(said.get('silent')).to.match(/^nothing answered on port 8000 \(PORT\) within 15 s: connection refused/);
+    expect(said.get('nowhere')).to.match(
+      /^replica 1 was not started within 15 s: no suitable node \(scheduling constraints not satisfied on 1 node\); region "local" is made of/,
+    );
   });
 
   it('runs a release as its plan and variables say, tells the edges, and ends it when they have let go', async () => {

@@ -2,17 +2,16 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hasHashedName } from '../../../workers/edge/proxy/cache-control.js';
-import type { NodeEdge } from '../../../workers/edge/proxy/node-edge.js';
-import type { Target } from '../../../workers/edge/table.js';
-import { type Answer, type AskOptions, ask, Bench, tableWith } from './support.js';
+import type { Target } from '../../../../workers/edge/table.js';
+import { type Answer, type AskOptions, ask, Bench, type EdgeKind, type TestEdge, tableWith } from '../support.js';
 
 const SECRET = 'not for the world';
 
-describe('edge static sites', () => {
-  const bench = new Bench();
+/** The published folder of an image is served as a site. */
+export function staticSites(kind: EdgeKind): void {
+  const bench = new Bench(kind);
   let images: string;
-  let edge: NodeEdge;
+  let edge: TestEdge;
 
   const get = (path: string, options?: AskOptions): Promise<Answer> => ask(edge.port, path, options);
   const serve = (overrides: Partial<Extract<Target, { type: 'static' }>> = {}) =>
@@ -151,26 +150,6 @@ describe('edge static sites', () => {
     expect(await caching('/data.json')).to.match(/^public, max-age=\d+$/);
   });
 
-  it('knows names that carry a hash from names that do not', () => {
-    for (const name of [
-      'app-3f2a91bc.js',
-      'main.d41d8cd98f00b204e980.chunk.css',
-      'a/index-D5wrgT3a.js',
-      'x.3f2a91bc.js.map',
-    ]) {
-      expect(hasHashedName(name), name).to.equal(true);
-    }
-    for (const name of [
-      'index.html',
-      'jquery-3.6.0.min.js',
-      'report-20240101.pdf',
-      'my-dashboard.js',
-      'lib-base64js.js',
-    ]) {
-      expect(hasHashedName(name), name).to.equal(false);
-    }
-  });
-
   it("shows the site's own 404 page where it has one", async () => {
     expect(JSON.parse((await get('/nothing')).text).error.code).to.equal('not_found');
     const page = join(images, 'abc', 'dist', '404.html');
@@ -183,4 +162,4 @@ describe('edge static sites', () => {
       await rm(page);
     }
   });
-});
+}

@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminApi } from '../../workers/edge/caddy/admin-api.js';
+import { freePorts, PlatformProcess } from './processes.js';
+
+const hasCaddy = spawnSync('caddy', ['version']).status === 0;
+
+export interface TestCaddy {
+  adminUrl: string;
+  /** Kills it and starts it again on the configuration of its operator, without what was loaded since. */
+  restart(): Promise<void>;
+  /** Kills it, to be started again with `restart`. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A Caddy of the caller's own: its admin API on a free port, or on a socket; its storage in a folder of its own. */
+export async function startCaddy(
+  apps: Record<string, unknown> = {},
+  admin: 'port' | 'socket' = 'port',
+): Promise<TestCaddy> {
+  const [port = 0] = await freePorts(1);
+  const dir = await mkdtemp(join(tmpdir(), 'ranvier-caddy-'));
+  const socket = join(dir, 'admin.sock');
+  const adminUrl = admin === 'port' ? `http://127.0.0.1:${port}` : `unix://${socket}`;
+  const api = new AdminApi(adminUrl);
+  const config = {
+    admin: { listen: admin === 'port' ? `127.0.0.1:${port}` : `unix/${socket}`, config: { persist: false } },
+    storage: { module: 'file_system', root: join(dir, 'storage') },
+    logging: { logs: { default: { level: 'WARN' } } },
+    ...(Object.keys(apps).length > 0 ? { apps } : {}),
+  };
+  const file = join(dir, 'caddy.json');
+  await writeFile(file, JSON.stringify(config));
+  const start = async () => {
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: dir };
+    const started = new PlatformProcess('caddy', 'caddy', ['run', '--config', file], env);
+    await started.ready(async () => (await api.get('/config/')) !== null);
+    return started;
+  };
+  let caddy = await start();
+  return {
+    adminUrl,
+    async restart() {
+      await caddy.stop('SIGKILL');
+      caddy = await start();
+    },
+    async kill() {
+      await caddy.stop('SIGKILL');
+    },
+    async stop() {
+      await caddy.stop('SIGKILL');
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tests against a real Caddy; pending where it is not installed. */
+export function describeCaddy(title: string, tests: () => void): void {
+  const suite = hasCaddy ? describe : describe.skip;
+  suite(`${title}${hasCaddy ? '' : ': caddy is not installed'}`, function () {
+    // On a busy machine: nothing here is a measurement.
+    this.timeout(120_000);
+    tests();
+  });
+}

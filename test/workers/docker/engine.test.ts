@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { assertEngine, connectEngine, type Engine, engineMessage } from '../../../workers/docker/engine.js';
+
+describe('Talking to a Docker engine', () => {
+  let server: Server;
+
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  async function engine(answer: RequestListener): Promise<Engine> {
+    server = createServer(answer).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    return connectEngine({ docker: { host: `tcp://127.0.0.1:${port}`, registryUrl: null } }, 200);
+  }
+
+  async function failure(work: Promise<unknown>): Promise<string> {
+    return work.then(
+      () => 'none',
+      (error: unknown) => engineMessage(error),
+    );
+  }
+
+  it('waits for no answer that does not come, nor for the rest of one that has begun', async () => {
+    const silent = await engine(() => undefined);
+    expect(await failure(silent.calls.listTasks())).to.equal('no answer within 0.2 s');
+    server.closeAllConnections();
+    server.close();
+    const halting = await engine((_, response) => response.writeHead(200).write('['));
+    expect(await failure(halting.calls.listTasks())).to.equal('no answer within 0.2 s');
+  });
+
+  it("gives the engine's own words", async () => {
+    const refusing = await engine((_, response) => {
+      response.writeHead(503, { 'content-type': 'application/json' });
+      response.end('{"message":"This node is not a swarm manager."}');
+    });
+    expect(await failure(refusing.calls.listTasks())).to.equal('This node is not a swarm manager.');
+  });
+
+  it('refuses an engine that is too old', async () => {
+    const old = await engine((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"Version":"19.03.15","ApiVersion":"1.40"}');
+    });
+    expect(await failure(assertEngine(old))).to.match(
+      /^DOCKER_HOST=tcp:.*: Docker 19\.03\.15 \(API 1\.40\) is too old; upgrade it to 20\.10 or newer$/,
+    );
+  });
+});

@@ -1,0 +1,4 @@
+import { describeEdge } from './contract.js';
+import { nodeKind } from './support.js';
+
+describeEdge(nodeKind);

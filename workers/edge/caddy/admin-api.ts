@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { errorMessage } from '../../../shared/errors.js';
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Caddy's admin API cannot be reached, or did not do what it was asked. `absent`: nobody listens there, so no Caddy runs and
+ * nothing goes through it. `interrupted`: it closed the connection, as it does to those it has not come to when a change
+ * of the configuration replaces its listener.
+ */
+export class CaddyError extends Error {
+  readonly kind: 'absent' | 'interrupted' | 'failed';
+  constructor(message: string, kind: CaddyError['kind'] = 'failed') {
+    super(message);
+    this.name = 'CaddyError';
+    this.kind = kind;
+  }
+}
+
+const TRIES = 5;
+const TRY_AGAIN_MS = 50;
+
+/** Does something that may be repeated, again where it was interrupted. */
+export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await action();
+    } catch (error) {
+      if (!(error instanceof CaddyError && error.kind === 'interrupted') || tries === TRIES) throw error;
+      await delay(TRY_AGAIN_MS);
+    }
+  }
+}
+
+/** The admin API of the operator's Caddy, at `http://…` or `unix:///…`. Every call throws `CaddyError` where it fails. */
+export class AdminApi {
+  readonly #url: string;
+  readonly #origin: string;
+  readonly #options: { dispatcher?: Agent; headers: Record<string, string> };
+
+  constructor(url: string) {
+    this.#url = url;
+    const socketPath = /^unix:\/\/(.*)/.exec(url)?.[1];
+    this.#origin = socketPath === undefined ? url.replace(/\/$/, '') : 'http://localhost';
+    // On a socket Caddy takes requests without a host only.
+    this.#options =
+      socketPath === undefined
+        ? { headers: {} }
+        : { headers: { host: '' }, dispatcher: new Agent({ connect: { socketPath } }) };
+  }
+
+  /** The value at a path of the API, or null where there is none. */
+  async get(path: string): Promise<unknown> {
+    const { status, text } = await uninterrupted(() => this.#call('GET', path));
+    // A path below something missing is 400, an unknown id 404.
+    if (status === 400 || status === 404) return null;
+    if (status !== 200) throw refused('GET', path, status, text);
+    return JSON.parse(text || 'null');
+  }
+
+  /** POST sets a value, PUT creates one (in a list: before that index), PATCH replaces one that is there. */
+  async write(method: 'POST' | 'PUT' | 'PATCH', path: string, value: unknown): Promise<void> {
+    const { status, text } = await this.#call(method, path, JSON.stringify(value));
+    if (status !== 200) throw refused(method, path, status, text);
+  }
+
+  async remove(path: string): Promise<void> {
+    const { status, text } = await this.#call('DELETE', path);
+    if (status !== 200) throw refused('DELETE', path, status, text);
+  }
+
+  async #call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: string) {
+    try {
+      const response = await request(`${this.#origin}${path}`, {
+        method,
+        headersTimeout: TIMEOUT_MS,
+        bodyTimeout: TIMEOUT_MS,
+        // A change of the configuration replaces the API's own listener.
+        reset: true,
+        ...this.#options,
+        ...(body === undefined
+          ? {}
+          : { body, headers: { ...this.#options.headers, 'content-type': 'application/json' } }),
+      });
+      return { status: response.statusCode, text: await response.body.text() };
+    } catch (error) {
+      throw new CaddyError(
+        `Caddy's admin API does not answer at ${this.#url} (${errorMessage(error)}): start Caddy on this host, or set CADDY_ADMIN_URL to where its admin API listens, or leave EDGE unset to serve without Caddy`,
+        kindOf(error),
+      );
+    }
+  }
+}
+
+function kindOf(error: unknown): CaddyError['kind'] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ECONNREFUSED' || code === 'ENOENT') return 'absent';
+  return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' ? 'interrupted' : 'failed';
+}
+
+function refused(method: string, path: string, status: number, text: string): CaddyError {
+  return new CaddyError(`Caddy answered ${status} to ${method} ${path}: ${text.trim().slice(0, 500)}`);
+}

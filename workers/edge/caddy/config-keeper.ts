@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { errorMessage } from '../../../shared/errors.js';
+import type { Logger } from '../../../shared/log.js';
+import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
+import type { ConfigPart } from './config-part.js';
+
+const LOOK_MS = 2_000;
+
+/**
+ * Keeps our parts of Caddy's configuration as they are to be, and touches nothing else in it. A Caddy that lost them
+ * (restarted, or loaded with something else) gets them again within seconds.
+ */
+export class ConfigKeeper {
+  readonly #api: AdminApi;
+  readonly #parts: readonly ConfigPart[];
+  readonly #log: Logger;
+  readonly #ended = new AbortController();
+  #watch: Promise<void> = Promise.resolve();
+  #writes = 0;
+  #repairs = 0;
+  #away = false;
+
+  constructor(api: AdminApi, parts: readonly ConfigPart[], log: Logger) {
+    this.#api = api;
+    this.#parts = parts;
+    this.#log = log;
+  }
+
+  /** Loads what is missing or different, then goes on looking. Throws `CaddyError` where that fails. */
+  async start(): Promise<void> {
+    await uninterrupted(() => this.#ensure());
+    this.#watch = this.#keep();
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#watch;
+  }
+
+  async #keep(): Promise<void> {
+    for (;;) {
+      await delay(LOOK_MS, undefined, { signal: this.#ended.signal }).catch(() => undefined);
+      if (this.#ended.signal.aborted) return;
+      try {
+        const before = this.#writes;
+        await uninterrupted(() => this.#ensure());
+        if (this.#away) this.#log.info('Caddy answers again');
+        this.#away = false;
+        if (this.#writes === before) continue;
+        this.#repairs += 1;
+        this.#log.warn({ repairs: this.#repairs }, 'Caddy had lost the configuration of the edge; it is loaded again');
+      } catch (error) {
+        if (!this.#away) this.#log.error(`the edge cannot see to Caddy's configuration: ${errorMessage(error)}`);
+        this.#away = true;
+      }
+    }
+  }
+
+  /** Compares every part, and writes what is missing or different. May be repeated. */
+  async #ensure(): Promise<void> {
+    for (const part of this.#parts) {
+      const place = part.id === undefined ? configPath(part.path) : `/id/${part.id}`;
+      const present = await this.#api.get(place);
+      if (isDeepStrictEqual(present, part.value)) continue;
+      if (present !== null && part.ours?.(present) === false) throw taken(part, present);
+      this.#writes += 1;
+      await this.#write(part, place, present !== null);
+    }
+  }
+
+  async #write({ path, id, value }: ConfigPart, place: string, present: boolean): Promise<void> {
+    if (value === null) return this.#api.remove(place);
+    if (present) return this.#api.write('PATCH', place, value);
+    const known = await this.#depth(path);
+    // The first of a list is the one that Caddy follows where several fit.
+    if (known === path.length) return this.#api.write('PUT', `${configPath(path)}/0`, value);
+    const [key = '', ...rest] = path.slice(known);
+    const missing = rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), id === undefined ? value : [value]);
+    if (known === 0 && (await this.#api.get('/config/')) === null) {
+      return this.#api.write('POST', '/config/', { [key]: missing });
+    }
+    return this.#api.write('PUT', configPath([...path.slice(0, known), key]), missing);
+  }
+
+  /** How many of the path's keys are there. */
+  async #depth(path: readonly string[]): Promise<number> {
+    for (let known = path.length; known > 0; known--) {
+      if ((await this.#api.get(configPath(path.slice(0, known)))) !== null) return known;
+    }
+    return 0;
+  }
+}
+
+function configPath(path: readonly string[]): string {
+  return `/config/${path.join('/')}`;
+}
+
+function taken({ path }: ConfigPart, present: unknown): CaddyError {
+  const found = JSON.stringify(present);
+  return new CaddyError(
+    `Caddy's configuration has a ${path.join('.')} that is not ours (${found}): take it out, or leave EDGE_TLS off`,
+  );
+}

@@ -1,0 +1,54 @@
+import type { Config } from '../../../shared/config.js';
+import { HOST_PATH } from '../proxy/node-edge.js';
+import type { ConfigPart } from './config-part.js';
+
+/** How visitors reach the services over HTTPS; what is null is left to Caddy. */
+export type EdgeTls = NonNullable<Config['edgeTls']>;
+
+const AUTHORITY = 'ranvier';
+const POLICY_ID = 'ranvier-certificates';
+
+/**
+ * What Caddy needs to get certificates for services, each at its first handshake: a new service changes nothing here.
+ * Before it gets one, Caddy asks the responder whether there is such a service.
+ */
+export function certificateParts(tls: EdgeTls, domain: string, responder: string): ConfigPart[] {
+  const internal = tls.certificates === 'internal';
+  const policy = {
+    '@id': POLICY_ID,
+    subjects: [`*.${domain}`],
+    issuers: [internal ? { module: 'internal', ca: AUTHORITY } : acmeIssuer(tls)],
+    on_demand: true,
+  };
+  const authority = {
+    path: ['apps', 'pki', 'certificate_authorities', AUTHORITY],
+    value: { name: 'Ranvier', install_trust: false },
+  };
+  return [
+    ...(internal ? [authority] : []),
+    {
+      path: ['apps', 'tls', 'automation', 'on_demand', 'ask'],
+      value: `http://${responder}${HOST_PATH}`,
+      ours: isOurQuestion,
+    },
+    { path: ['apps', 'tls', 'automation', 'policies'], id: POLICY_ID, value: policy },
+  ];
+}
+
+function acmeIssuer({ email, authority }: EdgeTls): Record<string, unknown> {
+  return { module: 'acme', ...(email === null ? {} : { email }), ...(authority === null ? {} : { ca: authority }) };
+}
+
+function isOurQuestion(present: unknown): boolean {
+  return typeof present === 'string' && present.endsWith(HOST_PATH);
+}
+
+/** Leads from HTTP to HTTPS. */
+export function redirectConfig(port: number, tlsPort: number): Record<string, unknown> {
+  const location = `https://{http.request.host}${tlsPort === 443 ? '' : `:${tlsPort}`}{http.request.uri}`;
+  return {
+    listen: [`:${port}`],
+    automatic_https: { disable: true },
+    routes: [{ handle: [{ handler: 'static_response', status_code: '308', headers: { Location: [location] } }] }],
+  };
+}
