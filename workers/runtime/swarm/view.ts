@@ -36,13 +36,19 @@ export function hasEnded(task: SwarmTask): boolean {
 /** How the swarm stood at one moment, as far as it concerns this installation. */
 export class SwarmView {
   readonly services: readonly Service[];
-  readonly #tasks: readonly SwarmTask[];
-  readonly #nodes: readonly SwarmNode[];
+  readonly #byReplica: ReadonlyMap<string | undefined, Service>;
+  readonly #tasks = new Map<string, SwarmTask[]>();
+  readonly #nodes: ReadonlyMap<string | undefined, SwarmNode>;
 
   constructor(services: readonly Service[], tasks: readonly SwarmTask[], nodes: readonly SwarmNode[]) {
     this.services = services;
-    this.#tasks = tasks;
-    this.#nodes = nodes;
+    this.#byReplica = new Map(services.map((service) => [labelsOf(service)[LABELS.replica], service]));
+    this.#nodes = new Map(nodes.map((node) => [node.ID, node]));
+    for (const task of [...tasks].sort((a, b) => Date.parse(a.CreatedAt) - Date.parse(b.CreatedAt))) {
+      const known = this.#tasks.get(task.ServiceID);
+      if (known) known.push(task);
+      else this.#tasks.set(task.ServiceID, [task]);
+    }
   }
 
   static async take({ calls }: Engine, installation: string): Promise<SwarmView> {
@@ -55,18 +61,16 @@ export class SwarmView {
   }
 
   serviceOf(replicaId: string): Service | undefined {
-    return this.services.find((service) => labelsOf(service)[LABELS.replica] === replicaId);
+    return this.#byReplica.get(replicaId);
   }
 
   /** The tasks of a service, oldest first. */
-  tasksOf(serviceId: string): SwarmTask[] {
-    return this.#tasks
-      .filter((task) => task.ServiceID === serviceId)
-      .sort((a, b) => Date.parse(a.CreatedAt) - Date.parse(b.CreatedAt));
+  tasksOf(serviceId: string): readonly SwarmTask[] {
+    return this.#tasks.get(serviceId) ?? [];
   }
 
   nodeOf(task: SwarmTask): SwarmNode | undefined {
-    return this.#nodes.find((node) => node.ID === task.NodeID);
+    return this.#nodes.get(task.NodeID);
   }
 
   /** The node does not answer the swarm any more: what the swarm says about its tasks is what it knew last. */
