@@ -22,6 +22,8 @@ export function parse(args: string[]) {
         set: { type: 'string', multiple: true },
         email: { type: 'string' },
         password: { type: 'string' },
+        server: { type: 'string' },
+        username: { type: 'string' },
         verified: { type: 'boolean' },
         role: { type: 'string' },
         scope: { type: 'string' },
@@ -37,7 +39,10 @@ export function parse(args: string[]) {
   }
 }
 
-export function required(options: Options, name: 'name' | 'owner' | 'workspace' | 'email' | 'scope' | 'id'): string {
+/** The options that are a text of their own. */
+type TextOption = Exclude<keyof Options, 'set' | 'verified' | 'json' | 'help'>;
+
+export function required(options: Options, name: TextOption): string {
   const value = options[name];
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing`);
   return value;

@@ -1,10 +1,11 @@
 import * as identity from '../shared/commands/identity.js';
-import { forgetLostKey, rotateSecrets } from '../shared/commands/rotate-secrets.js';
+import * as registries from '../shared/commands/registries.js';
+import { assertKeysFit, forgetLostKey, rotateSecrets } from '../shared/commands/rotate-secrets.js';
 import { resetSecondFactor } from '../shared/commands/second-factor.js';
 import { loadDatabaseSettings, loadSecretsKeys } from '../shared/config.js';
 import { createDatabase, type Db } from '../shared/db/client.js';
 import { assertMigrated } from '../shared/db/migrate.js';
-import type { ApiKeyRow } from '../shared/db/rows.js';
+import type { ApiKeyRow, RegistryRow } from '../shared/db/rows.js';
 import { PLAN_IDS, type PlanId } from '../shared/domain/catalog.js';
 import { KEY_SCOPES, ROLES } from '../shared/domain/roles.js';
 import { embeddedUrl } from '../shared/embedded/postgres-address.js';
@@ -36,6 +37,9 @@ const USAGE = `Usage: npm run admin -- <command> [--json]
   key create          --workspace <id> --email <email> --scope ${KEY_SCOPES.join('|')} --name <name> [--expires <ISO 8601 time>]
   key list            --workspace <id>
   key revoke          --id <id>
+  registry add        --workspace <id> --name <name> --server <host[:port]> --username <name> --password <password>
+  registry list       --workspace <id>
+  registry remove     --id <id>
   secrets rotate
   secrets forget      --id <id of a lost key>
 
@@ -133,6 +137,35 @@ const COMMANDS: Record<string, { takes: (keyof Options)[]; run: (db: Db, options
       return presentKey(await identity.revokeApiKey(db, uuid(required(options, 'id'), 'id')));
     },
   },
+  'registry add': {
+    takes: ['workspace', 'name', 'server', 'username', 'password'],
+    async run(db, options) {
+      const input = {
+        workspaceId: workspaceId(options),
+        name: required(options, 'name'),
+        server: required(options, 'server'),
+        username: required(options, 'username'),
+        password: required(options, 'password'),
+      };
+      const keys = await loadKeyring();
+      // Notes the key that seals, so that no process without it starts.
+      await assertKeysFit(db, keys);
+      return presentRegistry(await registries.addRegistry(db, keys, input));
+    },
+  },
+  'registry list': {
+    takes: ['workspace'],
+    async run(db, options) {
+      return (await registries.listRegistries(db, workspaceId(options))).map(presentRegistry);
+    },
+  },
+  'registry remove': {
+    takes: ['id'],
+    async run(db, options) {
+      const row = await registries.removeRegistry(db, uuid(required(options, 'id'), 'id'));
+      return { ...presentRegistry(row), removed: true };
+    },
+  },
   'secrets rotate': {
     takes: [],
     async run(db) {
@@ -157,6 +190,17 @@ async function loadKeyring(): Promise<Keyring> {
 
 function plan(options: Options): PlanId | undefined {
   return options.plan === undefined ? undefined : choice(options.plan, 'plan', PLAN_IDS);
+}
+
+function presentRegistry(row: RegistryRow): Record<string, unknown> {
+  return {
+    id: row.id,
+    name: row.name,
+    server: row.server,
+    username: row.username,
+    workspaceId: row.workspace_id,
+    createdAt: row.created_at,
+  };
 }
 
 function presentKey(row: ApiKeyRow): Record<string, unknown> {

@@ -19,6 +19,10 @@ export interface Config {
   runtime: 'process' | 'swarm';
   /** The engine of `RUNTIME=swarm`: its address (`DOCKER_HOST`), and where its nodes get images from (`REGISTRY_URL`). */
   docker: { host: string; registryUrl: Sensitive | null };
+  /** Which of the engine's builders makes images; `auto` is the engine's own default (`DOCKER_BUILDER`). */
+  dockerBuilder: 'auto' | 'buildkit' | 'classic';
+  /** Runtime → the image that generated Dockerfiles begin with (`BASE_IMAGES`). */
+  baseImages: Record<string, string>;
   edge: 'node' | 'caddy';
   /** Where the admin API of the Caddy listens through which `EDGE=caddy` serves (`CADDY_ADMIN_URL`). */
   caddyAdminUrl: string;
@@ -54,6 +58,14 @@ export interface Config {
   /** First and last port given to hosted processes (`RUNTIME_PORTS`, "20000-29999"). */
   runtimePorts: { first: number; last: number };
 }
+
+/** `auto` runs what needs no language of its own, and compiled programs. */
+const BASE_IMAGES: Readonly<Record<string, string>> = {
+  node: 'node:22-bookworm-slim',
+  python: 'python:3.13-slim-bookworm',
+  go: 'golang:1.25-bookworm',
+  auto: 'buildpack-deps:bookworm-curl',
+};
 
 /** All problems of an environment at once, each naming its variable and what to do. */
 export class ConfigError extends Error {
@@ -117,6 +129,18 @@ export function loadConfig(env: Environment = process.env): Config {
     const found = values.find((v) => v === value);
     if (found === undefined) problems.push(`${name} must be one of ${values.join(', ')}, not "${value}"`);
     return found ?? fallback;
+  }
+  function images(name: string): Record<string, string> {
+    const given: Record<string, string> = {};
+    for (const pair of text(name, '').split(',')) {
+      const [runtime = '', image = ''] = pair.split('=').map((part) => part.trim());
+      if (runtime === '' && image === '') continue;
+      if (!Object.hasOwn(BASE_IMAGES, runtime) || !/^[!-~]+$/.test(image)) {
+        problems.push(`${name} must be a comma list such as node=node:22, of ${Object.keys(BASE_IMAGES).join(', ')}`);
+      }
+      given[runtime] = image;
+    }
+    return { ...BASE_IMAGES, ...given };
   }
   function portRange(name: string, fallback: string): { first: number; last: number } {
     const match = /^(\d+)-(\d+)$/.exec(text(name, fallback));
@@ -187,6 +211,8 @@ export function loadConfig(env: Environment = process.env): Config {
     redisUrl: redisUrl === '' ? null : new Sensitive(redisUrl),
     runtime: choice('RUNTIME', ['process', 'swarm'], 'process'),
     docker: { host: dockerHost, registryUrl: registryUrl === '' ? null : new Sensitive(registryUrl) },
+    dockerBuilder: choice('DOCKER_BUILDER', ['auto', 'buildkit', 'classic'], 'auto'),
+    baseImages: images('BASE_IMAGES'),
     edge,
     caddyAdminUrl,
     edgeTls:

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { assertKeysFit } from '../shared/commands/rotate-secrets.js';
 import { loadConfig } from '../shared/config.js';
 import { createDatabase } from '../shared/db/client.js';
+import { installationId } from '../shared/db/installation.js';
 import { Leadership } from '../shared/db/leadership.js';
 import { Listener } from '../shared/db/listener.js';
 import { assertMigrated } from '../shared/db/migrate.js';
@@ -14,10 +15,11 @@ import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { VERSION } from '../shared/version.js';
-import { createImageStore } from './builders/image-store.js';
-import { createRepositoryBuilder } from './builders/repository-builder.js';
+import { createBuilders } from './builders/create.js';
 import type { WorkshopDeps } from './deploy/deps.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
+import { findAccount } from './docker/credentials.js';
+import { connectEngine } from './docker/engine.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LogSink } from './log-sink.js';
@@ -57,8 +59,15 @@ try {
   const logs = new LogSink(db, engine, log);
   const sandbox = await createSandbox({ log, dataDir: config.dataDir });
   const source = createGitSource({ config, log });
-  const images = createImageStore({ dataDir: config.dataDir, log });
-  const builder = createRepositoryBuilder({ config, log, sandbox, source, images });
+  const { builder, images, origins } = createBuilders({
+    config,
+    log,
+    installationId: await installationId(db),
+    sandbox,
+    source,
+    engine: config.runtime === 'swarm' ? connectEngine(config) : null,
+    findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
+  });
   const runtime = await createRuntime({
     db,
     listener,
@@ -84,6 +93,7 @@ try {
     dispatcher,
     logs,
     source,
+    origins,
     builder,
     images,
     runtime,

@@ -6,12 +6,14 @@ import type { DeploymentRow, ServiceRow } from '../db/rows.js';
 import { lockService } from '../db/service-lifecycle.js';
 import type { ServiceConfiguration } from '../domain/configuration.js';
 import type { DeploymentTrigger } from '../domain/deployment.js';
+import { imageProblem, parseImage } from '../domain/image-reference.js';
 import { isDeployable } from '../domain/service.js';
-import { repositoryProblem } from '../domain/source.js';
+import { isImageSource, repositoryProblem } from '../domain/source.js';
 import { workspaceConfiguration } from '../domain/workspace.js';
 import { AppError } from '../errors.js';
 import type { CommandDeps } from './deps.js';
 import { assertBuildMinutesLeft, assertWithinBudget } from './limits.js';
+import { findRegistry } from './registries.js';
 import { resolveVariables } from './resolve-variables.js';
 
 /** A keyed request keeps its key on the deployment for good (specification, idempotency_legacy_conflict). */
@@ -44,7 +46,7 @@ export async function queueDeployment(
   const service = await lockDeployable(trx, deps, input.service.id);
   const configuration: ServiceConfiguration = { ...service.configuration };
   if (input.branch !== undefined) configuration.branch = input.branch;
-  assertSource(deps, service, configuration);
+  await assertSource(trx, deps, service, configuration);
   await assertKeyUnused(trx, input.idempotency);
   await assertBuildMinutesLeft(trx, service.workspace_id);
   await assertWithinBudget(trx, service, configuration);
@@ -104,22 +106,49 @@ export async function applyOverlap(trx: Transaction, service: ServiceRow): Promi
   if (overlappingDeploys === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
 }
 
-function assertSource(deps: CommandDeps, service: ServiceRow, configuration: ServiceConfiguration): void {
+async function assertSource(
+  trx: Transaction,
+  deps: CommandDeps,
+  service: ServiceRow,
+  configuration: ServiceConfiguration,
+): Promise<void> {
   if (!isDeployable(service.kind)) {
     throw new AppError('source_invalid', `Services of kind ${service.kind} cannot be deployed by this installation`);
   }
-  if (deps.config.runtime === 'process') {
-    const container =
-      ['dockerfile', 'image'].includes(configuration.buildMethod) || configuration.sourceType === 'image';
-    if (container) {
-      throw invalidSource(
-        'buildMethod',
-        'Dockerfile and image sources need a container runtime; this installation runs RUNTIME=process',
-      );
-    }
+  const isImage = isImageSource(configuration);
+  if (deps.config.runtime === 'process' && (isImage || configuration.buildMethod === 'dockerfile')) {
+    throw invalidSource(
+      'buildMethod',
+      'Dockerfile and image sources need a container runtime; this installation runs RUNTIME=process',
+    );
   }
+  const registry = await registryOf(trx, deps, service, configuration);
+  if (isImage) return assertImage(deps, configuration, registry);
   const problem = repositoryProblem(configuration.repository, deps.config.allowLocalRepositories);
   if (problem) throw invalidSource('repository', problem);
+}
+
+/** The registry that the configuration names; null where it names none or this runtime needs none. */
+async function registryOf(
+  trx: Transaction,
+  { config }: CommandDeps,
+  service: ServiceRow,
+  { registryId }: ServiceConfiguration,
+): Promise<string | null> {
+  if (registryId === '' || config.runtime === 'process') return null;
+  const registry = await findRegistry(trx, service.workspace_id, registryId);
+  if (!registry) throw invalidSource('registryId', 'names no registry of this workspace');
+  return registry.server;
+}
+
+function assertImage({ config }: CommandDeps, { image }: ServiceConfiguration, registry: string | null): void {
+  const reference = parseImage(image);
+  const policy = { allowLocal: config.allowLocalRepositories, ownPrefix: null };
+  const problem = imageProblem(image, policy, registry !== null && registry === reference?.registry);
+  if (problem) throw invalidSource('image', problem);
+  if (registry !== null && registry !== reference?.registry) {
+    throw invalidSource('registryId', `is for ${registry}, but the image is at ${reference?.registry}`);
+  }
 }
 
 function invalidSource(field: keyof ServiceConfiguration, message: string): AppError {

@@ -13,6 +13,7 @@ import {
 import { AppError, errorMessage } from '../errors.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { snapshotContext } from './queue-deployment.js';
+import { registryContext } from './registries.js';
 
 const BATCH = 200;
 
@@ -20,6 +21,7 @@ const BATCH = 200;
 const SEALED: (SealedColumn & { contextOf: (id: string) => string })[] = [
   { table: 'variables', column: 'sealed', contextOf: (id) => `variable:${id}` },
   { table: 'deployments', column: 'sealed_variables', contextOf: snapshotContext },
+  { table: 'registries', column: 'sealed_password', contextOf: registryContext },
   { table: 'users', column: 'totp_sealed', contextOf: (id) => `user-totp:${id}` },
 ];
 

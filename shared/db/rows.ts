@@ -128,6 +128,16 @@ export interface VariableRow {
   updated_at: Date;
 }
 
+export interface RegistryRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  server: string;
+  username: string;
+  sealed_password: Buffer;
+  created_at: Date;
+}
+
 export interface DeploymentRow {
   id: string;
   number: number;

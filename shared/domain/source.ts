@@ -1,8 +1,18 @@
 import { BlockList, isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
+import type { ServiceConfiguration } from './configuration.js';
 
 /** A full commit id: what is deployed must not change under its name. */
 export const CommitSha = Type.String({ pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$' });
+
+/** True where a service runs an image as it is, and not what is built from a repository. */
+export function isImageSource({
+  sourceType,
+  buildMethod,
+  runtime,
+}: Pick<ServiceConfiguration, 'sourceType' | 'buildMethod' | 'runtime'>): boolean {
+  return sourceType === 'image' || buildMethod === 'image' || runtime === 'image';
+}
 
 /** What is wrong with a repository address, or null. Pure: names are resolved and checked again by the worker. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { findApiKey } from '../../shared/db/identity.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
-import { runAdmin } from '../support/admin.js';
+import { runAdmin, runAdminIn } from '../support/admin.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 describe('npm run admin', () => {
@@ -129,6 +129,36 @@ describe('npm run admin', () => {
     const { code, stderr } = await admin('key', 'create', ...args);
     expect(code).to.equal(1);
     expect(stderr).to.match(/not a member/);
+  });
+
+  it('registries are added with the key that the environment has, listed without passwords, and removed', async () => {
+    const env = { DATABASE_URL: database.url, SECRETS_KEY: Buffer.alloc(32, 3).toString('base64') };
+    const args = ['--name', 'ours', '--server', 'https://registry.example.org/v2/', '--username', 'robot'];
+    const add = () =>
+      runAdminIn(env, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'the password', '--json');
+    const added = JSON.parse((await add()).stdout);
+    expect(added).to.include({ name: 'ours', server: 'registry.example.org', username: 'robot' });
+    expect((await add()).stderr).to.match(/has a registry "ours" already/);
+    const other = { ...env, SECRETS_KEY: Buffer.alloc(32, 4).toString('base64') };
+    const refused = await runAdminIn(other, 'registry', 'add', '--workspace', workspace, ...args, '--password', 'p');
+    expect(refused.stderr).to.match(/SECRETS_KEY .* does not open what this database holds/);
+
+    const list = await json('registry', 'list', '--workspace', workspace);
+    expect(list).to.deep.equal([added]);
+    expect(JSON.stringify(list)).not.to.contain('password');
+    expect(await json('registry', 'remove', '--id', added.id)).to.deep.equal({ ...added, removed: true });
+    expect((await admin('registry', 'remove', '--id', added.id)).stderr).to.match(/There is no registry/);
+    const wrong = await runAdminIn(
+      env,
+      'registry',
+      'add',
+      '--workspace',
+      workspace,
+      ...args.with(3, 'a b'),
+      '--password',
+      'p',
+    );
+    expect(wrong.stderr).to.match(/server must be a registry such as/);
   });
 
   it('a wrong command line shows the usage and exits with 2', async () => {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
+import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
 import { table } from './books.js';
 import { runChaos } from './run.js';
 
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 });
 const engine = values.engine === 'redis' ? 'redis' : 'postgres';
 
-await mochaGlobalSetup();
+await startTestPostgres({ durable: true });
 let clean = false;
 try {
   const { entries, faults, requests, seconds } = await runChaos({

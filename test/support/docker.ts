@@ -155,6 +155,11 @@ export class DockerNode {
     return `unix://${this.socket}`;
   }
 
+  /** A process in the machine's network, for `nsenter`. */
+  get pid(): number {
+    return this.#machine?.pid ?? 0;
+  }
+
   /** Boots the machine; `connect` plugs its network cable. */
   async start(connect: (pid: number) => Promise<void>): Promise<void> {
     await mkdir(join(this.#folder, 'run'), { recursive: true });

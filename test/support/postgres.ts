@@ -17,13 +17,21 @@ interface Run {
   dataDir: string;
 }
 let run: Run | null = null;
+/** Where the files run in processes of their own, the one that started the server tells them where it is. */
+const ADDRESS = 'TEST_POSTGRES_URL';
 
 /** Mocha calls this once, before the first test. */
-export async function mochaGlobalSetup(): Promise<void> {
+export function mochaGlobalSetup(): Promise<void> {
+  return startTestPostgres({ durable: false });
+}
+
+/** `durable`: what was committed outlives a crash of the server, for those who cause one. */
+export async function startTestPostgres({ durable }: { durable: boolean }): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-test-'));
   await chmod(dataDir, 0o711);
-  const postgres = await startPostgres({ dataDir, log: createLogger('test', 'error'), durable: false });
+  const postgres = await startPostgres({ dataDir, log: createLogger('test', 'error'), durable });
   run = { postgres, dataDir };
+  process.env[ADDRESS] = postgres.url;
   try {
     await makeTemplate();
   } catch (error) {
@@ -87,8 +95,9 @@ async function create(clause: string): Promise<TestDatabase> {
 }
 
 function urlOf(database: string): string {
-  if (!run) throw new Error('the test PostgreSQL is not running: run the tests through mocha');
-  const url = new URL(run.postgres.url);
+  const server = process.env[ADDRESS];
+  if (server === undefined) throw new Error('the test PostgreSQL is not running: run the tests through mocha');
+  const url = new URL(server);
   url.pathname = `/${database}`;
   return url.href;
 }

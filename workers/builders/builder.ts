@@ -48,11 +48,13 @@ export interface Builder {
   sweep(): Promise<number>;
 }
 
-/** Where images live on this host. */
+/** An image as it is stored: the manifest says of which kind it is. */
+export type StoredImage = Pick<BuiltImage, 'digest' | 'manifest'>;
+
+/** Where images live: folders of this host, or a container engine. */
 export interface ImageStore {
-  /** The folder of an image's content, whether or not it is there. */
-  pathOf(digest: string): string;
-  has(digest: string): Promise<boolean>;
+  /** True where this host can run or serve it. */
+  has(image: StoredImage): Promise<boolean>;
   /** Removes images that nobody wants and that are older than an hour, and whatever a crash left half-made. */
   sweep(isWanted: (digest: string) => boolean): Promise<number>;
 }

@@ -113,7 +113,7 @@ export function inSearchPath(folders: readonly string[], command: string): strin
   return `export PATH="${folders.map((folder) => `$PWD/${folder}:`).join('')}$PATH"; ${command}`;
 }
 
-function buildMemoryMb({ configuration }: BuildRequest): number {
+export function buildMemoryMb({ configuration }: BuildRequest): number {
   return Math.max(planOf(configuration.plan).memoryMb, LEAST_MEMORY_MB);
 }
 

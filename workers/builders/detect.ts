@@ -9,7 +9,7 @@ import type { Tool, Toolchain, ToolchainPlan } from './toolchains/toolchain.js';
 
 /** What a build does, decided before anything runs. */
 export interface BuildPlan
-  extends Pick<ToolchainPlan, 'tools' | 'searchPath' | 'environment' | 'buildEnvironment' | 'caches'> {
+  extends Pick<ToolchainPlan, 'tools' | 'manifests' | 'searchPath' | 'environment' | 'buildEnvironment' | 'caches'> {
   type: 'process' | 'static';
   runtime: string;
   tools: Tool[];
@@ -37,6 +37,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
 const NOTHING: ToolchainPlan = {
   tools: [],
   install: [],
+  manifests: [],
   build: [],
   start: null,
   startAdvice: '',
@@ -46,17 +47,39 @@ const NOTHING: ToolchainPlan = {
   caches: {},
 };
 
-/** Decides how to build and start a project; the settings win over what its files suggest. Throws `BuildError`. */
-export function planBuild(files: ProjectFiles, kind: ServiceKind, settings: Settings): BuildPlan {
-  refuseContainers(settings);
+/** What the installation can make besides folders. */
+export interface BuildCapabilities {
+  /** Images of a container engine, and so whatever a Dockerfile says. */
+  containers: boolean;
+}
+
+/**
+ * Decides how to build and start a project; the settings win over what its files suggest. With `containers`, whoever
+ * builds has asked `wantsDockerfile` first. Throws `BuildError`.
+ */
+export function planBuild(
+  files: ProjectFiles,
+  kind: ServiceKind,
+  settings: Settings,
+  { containers }: BuildCapabilities = { containers: false },
+): BuildPlan {
+  if (!containers) refuseContainers(settings);
   const wantsStatic = kind === 'static' || settings.buildMethod === 'static' || settings.runtime === 'static';
-  const toolchain = chooseToolchain(files, settings);
+  const toolchain = chooseToolchain(files, settings, containers);
   const plan = toolchain?.plan(files) ?? NOTHING;
   if (wantsStatic) return staticPlan(kind, plan, settings);
   const start = settings.startCommand.trim() || procfileCommand(files, kind) || plan.start;
   if (start !== null) return processPlan(toolchain?.runtime ?? 'auto', plan, settings, start);
   if (toolchain === null && isRouted(kind) && files.has('index.html')) return staticPlan(kind, plan, settings);
-  throw toolchain === null ? unknownProject(files) : noStart(plan, kind);
+  throw toolchain === null ? unknownProject(files, containers) : noStart(plan, kind);
+}
+
+/** True where the project is what its Dockerfile says: by its settings, or because nothing else says what it is. */
+export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
+  const { runtime, buildMethod, startCommand } = settings;
+  if (buildMethod === 'dockerfile' || runtime === 'docker') return true;
+  const open = kind !== 'static' && runtime === 'auto' && buildMethod === 'railpack' && startCommand.trim() === '';
+  return open && files.has('Dockerfile') && !files.has('Procfile') && !TOOLCHAINS.some((t) => t.matches(files));
 }
 
 function refuseContainers({ sourceType, runtime, buildMethod }: Settings): void {
@@ -68,10 +91,10 @@ function refuseContainers({ sourceType, runtime, buildMethod }: Settings): void 
   }
 }
 
-function chooseToolchain(files: ProjectFiles, { runtime }: Settings): Toolchain | null {
+function chooseToolchain(files: ProjectFiles, { runtime }: Settings, containers: boolean): Toolchain | null {
   if (runtime === 'auto' || runtime === 'static') return TOOLCHAINS.find((t) => t.matches(files)) ?? null;
   const chosen = TOOLCHAINS.find((t) => t.runtime === runtime);
-  if (chosen === undefined) throw unsupported(runtime);
+  if (chosen === undefined) throw unsupported(runtime, containers);
   return chosen;
 }
 
@@ -88,9 +111,9 @@ function staticPlan(kind: ServiceKind, plan: ToolchainPlan, settings: Settings):
 }
 
 function steps(plan: ToolchainPlan, { buildCommand }: Settings) {
-  const { tools, install, searchPath, environment, buildEnvironment, caches } = plan;
+  const { tools, install, manifests, searchPath, environment, buildEnvironment, caches } = plan;
   const build = buildCommand.trim() === '' ? plan.build : [buildCommand.trim()];
-  return { tools, install, build, searchPath, environment, buildEnvironment, caches };
+  return { tools, install, manifests, build, searchPath, environment, buildEnvironment, caches };
 }
 
 function procfileCommand(files: ProjectFiles, kind: ServiceKind): string | null {
@@ -106,21 +129,24 @@ function noStart(plan: ToolchainPlan, kind: ServiceKind): BuildError {
   );
 }
 
-function unknownProject(files: ProjectFiles): BuildError {
+function unknownProject(files: ProjectFiles, containers: boolean): BuildError {
   const foreign = Object.keys(FOREIGN).find((name) => files.has(name));
-  if (foreign !== undefined) return unsupported(FOREIGN[foreign] ?? foreign);
-  if (files.has('Dockerfile')) {
+  if (foreign !== undefined) return unsupported(FOREIGN[foreign] ?? foreign, containers);
+  if (files.has('Dockerfile') && !containers) {
     return new BuildError(`a Dockerfile cannot be built: ${CONTAINERS} set startCommand (and buildCommand)`);
   }
   return new BuildError(
     'the project is of no kind that can be built: there is no package.json, requirements.txt, pyproject.toml, go.mod, ' +
-      'Procfile or index.html in its root directory; check rootDirectory, or set startCommand',
+      `Procfile or index.html${containers ? ' or Dockerfile' : ''} in its root directory; check rootDirectory, or set startCommand`,
   );
 }
 
-function unsupported(language: string): BuildError {
+function unsupported(language: string, containers: boolean): BuildError {
   return new BuildError(
-    `a ${language} project cannot be built: the runtime of this installation ("process") knows node, python, go and ` +
-      'static sites; set RUNTIME=swarm and use a Dockerfile, or set runtime to one of those',
+    containers
+      ? `a ${language} project is built with a Dockerfile: add one and set buildMethod to dockerfile; without one this ` +
+          'version knows node, python, go and static sites'
+      : `a ${language} project cannot be built: the runtime of this installation ("process") knows node, python, go and ` +
+          'static sites; set RUNTIME=swarm and use a Dockerfile, or set runtime to one of those',
   );
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../../shared/log.js';
 import { isRoot } from '../sandbox/users.js';
-import type { ImageStore } from './builder.js';
+import type { ImageStore, StoredImage } from './builder.js';
 import { type SealedTree, type SealOptions, sealTree } from './tree.js';
 
 const run = promisify(execFile);
@@ -16,6 +16,8 @@ const REMOVED = 'removed-';
 
 /** The store that builders on this host put images into. */
 export interface LocalImageStore extends ImageStore {
+  /** The folder of an image's content, whether or not it is there. */
+  pathOf(digest: string): string;
   /** Takes a built folder over and makes it an image; content that is there already is not stored twice. */
   put(folder: string, options: SealOptions): Promise<SealedTree>;
 }
@@ -43,7 +45,7 @@ class FolderImageStore implements LocalImageStore {
     return join(this.#images, digest);
   }
 
-  async has(digest: string): Promise<boolean> {
+  async has({ digest }: Pick<StoredImage, 'digest'>): Promise<boolean> {
     return exists(this.pathOf(digest));
   }
 

@@ -21,6 +21,26 @@ export function createPathFilter(includePaths: readonly string[], ignorePaths: r
   };
 }
 
+/**
+ * The lines of a .dockerignore: as `ignorePaths`, but a pattern stands for a path from the top, however few slashes it
+ * has, and `[^…]` is a class of other characters.
+ */
+export function createDockerignore(text: string): PathFilter {
+  const patterns = text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => line.trim())
+    .map((line) => (line.startsWith('!') ? `!${anchored(line.slice(1).trim())}` : anchored(line)))
+    .filter((line) => !/^!?\/\.?$/.test(line))
+    .map(compile);
+  return { keeps: (path) => !selects(patterns, path.split('/')) };
+}
+
+function anchored(pattern: string): string {
+  return `/${pattern.replace(/^(\.?\/)+|\/+$/g, '')}`;
+}
+
 interface Pattern {
   negated: boolean;
   foldersOnly: boolean;
@@ -43,7 +63,7 @@ function compile(text: string): Pattern {
 
 function tokens(level: string): Token[] {
   const found: Token[] = [];
-  for (const [part] of level.matchAll(/\*+|\[!?\]?[^\]]*\]|\\.|./gsu)) {
+  for (const [part] of level.matchAll(/\*+|\[[!^]?\]?[^\]]*\]|\\.|./gsu)) {
     if (part.startsWith('*')) found.push('*');
     else if (part === '?') found.push({ matches: () => true });
     else if (part.length > 2 && part.startsWith('[')) found.push({ matches: characterClass(part.slice(1, -1)) });
@@ -53,7 +73,7 @@ function tokens(level: string): Token[] {
 }
 
 function characterClass(body: string): (char: string) => boolean {
-  const negated = body.startsWith('!');
+  const negated = /^[!^]/.test(body);
   const ranges = [...(negated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, single]) => {
     return { from: single ?? from ?? '', to: single ?? to ?? '' };
   });

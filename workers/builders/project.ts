@@ -11,7 +11,7 @@ export interface ProjectFiles {
   names(): string[];
 }
 
-const TOLD = ['package.json', 'Procfile', 'pyproject.toml'];
+const TOLD = ['package.json', 'Procfile', 'pyproject.toml', 'requirements.txt', 'go.mod'];
 const LARGEST_TOLD = 1024 * 1024;
 
 export function projectFiles(names: Iterable<string>, texts: Readonly<Record<string, string>>): ProjectFiles {
@@ -27,14 +27,30 @@ export function projectFiles(names: Iterable<string>, texts: Readonly<Record<str
 export async function readProject(folder: string): Promise<ProjectFiles> {
   const texts: Record<string, string> = {};
   for (const name of TOLD) {
-    const path = await realpath(join(folder, name)).catch(() => null);
-    if (path === null || !isBelow(path, folder)) continue;
-    const stat = await lstat(path);
-    if (!stat.isFile()) continue;
-    if (stat.size > LARGEST_TOLD) throw new BuildError(`${name} is larger than ${LARGEST_TOLD / 1024} KiB`);
-    texts[name] = await readFile(path, 'utf8');
+    const text = await textInside(folder, name);
+    if (text !== undefined) texts[name] = text;
   }
   return projectFiles(await readdir(folder), texts);
+}
+
+/** A small file's text; undefined where there is none, or a link leads out of the folder. Throws `BuildError`. */
+export async function textInside(folder: string, name: string): Promise<string | undefined> {
+  const path = await realpath(join(folder, name)).catch(() => null);
+  if (path === null || !isBelow(path, folder)) return undefined;
+  const stat = await lstat(path);
+  if (!stat.isFile()) return undefined;
+  if (stat.size > LARGEST_TOLD) throw new BuildError(`${name} is larger than ${LARGEST_TOLD / 1024} KiB`);
+  return readFile(path, 'utf8');
+}
+
+/** The real path of a file inside a folder; otherwise as `folderInside`. */
+export async function fileInside(root: string, path: string, what: string): Promise<string> {
+  const found = await realpath(join(root, path)).catch(() => null);
+  if (found === null || !(await lstat(found)).isFile()) {
+    throw new BuildError(`${what} "${path}" is no file of the repository; ${await contents(root)}`);
+  }
+  if (!isBelow(found, root)) throw new BuildError(`${what} "${path}" leads out of the repository`);
+  return found;
 }
 
 /**

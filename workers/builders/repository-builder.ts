@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { access, mkdir, readdir, realpath, rm, utimes } from 'node:fs/promises';
+import { mkdir, realpath, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config.js';
 import { errorMessage } from '../../shared/errors.js';
@@ -9,13 +9,14 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/users.js';
 import type { RepositorySource } from '../sources/source.js';
 import { type BuildFolder, buildsFolder, openBuildFolder, removeDeadBuilds } from './build-folder.js';
-import { type BuildContext, BuildError, type Builder, type BuildRequest, type BuiltImage } from './builder.js';
-import { BUILD_SANDBOX, Commands, didNotFinish, inSearchPath, storageMb } from './commands.js';
+import type { BuildContext, Builder, BuildRequest, BuiltImage } from './builder.js';
+import { checkOut, exists } from './checkout.js';
+import { BUILD_SANDBOX, Commands, inSearchPath, storageMb } from './commands.js';
 import { type BuildPlan, planBuild } from './detect.js';
 import type { LocalImageStore } from './image-store.js';
-import { createPathFilter } from './path-filter.js';
 import { below, folderInside, readProject } from './project.js';
 import { publishedFolder } from './publish.js';
+import { TimeLimit } from './time-limit.js';
 
 export interface RepositoryBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
@@ -66,24 +67,27 @@ class RepositoryBuild {
   readonly #request: BuildRequest;
   readonly #context: BuildContext;
   readonly #app: string;
-  readonly #deadline: number;
-  readonly #timeout: AbortSignal;
-  readonly #signal: AbortSignal;
+  readonly #limit: TimeLimit;
 
   constructor(options: RepositoryBuilderOptions, request: BuildRequest, context: BuildContext, folder: BuildFolder) {
-    const timeoutMs = request.configuration.timeoutSeconds * 1000;
     this.#options = options;
     this.#request = request;
     this.#context = context;
     this.#app = folder.app;
-    this.#deadline = Date.now() + timeoutMs;
-    this.#timeout = AbortSignal.timeout(timeoutMs);
-    this.#signal = AbortSignal.any([context.signal, this.#timeout]);
+    this.#limit = new TimeLimit(request, context);
   }
 
   async run(): Promise<BuiltImage> {
     const { configuration, kind, userNumber } = this.#request;
-    await this.#within('the checkout', () => this.#checkout());
+    await this.#limit.within('the checkout', () =>
+      checkOut({
+        source: this.#options.source,
+        request: this.#request,
+        directory: this.#app,
+        log: this.#context.log,
+        signal: this.#limit.signal,
+      }),
+    );
     const app = await realpath(this.#app);
     const project = await folderInside(app, configuration.rootDirectory, 'rootDirectory');
     const plan = planBuild(await readProject(project), kind, configuration);
@@ -91,27 +95,7 @@ class RepositoryBuild {
     await ownDirectory(app, userNumber);
     await this.#runCommands(plan, below(app, project));
     this.#context.signal.throwIfAborted();
-    return this.#within('storing the image', () => this.#store(plan, app, project));
-  }
-
-  /** The commit's files, without those that the path filters leave out. */
-  async #checkout(): Promise<void> {
-    const { repository, commitSha, configuration } = this.#request;
-    await this.#options.source.checkout({
-      url: repository,
-      sha: commitSha,
-      directory: this.#app,
-      signal: this.#signal,
-    });
-    const { includePaths, ignorePaths } = configuration;
-    if (includePaths.length + ignorePaths.length > 0) {
-      const filter = createPathFilter(includePaths, ignorePaths);
-      const removed = await removeFiles(this.#app, '', (path) => !filter.keeps(path));
-      await this.#context.log(`${removed} files are left out by includePaths and ignorePaths`);
-    }
-    if (await exists(join(this.#app, '.gitmodules'))) {
-      await this.#context.log('The repository has submodules; they are not part of the build', 'warn');
-    }
+    return this.#limit.within('storing the image', () => this.#store(plan, app, project));
   }
 
   async #announce({ type, runtime, startCommand }: BuildPlan): Promise<void> {
@@ -129,7 +113,7 @@ class RepositoryBuild {
       searchPath: plan.searchPath,
       request: this.#request,
       context: this.#context,
-      deadline: this.#deadline,
+      deadline: this.#limit.deadline,
       writable: [cache],
       environment: this.#environment(plan, cache),
     });
@@ -176,7 +160,7 @@ class RepositoryBuild {
     const { digest, sizeBytes } = await this.#options.images.put(folder, {
       limitBytes: storageMb(this.#request) * 1024 ** 2,
       seenAs: join(this.#options.sandbox.pathOf({ directory: app }), below(app, folder)),
-      signal: this.#signal,
+      signal: this.#limit.signal,
     });
     return {
       digest,
@@ -191,42 +175,4 @@ class RepositoryBuild {
       },
     };
   }
-
-  /** The build's time limit for what is not a command. */
-  async #within<T>(what: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      this.#context.signal.throwIfAborted();
-      if (this.#timeout.aborted) throw new BuildError(`${what} ${didNotFinish(this.#request)}`);
-      throw error;
-    }
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Removes files below a folder, and folders that this empties; returns how many files it removed. */
-async function removeFiles(root: string, folder: string, isUnwanted: (path: string) => boolean): Promise<number> {
-  let removed = 0;
-  const entries = await readdir(join(root, folder), { withFileTypes: true });
-  let left = entries.length;
-  for (const entry of entries) {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) {
-      removed += await removeFiles(root, path, isUnwanted);
-      if (!(await exists(join(root, path)))) left -= 1;
-    } else if (isUnwanted(path)) {
-      await rm(join(root, path), { force: true });
-      removed += 1;
-      left -= 1;
-    }
-  }
-  if (left === 0 && folder !== '') await rm(join(root, folder), { recursive: true });
-  return removed;
 }

@@ -8,6 +8,7 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 import type { Builder, ImageStore } from '../builders/builder.js';
 import type { LogSink } from '../log-sink.js';
 import type { RuntimeDriver } from '../runtime/driver.js';
+import type { OriginResolver } from '../sources/origin.js';
 import type { RepositorySource } from '../sources/source.js';
 
 /** Everything the jobs work with; `main.ts` makes it once. */
@@ -22,6 +23,7 @@ export interface WorkshopDeps {
   dispatcher: Dispatcher;
   logs: LogSink;
   source: RepositorySource;
+  origins: OriginResolver;
   builder: Builder;
   images: ImageStore;
   runtime: RuntimeDriver;

@@ -48,8 +48,7 @@ async function suspend(deps: WorkshopDeps, { service, signal }: OperationRun): P
 
 async function resume(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
   const spec = await liveSpec(deps, service.live_deployment_id);
-  if (!(await deps.images.has(spec.image.digest)))
-    throw new ReleaseError('the image of the release is not on this host');
+  if (!(await deps.images.has(spec.image))) throw new ReleaseError('the image of the release is not on this host');
   if (spec.image.manifest.type === 'process') await deps.runtime.release(spec, signal);
   await deps.db.transaction((trx) => moveLifecycle(trx, service.id, ['suspended', 'active'], 'active'));
   return 'done';

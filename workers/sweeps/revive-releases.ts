@@ -10,7 +10,7 @@ export async function reviveReleases(deps: WorkshopDeps): Promise<string[]> {
   const mended: string[] = [];
   for (const { deploymentId } of await releasesWithoutReplicas(deps.db)) {
     const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);
-    if (!(await deps.images.has(spec.image.digest))) continue;
+    if (!(await deps.images.has(spec.image))) continue;
     try {
       await deps.runtime.scale(spec, spec.configuration.replicas, AbortSignal.timeout(PATIENCE_MS));
       mended.push(`started release ${deploymentId} again`);

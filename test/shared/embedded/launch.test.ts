@@ -173,7 +173,7 @@ describe('npm start (on Linux: it looks into /proc)', function () {
       await new Promise<void>((resolve) => taken.listen(bench.ports.edge, resolve));
       try {
         const launcher = bench.launch();
-        await eventually('the launcher has ended', () => launcher.ended);
+        await eventually('the launcher has ended', () => launcher.ended, 90_000);
         expect(launcher.child.exitCode).to.equal(1);
         expect(launcher.output).to.match(new RegExp(`Port ${bench.ports.edge} is in use.*set EDGE_PORT`));
         expect(launcher.output).to.not.include('api ');
@@ -195,7 +195,7 @@ describe('npm start (on Linux: it looks into /proc)', function () {
     it('a Caddy that is not there is named before anything starts', async () => {
       const [port] = await freePorts(1);
       const launcher = bench.launch({ EDGE: 'caddy', CADDY_ADMIN_URL: `http://127.0.0.1:${port}` });
-      await eventually('the launcher has ended', () => launcher.ended);
+      await eventually('the launcher has ended', () => launcher.ended, 90_000);
       expect(launcher.child.exitCode).to.equal(1);
       expect(launcher.output)
         .to.include(`127.0.0.1:${port}`)
@@ -205,7 +205,7 @@ describe('npm start (on Linux: it looks into /proc)', function () {
 
     it('settings that are wrong are all named before anything starts', async () => {
       const launcher = bench.launch({ PORT: 'x', RUNTIME: 'magic' });
-      await eventually('the launcher has ended', () => launcher.ended);
+      await eventually('the launcher has ended', () => launcher.ended, 90_000);
       expect(launcher.output)
         .to.match(/PORT must be an integer/)
         .and.match(/RUNTIME must be one of/);
@@ -216,7 +216,7 @@ describe('npm start (on Linux: it looks into /proc)', function () {
     bench = await LauncherBench.create("api: node api.mjs\nworker: sh -c 'exit 7'\n");
     try {
       const launcher = bench.launch();
-      await eventually('the launcher has ended', () => launcher.ended);
+      await eventually('the launcher has ended', () => launcher.ended, 90_000);
       expect(launcher.child.exitCode).to.equal(1);
       expect(launcher.output).to.match(
         /worker \(sh -c 'exit 7'\) ended \d times right after its start, at last with exit code 7/,

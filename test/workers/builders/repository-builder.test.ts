@@ -442,11 +442,11 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     const half = join(dataDir, `images/removed-${'0'.repeat(64)}`);
     await mkdir(half);
     expect(await images.sweep((digest) => digest === wanted.digest)).to.equal(1);
-    expect([
-      await images.has(wanted.digest),
-      await images.has(unwanted.digest),
-      await images.has(young.digest),
-    ]).to.deep.equal([true, false, true]);
+    expect([await images.has(wanted), await images.has(unwanted), await images.has(young)]).to.deep.equal([
+      true,
+      false,
+      true,
+    ]);
     expect(existsSync(half)).to.equal(false);
     const caches = join(dataDir, 'caches');
     const [stale = '', fresh = ''] = await readdir(caches);

@@ -6,10 +6,12 @@ const BINARY = '.ranvier/app';
 export const go: Toolchain = {
   runtime: 'go',
   matches: (files) => files.has('go.mod'),
-  plan(): ToolchainPlan {
+  plan(files): ToolchainPlan {
     return {
       tools: [program('go', 'install Go')],
       install: ['go mod download'],
+      // A module may be replaced by a folder of the repository.
+      manifests: /=>\s*\./.test(files.text('go.mod') ?? '') ? null : ['go.mod', 'go.sum'].filter(files.has),
       build: [`go build -o ${BINARY} .`],
       start: `./${BINARY}`,
       startAdvice: 'keep the main package in the root directory',

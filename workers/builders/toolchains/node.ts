@@ -11,10 +11,27 @@ interface Manager {
 
 interface Package {
   scripts: Record<string, unknown>;
+  /** Names → versions, of every kind. */
+  dependencies: Record<string, unknown>;
+  hasWorkspaces: boolean;
   main: string | null;
   packageManager: string;
 }
 
+/** What package managers read to install. */
+const MANIFESTS = [
+  'package.json',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  '.npmrc',
+  '.yarnrc',
+  '.yarnrc.yml',
+];
+/** With one of these an installation needs other files of the project. */
+const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs'];
+const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'];
 const ENTRY_FILES = ['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs'];
 
 /**
@@ -30,12 +47,16 @@ export const node: Toolchain = {
     return {
       tools: [
         program('node', 'install Node.js 20 or newer'),
-        program(
-          manager.name,
-          manager.name === 'npm' ? 'install npm' : `install it with "npm install -g ${manager.name}"`,
-        ),
+        manager.name === 'npm'
+          ? program('npm', 'install npm')
+          : program(
+              manager.name,
+              `install it with "npm install -g ${manager.name}"`,
+              `npm install --global --prefix "$TOOLS" ${packageOf(manager, manifest)}`,
+            ),
       ],
       install: files.has('package.json') ? [manager.install] : [],
+      manifests: installsAlone(files, manifest) ? MANIFESTS.filter(files.has) : null,
       build: has(manifest.scripts.build) ? [`${manager.name} run build`] : [],
       start: startOf(files, manifest, manager),
       startAdvice: 'add a "start" script to package.json',
@@ -63,9 +84,33 @@ function readPackage(files: ProjectFiles): Package {
   if (!isRecord(value)) throw new BuildError('package.json is not a JSON object');
   return {
     scripts: isRecord(value.scripts) ? value.scripts : {},
+    dependencies: Object.assign(
+      {},
+      ...['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'].map(
+        (kind) => value[kind],
+      ),
+    ),
+    hasWorkspaces: value.workspaces !== undefined,
     main: has(value.main) ? value.main : null,
     packageManager: has(value.packageManager) ? value.packageManager : '',
   };
+}
+
+/** True where nothing but the manifests decides what an installation does. */
+function installsAlone(files: ProjectFiles, { scripts, dependencies, hasWorkspaces }: Package): boolean {
+  if (hasWorkspaces || FURTHER.some(files.has)) return false;
+  if (INSTALL_SCRIPTS.some((name) => scripts[name] !== undefined)) return false;
+  return Object.values(dependencies).every(
+    (version) => typeof version === 'string' && !/^(file|link|workspace|portal|patch):|^[.~]?\.?\//.test(version),
+  );
+}
+
+/** The very version that the project asks for, where it does. */
+function packageOf({ name }: Manager, { packageManager }: Package): string {
+  const version = /^(pnpm|yarn)@(\d+\.\d+\.\d+)/.exec(packageManager);
+  if (version?.[1] !== name) return name;
+  // Later versions of yarn are another package.
+  return name === 'yarn' && !version[2]?.startsWith('1.') ? `@yarnpkg/cli-dist@${version[2]}` : `${name}@${version[2]}`;
 }
 
 function managerOf(files: ProjectFiles, { packageManager }: Package): Manager {

@@ -8,7 +8,11 @@ const ENTRY_FILES = ['main.py', 'app.py', 'server.py'];
 
 const PYTHON = program('python3', 'install Python 3');
 const PIP_TOOL: Tool = { name: 'pip', check: 'python3 -m pip --version', advice: 'install pip for Python 3' };
-const PIPENV = program('pipenv', 'install pipenv, or keep a requirements.txt in the repository');
+const PIPENV = program(
+  'pipenv',
+  'install pipenv, or keep a requirements.txt in the repository',
+  'python3 -m pip install pipenv',
+);
 
 /** Python projects by requirements.txt, pyproject.toml, Pipfile or a Python file. */
 export const python: Toolchain = {
@@ -22,6 +26,7 @@ export const python: Toolchain = {
     return {
       tools: [PYTHON, ...tools],
       install,
+      manifests: manifestsOf(files),
       build: [],
       start: entry === undefined ? null : `python3 ${entry}`,
       startAdvice: `name the file that starts it ${ENTRY_FILES.join(', ')}`,
@@ -50,4 +55,14 @@ function installation(files: ProjectFiles): { install: string[]; tools: Tool[] }
     return { install, tools: [PIP_TOOL, PIPENV] };
   }
   return { install: [], tools: [] };
+}
+
+/** Requirements may name other files of the project; a project that is a package is installed as a whole. */
+function manifestsOf(files: ProjectFiles): string[] | null {
+  const text = files.text('requirements.txt');
+  if (text !== undefined) {
+    const reaches = /^\s*(-[rce]|--(requirement|constraint|editable)|\.|\/)|@\s*file:|(^|\s)\.?\.\//m.test(text);
+    return reaches ? null : ['requirements.txt'];
+  }
+  return files.has('Pipfile') && !files.has('pyproject.toml') ? ['Pipfile', 'Pipfile.lock'].filter(files.has) : null;
 }

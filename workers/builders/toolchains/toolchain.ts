@@ -7,12 +7,16 @@ export interface Tool {
   check: string;
   /** What to do where it is not. */
   advice: string;
+  /** Installs it in a container whose base image lacks it, below `$TOOLS`; absent where only another base image helps. */
+  install?: string;
 }
 
 /** How a project in one language is installed, built and started where its configuration says nothing. */
 export interface ToolchainPlan {
   tools: Tool[];
   install: string[];
+  /** The files that alone decide what `install` does; null where it may need the whole project. */
+  manifests: string[] | null;
   /** Run where `configuration.buildCommand` is empty. */
   build: string[];
   /** Null where nothing in the repository says how to start it. */
@@ -36,6 +40,6 @@ export interface Toolchain {
   plan(files: ProjectFiles): ToolchainPlan;
 }
 
-export function program(name: string, advice: string): Tool {
-  return { name, check: `command -v ${name}`, advice };
+export function program(name: string, advice: string, install?: string): Tool {
+  return { name, check: `command -v ${name}`, advice, ...(install === undefined ? {} : { install }) };
 }

@@ -5,7 +5,7 @@ import type { DeploymentRun } from '../run.js';
 export async function build(run: DeploymentRun): Promise<void> {
   const { deployment, service, deps } = run;
   const existing = deployment.image_id ? await getImage(deps.db, deployment.image_id) : undefined;
-  if (existing && (await deps.images.has(existing.digest))) {
+  if (existing && (await deps.images.has(existing))) {
     await run.advance({ to: 'releasing', begin: 'release' });
     return;
   }

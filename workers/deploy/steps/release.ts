@@ -24,7 +24,7 @@ export async function release(run: DeploymentRun): Promise<void> {
 async function switchOver(run: DeploymentRun): Promise<boolean> {
   const { deps, deployment } = run;
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
-  if (!(await deps.images.has(spec.image.digest))) {
+  if (!(await deps.images.has(spec.image))) {
     if (deployment.source_deployment_id)
       throw new ReleaseError('the image to roll back to is not on this host any more');
     await run.say('The image is not on this host; building it here');
@@ -42,7 +42,8 @@ async function switchOver(run: DeploymentRun): Promise<boolean> {
     });
   }
   if (spec.image.manifest.type === 'process') {
-    await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${spec.image.manifest.startCommand}`);
+    const command = spec.image.manifest.startCommand || "the image's own command";
+    await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${command}`);
     await deps.runtime.release(spec, run.signal);
   }
   await run.say('The release is healthy; the route moves to it');

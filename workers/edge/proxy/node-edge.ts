@@ -185,9 +185,9 @@ export class NodeEdge implements Edge {
 
   #unknownHost(exchange: Exchange): void {
     const { req, res, requestId } = exchange;
-    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://edge');
-    const served = pathname === HOST_PATH && this.#table.find(searchParams.get('domain') ?? '') !== undefined;
-    if (req.method !== 'GET' || !(served || pathname === HEALTH_PATH)) {
+    const [path, query] = (req.url ?? '').split('?');
+    const served = path === HOST_PATH && this.#table.find(new URLSearchParams(query).get('domain') ?? '') !== undefined;
+    if (req.method !== 'GET' || !(served || path === HEALTH_PATH)) {
       sendPage(exchange, PAGES.unknownHost);
       return;
     }

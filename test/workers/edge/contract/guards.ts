@@ -16,6 +16,9 @@ export function guards(kind: EdgeKind): void {
     const answer = await ask(edge.port, '/', { host: 'nobody.test' });
     expect(answer.status).to.equal(404);
     expect(JSON.parse(answer.text).error.code).to.equal('unknown_host');
+    for (const path of ['//', '/?a=b', '/.ranvier/host?domain=nobody.test']) {
+      expect((await ask(edge.port, path, { host: 'nobody.test' })).status, path).to.equal(404);
+    }
     const health = await ask(edge.port, HEALTH_PATH, { host: 'localhost' });
     expect(health.status).to.equal(200);
     expect(JSON.parse(health.text)).to.include({ status: 'ok', routes: 1, upstreams: 0 });

@@ -1,0 +1,115 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type AppRepository, makeRepository } from '../support/apps.js';
+import { visit } from '../support/client.js';
+import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
+import { DockerMachines, type DockerNode, NO_DOCKER, NODE_IMAGE } from '../support/docker.js';
+import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
+import { type Platform, startPlatform } from '../support/platform.js';
+
+const REASON = NO_DOCKER || NO_REGISTRY;
+const REGISTRY_PORT = 5000;
+
+/** What a person does with a platform whose applications are containers, over HTTP, on a swarm of the test's own. */
+describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
+  this.timeout(240_000);
+  let machines: DockerMachines;
+  let manager: DockerNode;
+  let folder: string;
+  let registry: TestRegistry;
+  let platform: Platform;
+  const repositories: AppRepository[] = [];
+
+  before(async function () {
+    if (REASON !== '') this.skip();
+    folder = await mkdtemp(join(tmpdir(), 'ranvier-containers-'));
+    machines = await DockerMachines.create();
+    manager = await machines.addManager();
+    await manager.importNode();
+    registry = await startRegistry(manager, folder, REGISTRY_PORT);
+    platform = await startPlatform({
+      engine: 'postgres',
+      env: { RUNTIME: 'swarm', DOCKER_HOST: manager.host, BASE_IMAGES: `auto=${NODE_IMAGE}` },
+    });
+  });
+  after(async () => {
+    await platform?.stop();
+    await registry?.stop();
+    await machines?.destroy();
+    for (const repository of repositories) await repository.remove();
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  const answering = (word: string) => ({
+    Procfile: 'web: exec node server.js',
+    'server.js': `require('node:http').createServer((_, response) => response.end('${word}')).listen(process.env.PORT);\n`,
+  });
+
+  async function repositoryOf(files: Record<string, string>): Promise<AppRepository> {
+    const repository = await makeRepository(files);
+    repositories.push(repository);
+    return repository;
+  }
+
+  const answerOf = async (url: string) => (await visit(url, platform.edgePort)).body;
+
+  it('goes live from a repository, changes, and rolls back to the very image', async () => {
+    const { client } = platform;
+    const repository = await repositoryOf(answering('one'));
+    const service = await createService(client, { name: 'app', configuration: { repository: repository.url } });
+    const first = await deploy(client, service.id);
+    expect(await answerOf(service.url)).to.equal('one');
+    await repository.commit('Two', answering('two'));
+    await deploy(client, service.id);
+    expect(await answerOf(service.url)).to.equal('two');
+    const { deployment } = await client.expect<{ deployment: { id: string } }>(
+      'POST',
+      `/services/${service.id}/deploys/${first.id}/rollback`,
+      { confirm: 'app' },
+    );
+    expect((await ended(client, service.id, deployment.id)).status).to.equal('live');
+    expect(await answerOf(service.url)).to.equal('one');
+    const lines = (await readLogs(client, service.id)).map((line) => line.message);
+    expect(lines.some((line) => line.startsWith('Detected: as it is, "exec node server.js"'))).to.equal(true);
+  });
+
+  it('serves a site of files from this host, and a Dockerfile from the swarm', async () => {
+    const { client } = platform;
+    const site = await repositoryOf({ 'index.html': '<h1>files</h1>' });
+    const files = await createService(client, { name: 'site', configuration: { repository: site.url } });
+    await deploy(client, files.id);
+    expect(await answerOf(files.url)).to.equal('<h1>files</h1>');
+
+    const dockerfile = `FROM ${NODE_IMAGE}\nWORKDIR /own\nCOPY server.js .\nUSER node\nCMD ["node", "server.js"]\n`;
+    const docker = await repositoryOf({ ...answering('own'), Dockerfile: dockerfile });
+    const configuration = { repository: docker.url, buildMethod: 'dockerfile' };
+    const service = await createService(client, { name: 'docker', configuration });
+    await deploy(client, service.id);
+    expect(await answerOf(service.url)).to.equal('own');
+  });
+
+  it('runs an image of a registry, pinned to what its tag meant', async () => {
+    const { client } = platform;
+    const image = `127.0.0.1:${REGISTRY_PORT}/team/app:1`;
+    const program = "require('node:http').createServer((_, r) => r.end('image')).listen(process.env.PORT)";
+    await manager.derive(image, [`CMD ${JSON.stringify(['node', '-e', program])}`]);
+    const pushed = await manager.docker.getImage(image).push({ authconfig: {} });
+    await new Promise((resolve) => manager.docker.modem.followProgress(pushed, resolve));
+    const service = await createService(client, { name: 'image', configuration: { sourceType: 'image', image } });
+    const queued = await queueDeploy(client, service.id);
+    const live = await ended(client, service.id, queued.id);
+    expect(live.status, live.error).to.equal('live');
+    expect(live.commitSha).to.match(/^[0-9a-f]{64}$/);
+    expect(live.commitMessage).to.equal(image);
+    expect(await answerOf(service.url)).to.equal('image');
+    const broken = await createService(client, {
+      name: 'missing',
+      configuration: { sourceType: 'image', image: image.replace('app', 'none') },
+    });
+    const failed = await ended(client, broken.id, (await queueDeploy(client, broken.id)).id);
+    expect(failed.error).to.match(/^queued: .*team\/none:1 does not exist/);
+    expect((await readDeployment(client, broken.id, failed.id)).status).to.equal('failed');
+  });
+});

@@ -1,0 +1,72 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { DockerNode } from './docker.js';
+import { eventually } from './processes.js';
+
+const run = promisify(execFile);
+
+/** `user` with the password `right-password`, as htpasswd writes it. */
+const HTPASSWD = 'user:$2b$05$T/VAJjriH4zqy.BjxPplH.UWFk6xPfHsDtO0vkbLpKSZiRAHgT236\n';
+
+export interface TestRegistry {
+  /** As the machine's engine reaches it. */
+  address: string;
+  /** Every repository that something was pushed to. */
+  repositories(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+/** Why no registry can be started here; '' where one can. */
+export const NO_REGISTRY =
+  spawnSync('/bin/sh', ['-c', 'command -v docker-registry && command -v setpriv']).status === 0
+    ? ''
+    : 'docker-registry is not installed';
+
+/** A registry on the loopback of an engine's machine, where engines trust one without TLS. */
+export async function startRegistry(
+  node: DockerNode,
+  folder: string,
+  port: number,
+  users = false,
+): Promise<TestRegistry> {
+  const own = await mkdtemp(join(folder, 'registry-'));
+  await mkdir(join(own, 'data'));
+  const auth = users ? `auth: {htpasswd: {realm: test, path: ${own}/htpasswd}}\n` : '';
+  if (users) await writeFile(join(own, 'htpasswd'), HTPASSWD);
+  await writeFile(
+    join(own, 'config.yml'),
+    `version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ${own}/data}}\n${auth}http: {addr: 127.0.0.1:${port}, relativeurls: true}\n`,
+  );
+  const inside = ['-t', String(node.pid), '-n'];
+  // Ends with this process, however it ends.
+  const serve = [...inside, 'setpriv', '--pdeathsig', 'KILL', 'docker-registry', 'serve', join(own, 'config.yml')];
+  const registry = spawn('nsenter', serve, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  registry.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  const fetched = async (path: string): Promise<{ status: number; body: string }> => {
+    const program = `fetch('http://127.0.0.1:${port}${path}').then(async (response) =>
+      console.log(JSON.stringify({ status: response.status, body: await response.text() })))`;
+    return JSON.parse((await run('nsenter', [...inside, process.execPath, '-e', program])).stdout);
+  };
+  await eventually('the registry answers', async () => {
+    if (registry.exitCode !== null) throw new Error(`docker-registry ended: ${said}`);
+    const answer = await fetched('/v2/').catch(() => null);
+    return answer?.status === (users ? 401 : 200);
+  });
+  return {
+    address: `127.0.0.1:${port}`,
+    repositories: async () => JSON.parse((await fetched('/v2/_catalog')).body).repositories,
+    stop: () => stopped(registry),
+  };
+}
+
+async function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const end = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await end;
+}

@@ -1,0 +1,217 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/domain/configuration.js';
+import { createLogger } from '../../../../shared/log.js';
+import { Sensitive } from '../../../../shared/secrets/sensitive.js';
+import type { Builder, BuildRequest, BuiltImage } from '../../../../workers/builders/builder.js';
+import { packContext } from '../../../../workers/builders/container/build-context.js';
+import { followBuild } from '../../../../workers/builders/container/build-stream.js';
+import { createContainerBuilder } from '../../../../workers/builders/container/container-builder.js';
+import type { BuilderKind } from '../../../../workers/builders/container/engine-build.js';
+import {
+  createEngineImageStore,
+  type EngineImageStore,
+} from '../../../../workers/builders/container/engine-image-store.js';
+import type { RegistryAccount } from '../../../../workers/docker/credentials.js';
+import { connectEngine, type Engine } from '../../../../workers/docker/engine.js';
+import { registryOf } from '../../../../workers/docker/registry.js';
+import { createGitSource } from '../../../../workers/sources/git-source.js';
+import { createOriginResolver, type OriginResolver } from '../../../../workers/sources/origin.js';
+import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/docker.js';
+import { createRepository, type Files, type TestRepository } from '../../../support/repositories.js';
+
+const run = promisify(execFile);
+const log = createLogger('test', 'silent');
+
+/** `NODE_IMAGE` with npm and all of busybox. */
+export const NPM_IMAGE = 'local/node-npm:latest';
+
+/** A shell and nothing else: quick to push. */
+export const TINY_IMAGE = 'local/tiny:latest';
+
+export interface Wanted {
+  files?: Files;
+  configuration?: Partial<ServiceConfiguration>;
+  request?: Partial<BuildRequest>;
+  builder?: BuilderKind;
+  registryUrl?: string;
+  buildEnvironment?: Record<string, string>;
+  baseImages?: Record<string, string>;
+  account?: RegistryAccount;
+  signal?: AbortSignal;
+  onLog?: (line: string) => Promise<void> | void;
+}
+
+export interface Built extends BuiltImage {
+  lines: string[];
+  output: string;
+  reference: string;
+}
+
+/** An engine of the tests' own and builders that use it. */
+export class BuildGround {
+  readonly machines: DockerMachines;
+  readonly node: DockerNode;
+  readonly engine: Engine;
+  readonly folder: string;
+  readonly dataDir: string;
+  readonly #repositories: TestRepository[] = [];
+  #number = 0;
+
+  private constructor(machines: DockerMachines, node: DockerNode, folder: string) {
+    this.machines = machines;
+    this.node = node;
+    this.folder = folder;
+    this.dataDir = join(folder, 'data');
+    this.engine = connectEngine({ docker: { host: node.host, registryUrl: null } });
+  }
+
+  static async open(): Promise<BuildGround> {
+    const machines = await DockerMachines.create();
+    try {
+      const node = await machines.addNode();
+      await node.importNode();
+      await node.derive(TINY_IMAGE, ['COPY --from=local/node:latest /bin/ /bin/', 'ENV PATH=/bin'], 'scratch');
+      const folder = await mkdtemp(join(tmpdir(), 'ranvier-images-'));
+      const ground = new BuildGround(machines, node, folder);
+      await mkdir(ground.dataDir, { mode: 0o711 });
+      return ground;
+    } catch (error) {
+      await machines.destroy();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const repository of this.#repositories) await repository.remove();
+    await this.machines.destroy();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Makes `NPM_IMAGE` of this machine's npm. */
+  async importNpm(): Promise<void> {
+    const { stdout } = await run('/bin/sh', ['-c', 'command -v npm']);
+    const npm = join(await realpath(stdout.trim()), '../..');
+    const dockerfile = [
+      `FROM ${NODE_IMAGE}`,
+      'RUN ["/bin/busybox", "--install", "-s", "/bin"]',
+      'COPY npm /usr/local/lib/node_modules/npm',
+      'RUN mkdir -p /usr/bin && ln -s /bin/env /usr/bin/env && ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm',
+    ].join('\n');
+    const context = packContext({ folders: [{ at: 'npm', path: npm }], files: { Dockerfile: dockerfile } });
+    const stream = await this.node.docker.buildImage(context, { t: NPM_IMAGE });
+    const { error } = await followBuild(stream as AsyncIterable<Buffer>, { onLine: async () => {} });
+    if (error !== null) throw new Error(error);
+  }
+
+  origins(account: RegistryAccount | null): OriginResolver {
+    const config = { dataDir: this.dataDir, allowLocalRepositories: true, buildEnvironment: {} };
+    return createOriginResolver({
+      source: createGitSource({ config, log }),
+      policy: { allowLocal: true, ownPrefix: null },
+      images: { engine: this.engine, findAccount: async () => account },
+    });
+  }
+
+  images(registryUrl?: string, installationId = 'ours', now?: () => number): EngineImageStore {
+    const config = { docker: { host: '', registryUrl: registryUrl === undefined ? null : new Sensitive(registryUrl) } };
+    return createEngineImageStore({ engine: this.engine, registry: registryOf(config), installationId, log, now });
+  }
+
+  builder({ builder = 'buildkit', registryUrl, buildEnvironment = {}, baseImages = {}, account }: Wanted): Builder {
+    const config = {
+      dataDir: this.dataDir,
+      allowLocalRepositories: true,
+      buildEnvironment,
+      baseImages: { node: NPM_IMAGE, auto: NPM_IMAGE, ...baseImages },
+      dockerBuilder: builder,
+    };
+    return createContainerBuilder({
+      config,
+      log,
+      engine: this.engine,
+      source: createGitSource({ config, log }),
+      images: this.images(registryUrl),
+      sites: { build: () => Promise.reject(new Error('this is a site')), sweep: async () => 0 },
+      findAccount: async () => account ?? null,
+    });
+  }
+
+  async repository(files: Files): Promise<TestRepository> {
+    const repository = await createRepository(files);
+    this.#repositories.push(repository);
+    return repository;
+  }
+
+  async build(wanted: Wanted): Promise<Built> {
+    const { files, configuration = {}, request = {}, signal, onLog } = wanted;
+    const lines: string[] = [];
+    const repository = files === undefined ? null : await this.repository(files);
+    this.#number += 1;
+    const image = await this.builder(wanted).build(
+      {
+        id: `test${process.pid}-${this.#number}`,
+        workspaceId: 'w',
+        serviceId: `service-${this.#number}`,
+        userNumber: 1,
+        kind: 'web',
+        configuration: { ...DEFAULT_CONFIGURATION, ...configuration },
+        repository: repository?.url ?? '',
+        commitSha: repository === null ? '' : await repository.git('rev-parse', 'HEAD'),
+        clearCache: false,
+        environment: {},
+        ...request,
+      },
+      {
+        signal: signal ?? new AbortController().signal,
+        log: async (line) => {
+          lines.push(line);
+          await onLog?.(line);
+        },
+      },
+    );
+    return { ...image, lines, output: lines.join('\n'), reference: image.manifest.reference ?? '' };
+  }
+
+  /** Why a build fails; what it logged follows on further lines. */
+  async failure(wanted: Wanted): Promise<Error & { lines: string[] }> {
+    const lines: string[] = [];
+    const onLog = async (line: string) => {
+      lines.push(line);
+      await wanted.onLog?.(line);
+    };
+    const built = this.build({ ...wanted, onLog });
+    const error = await built.then(
+      () => new Error('it was built'),
+      (reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason))),
+    );
+    return Object.assign(error, { lines });
+  }
+
+  /** What a container of the image prints; its own command where none is given. */
+  async run(image: string, command?: string): Promise<string> {
+    const container = await this.node.docker.createContainer({
+      Image: image,
+      ...(command === undefined ? {} : { Cmd: ['/bin/sh', '-c', command] }),
+    });
+    await container.start();
+    await container.wait();
+    const output = await container.logs({ stdout: true, stderr: true });
+    await container.remove();
+    // Each piece has a header of eight bytes.
+    const pieces: Buffer[] = [];
+    for (let at = 0; at < output.length; at += 8 + output.readUInt32BE(at + 4)) {
+      pieces.push(output.subarray(at + 8, at + 8 + output.readUInt32BE(at + 4)));
+    }
+    return Buffer.concat(pieces).toString().trim();
+  }
+
+  /** Command lines of everything that runs in the engine's containers and builds. */
+  async processes(): Promise<string> {
+    const { stdout } = await run('/bin/sh', ['-c', 'ps -eo args']);
+    return stdout;
+  }
+}

@@ -1,0 +1,154 @@
+import { BuildError } from '../builder.js';
+import type { BuildPlan } from '../detect.js';
+
+export interface DockerfileInput {
+  plan: BuildPlan;
+  /** Runtime → image; `auto` is for what needs no language, and for what runs a compiled program. */
+  baseImages: Readonly<Record<string, string>>;
+  /** The project's folder below the repository; '' is the repository itself. */
+  project: string;
+  /** Names of the variables that the build may see; their values are given as build arguments. */
+  variables: readonly string[];
+  /** The context has a folder `certificates`. */
+  certificates: boolean;
+  /** Names the caches of this service on the engine; null where the builder can keep none. */
+  cacheName: string | null;
+  port: number;
+  /** Put on what the build leaves in the engine besides its image. */
+  labels: Readonly<Record<string, string>>;
+}
+
+/** Where things are in a container. The repository's files are below `app/` in the context. */
+export const APP = '/app';
+export const CERTIFICATES = '/opt/ranvier/certificates';
+const TOOLS = '/opt/ranvier/tools';
+const CACHES = '/opt/ranvier/caches';
+/** The user that generated images run as: no base image has it. */
+const USER = 10001;
+
+/** Docker knows these without a declaration, and keeps them out of an image's history. */
+const PREDEFINED = /^(http|https|ftp|no|all)_proxy$/i;
+
+/**
+ * The Dockerfile of a plan: a stage that installs and builds, and a final one that has its result and runs as an
+ * unprivileged user. Manifests are copied first, so that a build whose dependencies did not change finds them installed.
+ * Arguments of the build stand in its stage alone and so not in the image's history. Throws `BuildError`.
+ */
+export function writeDockerfile(input: DockerfileInput): string {
+  return [...buildStage(input), '', ...finalStage(input), ''].join('\n');
+}
+
+/** The variables that hold the paths of a plan's caches, for build arguments. */
+export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<string, string> {
+  return Object.fromEntries(Object.entries(caches).map(([name, folder]) => [name, `${CACHES}/${folder}`]));
+}
+
+/** A Dockerfile whose build empties the caches that one of `writeDockerfile` keeps; null where there are none. */
+export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInput): string | null {
+  const mounts = cacheMounts(plan, cacheName);
+  if (mounts.length === 0) return null;
+  const image = baseImage(baseImages, plan.runtime);
+  return `FROM ${image}\n${run(mounts, `rm -rf ${CACHES}/*/* ${CACHES}/*/.[!.]*`)}\n`;
+}
+
+function buildStage(input: DockerfileInput): string[] {
+  const { plan, project, variables, certificates, cacheName, labels } = input;
+  const mounts = cacheMounts(plan, cacheName);
+  const folder = projectFolder(project);
+  const everything = `COPY ["app/", "${APP}/"]`;
+  const copied = plan.manifests?.map((name) => contextPath(project, name)) ?? null;
+  const install = plan.install.map((command) => run(mounts, `export NODE_ENV=development; ${command}`));
+  const tools = plan.tools.flatMap(({ check, install: command }) =>
+    command === undefined
+      ? []
+      : [run(mounts, `TOOLS=${TOOLS}; mkdir -p $TOOLS; (${check}) >/dev/null 2>&1 || ${command}`)],
+  );
+  const declared = variables.filter((name) => !PREDEFINED.test(name));
+  return [
+    `FROM ${baseImage(input.baseImages, plan.runtime)} AS build`,
+    `LABEL ${Object.entries(labels)
+      .map(([name, value]) => `${name}=${quoted(value)}`)
+      .join(' ')}`,
+    ...(declared.length > 0 ? [`ARG ${declared.join(' ')}`] : []),
+    ...(certificates ? [`COPY ["certificates/", "${CERTIFICATES}/"]`] : []),
+    `ENV PATH=${searchPath(folder, plan)}`,
+    `WORKDIR ${escaped(folder)}`,
+    ...tools,
+    ...(copied === null || install.length === 0
+      ? [everything, ...install]
+      : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
+    ...plan.build.map((command) => run(mounts, command)),
+  ];
+}
+
+function finalStage({ plan, baseImages, project, port }: DockerfileInput): string[] {
+  const folder = projectFolder(project);
+  const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${quoted(value)} `);
+  const user = [
+    `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
+    `echo 'app:x:${USER}:' >>/etc/group`,
+    // A base image may have the folder already.
+    `mkdir -p ${APP}`,
+    `chown ${USER}:${USER} ${APP}`,
+  ];
+  return [
+    `FROM ${baseImage(baseImages, plan.runtime === 'go' ? 'auto' : plan.runtime)}`,
+    run([], user.join(' && ')),
+    ...(hasTools(plan) ? [`COPY --from=build ["${TOOLS}/", "${TOOLS}/"]`] : []),
+    `COPY --from=build --chown=${USER}:${USER} ["${APP}/", "${APP}/"]`,
+    `ENV ${environment.join('')}PATH=${searchPath(folder, plan)}`,
+    `WORKDIR ${escaped(folder)}`,
+    `USER ${USER}:${USER}`,
+    `EXPOSE ${port}`,
+    `CMD ${JSON.stringify(['/bin/sh', '-c', plan.startCommand])}`,
+  ];
+}
+
+function hasTools({ tools }: BuildPlan): boolean {
+  return tools.some((tool) => tool.install !== undefined);
+}
+
+/** In the form of a list nothing of a stranger's command is read as Dockerfile, however many lines it has. */
+function run(flags: readonly string[], command: string): string {
+  return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
+}
+
+function cacheMounts({ caches }: BuildPlan, cacheName: string | null): string[] {
+  if (cacheName === null) return [];
+  return Object.values(caches).map(
+    (folder) => `--mount=type=cache,id=${cacheName}-${folder},target=${CACHES}/${folder},sharing=locked`,
+  );
+}
+
+function baseImage(baseImages: DockerfileInput['baseImages'], runtime: string): string {
+  const image = baseImages[runtime];
+  if (image === undefined) {
+    throw new BuildError(`there is no base image for ${runtime}: name one in BASE_IMAGES, or add a Dockerfile`);
+  }
+  return image;
+}
+
+function projectFolder(project: string): string {
+  if (/\p{Cc}/u.test(project)) throw new BuildError(`rootDirectory ${JSON.stringify(project)} cannot be a folder here`);
+  return project === '' ? APP : `${APP}/${project}`;
+}
+
+/** COPY matches names as patterns; a backslash takes that from a character. */
+function contextPath(project: string, name: string): string {
+  return `app/${project === '' ? '' : `${project}/`}${name}`.replace(/[\\*?[\]]/g, '\\$&').replace(/\$/g, '\\$');
+}
+
+function searchPath(folder: string, plan: BuildPlan): string {
+  const folders = [...plan.searchPath.map((path) => `${folder}/${path}`), ...(hasTools(plan) ? [`${TOOLS}/bin`] : [])];
+  if (folders.length === 0) return '$PATH';
+  return `${quoted(`${folders.join(':')}:`).slice(0, -1)}$PATH"`;
+}
+
+function quoted(value: string): string {
+  return `"${escaped(value)}"`;
+}
+
+/** Dockerfiles replace `$NAME` in what they read. */
+function escaped(value: string): string {
+  return value.replace(/["\\$]/g, '\\$&');
+}

@@ -1,0 +1,78 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { Config } from '../../../shared/config.js';
+import type { BuildRequest } from '../builder.js';
+import type { BuildPlan } from '../detect.js';
+import type { ContextContent } from './build-context.js';
+import {
+  CERTIFICATES,
+  cacheVariables,
+  type DockerfileInput,
+  writeCacheCleaner,
+  writeDockerfile,
+} from './dockerfile-writer.js';
+
+export interface PlannedBuild {
+  content: ContextContent;
+  buildArgs: Record<string, string>;
+  /** A Dockerfile that empties what builds of this service keep; null where they keep nothing. */
+  cacheCleaner: string | null;
+}
+
+export interface PlanContextInput {
+  plan: BuildPlan;
+  request: BuildRequest;
+  config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
+  /** The repository's files, and the project's folder below them. */
+  app: string;
+  project: string;
+  /** The builder keeps caches of package managers. */
+  keepsCaches: boolean;
+  labels: Record<string, string>;
+}
+
+/** What an engine needs to build a plan: the Dockerfile, the files, and the variables as arguments of the build stage. */
+export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
+  const { plan, request, config, app, keepsCaches } = input;
+  const { variables, certificates } = await platformVariables(config.buildEnvironment);
+  const buildArgs = {
+    ...variables,
+    CI: 'true',
+    ...plan.environment,
+    ...plan.buildEnvironment,
+    ...(keepsCaches ? cacheVariables(plan) : {}),
+    ...request.environment,
+  };
+  const dockerfile: DockerfileInput = {
+    plan,
+    baseImages: config.baseImages,
+    project: input.project,
+    variables: Object.keys(buildArgs).sort(),
+    certificates: Object.keys(certificates).length > 0,
+    cacheName: keepsCaches ? `ranvier-${request.serviceId}` : null,
+    port: request.configuration.port,
+    labels: input.labels,
+  };
+  const files = { Dockerfile: writeDockerfile(dockerfile), ...certificates };
+  return {
+    content: { folders: [{ at: 'app', path: app }], files },
+    buildArgs,
+    cacheCleaner: writeCacheCleaner(dockerfile),
+  };
+}
+
+/** The platform's variables for builds. Files that they name go along, for the build stage; folders cannot. */
+export async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
+  variables: Record<string, string>;
+  certificates: Record<string, Buffer>;
+}> {
+  const variables: Record<string, string> = {};
+  const certificates: Record<string, Buffer> = {};
+  for (const [name, value] of Object.entries(buildEnvironment)) {
+    if (!value.startsWith('/')) variables[name] = value;
+    else if ((await stat(value).catch(() => null))?.isFile()) {
+      variables[name] = `${CERTIFICATES}/${name}`;
+      certificates[`certificates/${name}`] = await readFile(value);
+    }
+  }
+  return { variables, certificates };
+}

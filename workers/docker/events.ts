@@ -1,0 +1,23 @@
+/** One object of the JSON lines with which an engine tells how it gets on. */
+export interface EngineEvent {
+  stream?: string;
+  status?: string;
+  id?: string;
+  progressDetail?: unknown;
+  error?: string;
+  errorDetail?: { code?: number; message?: string };
+  aux?: unknown;
+}
+
+/** The objects of a stream of JSON lines, which arrive in pieces cut anywhere. */
+export async function* readEvents(stream: AsyncIterable<Buffer | string>): AsyncGenerator<EngineEvent> {
+  const decoder = new TextDecoder();
+  let pending = '';
+  for await (const chunk of stream) {
+    pending += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    const lines = pending.split('\n');
+    pending = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as EngineEvent;
+  }
+  if (pending.trim() !== '') yield JSON.parse(pending) as EngineEvent;
+}
