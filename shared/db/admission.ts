@@ -11,7 +11,8 @@ const OPEN = `('queued', 'building', 'releasing')`;
 
 /**
  * Lets deployments run (design, principle 6): the oldest of each service that has none running, as many for each
- * workspace as its buildConcurrency, as many in all as the workers online have slots, the workspaces taking turns.
+ * workspace as its buildConcurrency, as many in all as the workers online have slots. The workspaces take turns: whose
+ * turn is longest ago is next, however many of another's are older.
  * Atomic under any number of callers. Each one's first job is counted (`dispatches`).
  */
 export async function admitDeployments(trx: Transaction): Promise<Admitted[]> {
@@ -34,9 +35,14 @@ export async function admitDeployments(trx: Transaction): Promise<Admitted[]> {
               row_number() over (partition by h.workspace_id order by h.number)
                 + (select count(*) from active a where a.workspace_id = h.workspace_id) as position
          from heads h
+     ), turns as (
+       select waiting.workspace_id,
+              (select max(d.admitted_at) from deployments d
+                where d.workspace_id = waiting.workspace_id and d.admitted_at is not null) as last_turn
+         from (select distinct workspace_id from heads) waiting
      ), allowed as (
-       select r.id, row_number() over (order by r.position, r.number) as turn
-         from ranked r join workspaces w on w.id = r.workspace_id
+       select r.id, row_number() over (order by r.position, t.last_turn nulls first, r.number) as turn
+         from ranked r join workspaces w on w.id = r.workspace_id join turns t on t.workspace_id = r.workspace_id
         where r.position <= coalesce((w.configuration ->> 'buildConcurrency')::int, 1)
      )
      update deployments d

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { AdminApi } from '../../workers/edge/caddy/admin-api.js';
 import { freePorts, PlatformProcess } from './processes.js';
 
-const hasCaddy = spawnSync('caddy', ['version']).status === 0;
+export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 
 export interface TestCaddy {
   adminUrl: string;

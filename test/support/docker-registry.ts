@@ -24,20 +24,24 @@ export const NO_REGISTRY =
     ? ''
     : 'docker-registry is not installed';
 
-/** A registry on the loopback of an engine's machine, where engines trust one without TLS. */
+/**
+ * A registry on the loopback of an engine's machine, where engines trust one without TLS. Those that are given one `data`
+ * folder are one registry, on every machine at the same address.
+ */
 export async function startRegistry(
   node: DockerNode,
   folder: string,
   port: number,
-  users = false,
+  { users = false, data = '' }: { users?: boolean; data?: string } = {},
 ): Promise<TestRegistry> {
   const own = await mkdtemp(join(folder, 'registry-'));
-  await mkdir(join(own, 'data'));
+  const storage = data || join(own, 'data');
+  await mkdir(storage, { recursive: true });
   const auth = users ? `auth: {htpasswd: {realm: test, path: ${own}/htpasswd}}\n` : '';
   if (users) await writeFile(join(own, 'htpasswd'), HTPASSWD);
   await writeFile(
     join(own, 'config.yml'),
-    `version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ${own}/data}}\n${auth}http: {addr: 127.0.0.1:${port}, relativeurls: true}\n`,
+    `version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ${storage}}}\n${auth}http: {addr: 127.0.0.1:${port}, relativeurls: true}\n`,
   );
   const inside = ['-t', String(node.pid), '-n'];
   // Ends with this process, however it ends.

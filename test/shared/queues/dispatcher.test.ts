@@ -117,6 +117,21 @@ describeEngines('Admission and dispatch', (name) => {
     expect(await admitted(many)).to.have.length(1);
   });
 
+  it('200 queued deployments of one workspace do not delay another’s by more than one build', async () => {
+    await makeWorker(database.db, 1);
+    const greedy = await makeWorkspace(database.db, { buildConcurrency: 100 });
+    const many = await Promise.all(Array.from({ length: 20 }, () => makeService(database.db, greedy)));
+    for (let round = 0; round < 10; round++) for (const service of many) await makeDeployment(database.db, service);
+    await dispatcher.dispatch();
+    const late = await makeService(database.db);
+    await makeDeployment(database.db, late);
+    await dispatcher.dispatch();
+    expect(await admitted([late])).to.have.length(0);
+    await finish(await admitted(many));
+    await dispatcher.dispatch();
+    expect(await admitted([late])).to.have.length(1);
+  });
+
   it('admission is atomic under concurrent dispatchers', async () => {
     await makeWorker(database.db, 3);
     const workspace = await makeWorkspace(database.db, { buildConcurrency: 100 });

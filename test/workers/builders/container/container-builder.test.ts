@@ -269,7 +269,7 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
     before(async function () {
       if (NO_REGISTRY !== '') this.skip();
       registry = await startRegistry(ground.node, ground.folder, 5000);
-      guarded = await startRegistry(ground.node, ground.folder, 5001, true);
+      guarded = await startRegistry(ground.node, ground.folder, 5001, { users: true });
       const { docker } = ground.node;
       await ground.node.derive(
         '127.0.0.1:5001/team/app:1',

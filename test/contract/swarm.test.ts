@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type AppRepository, makeRepository } from '../support/apps.js';
+import { hasCaddy, startCaddy, type TestCaddy } from '../support/caddy.js';
+import { visit } from '../support/client.js';
+import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
+import { DockerMachines, type DockerNode, NO_DOCKER, NODE_IMAGE } from '../support/docker.js';
+import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
+import { type Platform, startPlatform } from '../support/platform.js';
+import { eventually, type PlatformProcess } from '../support/processes.js';
+import { hasRedis } from '../support/redis.js';
+
+const MISSING = [hasCaddy ? '' : 'caddy is not installed', hasRedis ? '' : 'redis-server is not installed'];
+const REASON = [NO_DOCKER, NO_REGISTRY, ...MISSING].find((reason) => reason !== '') ?? '';
+const REGISTRY_PORT = 5000;
+
+const answering = (word: string) => ({
+  'server.js': `
+    const server = require('node:http').createServer((_, response) => response.end('${word}'));
+    server.listen(process.env.PORT);
+    process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections(); });
+  `,
+  Dockerfile: `FROM ${NODE_IMAGE}\nCOPY server.js .\nCMD ["node", "server.js"]\n`,
+});
+
+/** Docker Swarm on two machines, Caddy before it, queues on Redis, workers of two hosts. */
+describe(`A platform on several hosts${REASON === '' ? '' : `: ${REASON}`}`, function () {
+  this.timeout(300_000);
+  let machines: DockerMachines;
+  let manager: DockerNode;
+  let second: DockerNode;
+  let folder: string;
+  let caddy: TestCaddy;
+  let platform: Platform;
+  let other: PlatformProcess;
+  const registries: TestRegistry[] = [];
+  const repositories: AppRepository[] = [];
+
+  before(async function () {
+    if (REASON !== '') this.skip();
+    folder = await mkdtemp(join(tmpdir(), 'ranvier-hosts-'));
+    machines = await DockerMachines.create();
+    manager = await machines.addManager();
+    await manager.importNode();
+    second = await machines.addWorker(manager);
+    for (const node of [manager, second]) {
+      registries.push(await startRegistry(node, folder, REGISTRY_PORT, { data: join(folder, 'images') }));
+    }
+    caddy = await startCaddy();
+    platform = await startPlatform({
+      engine: 'redis',
+      env: {
+        RUNTIME: 'swarm',
+        DOCKER_HOST: manager.host,
+        REGISTRY_URL: `http://127.0.0.1:${REGISTRY_PORT}`,
+        EDGE: 'caddy',
+        CADDY_ADMIN_URL: caddy.adminUrl,
+      },
+    });
+    other = await platform.startWorker({ DATA_DIR: join(folder, 'data-of-another-host') });
+  });
+  after(async () => {
+    await platform?.stop();
+    await caddy?.stop();
+    for (const registry of registries) await registry.stop();
+    await machines?.destroy();
+    for (const repository of repositories) await repository.remove();
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  async function repositoryOf(files: Record<string, string>): Promise<AppRepository> {
+    const repository = await makeRepository(files);
+    repositories.push(repository);
+    return repository;
+  }
+
+  /** The addresses of the nodes on which replicas of the service are ready. */
+  async function places(serviceId: string): Promise<string[]> {
+    const rows = await platform.database.db('replicas').where({ service_id: serviceId, state: 'ready' });
+    return rows.map((row) => row.address).sort();
+  }
+
+  it('releases a Dockerfile three times under load without one failed request', async () => {
+    const { client, edgePort } = platform;
+    const repository = await repositoryOf(answering('one'));
+    const configuration = { repository: repository.url, buildMethod: 'dockerfile', replicas: 2 };
+    const service = await createService(client, { name: 'app', configuration });
+    const get = () => visit(service.url, edgePort);
+    await deploy(client, service.id);
+    expect(await get()).to.include({ status: 200, body: 'one' });
+    expect(await places(service.id)).to.deep.equal([manager.address, second.address].sort());
+
+    const seen = new Map<string, number>();
+    let loading = true;
+    const visitors = Array.from({ length: 4 }, async () => {
+      while (loading) {
+        const { status, body } = await get().catch((error: Error) => ({ status: 0, body: error.message }));
+        seen.set(`${status} ${body}`, (seen.get(`${status} ${body}`) ?? 0) + 1);
+      }
+    });
+    for (const word of ['two', 'three', 'four']) {
+      await repository.commit(word, answering(word));
+      await deploy(client, service.id);
+      expect((await get()).body).to.equal(word);
+    }
+    loading = false;
+    await Promise.all(visitors);
+    expect([...seen.keys()].sort()).to.deep.equal(['200 four', '200 one', '200 three', '200 two']);
+  });
+
+  it('a host dies: its services are back on the other one, and what its worker built goes live from there', async () => {
+    const { client, edgePort } = platform;
+    const files = answering('slow');
+    const slow = await repositoryOf({
+      ...files,
+      Dockerfile: files.Dockerfile.replace('COPY', 'RUN echo building now && sleep 6\nCOPY'),
+    });
+    const service = await createService(client, {
+      name: 'slow',
+      configuration: { repository: slow.url, buildMethod: 'dockerfile' },
+    });
+    // The other host's worker shall have it, so this one's holds still until it does.
+    const [own] = platform.workers;
+    own?.kill('SIGSTOP');
+    const { id } = await queueDeploy(client, service.id);
+    await eventually('it is being built', async () =>
+      (await readLogs(client, service.id)).some((line) => line.message.includes('building now')),
+    );
+    own?.kill('SIGCONT');
+    await Promise.all([second.kill(), other.stop('SIGKILL')]);
+
+    const deployment = await ended(client, service.id, id, 120_000);
+    expect(deployment).to.include({ status: 'live', error: '' });
+    expect((await visit(service.url, edgePort)).body).to.equal('slow');
+    const app = await platform.database.db('services').where({ name: 'app' }).first();
+    await eventually(
+      'the replicas of the dead node are ready on the other',
+      async () => {
+        const now = await places(app.id);
+        return now.length === 2 && now.every((address) => address === manager.address);
+      },
+      90_000,
+    );
+    expect((await visit(`http://${app.slug}.localhost`, edgePort)).body).to.equal('four');
+    expect((await readDeployment(client, app.id, app.live_deployment_id)).status).to.equal('live');
+  });
+});
