@@ -224,7 +224,10 @@ describe('Rotation of the secrets key', function () {
 
     const { code, stdout } = await admin(['secrets', 'forget', '--id', lost, '--json'], {});
     expect(code).to.equal(0);
-    expect(JSON.parse(stdout)).to.deep.equal({ forgotten: lost, closed: { variables: 1, deployments: 1, users: 0 } });
+    expect(JSON.parse(stdout)).to.deep.equal({
+      forgotten: lost,
+      closed: { variables: 1, deployments: 1, users: 0, registries: 0 },
+    });
     await platform.startWorker();
     await platform.client.expect('PATCH', `/services/${service.id}/variables/${variableId}`, { value: 'set again' });
     await deploy(platform.client, service.id);
