@@ -2,9 +2,14 @@ import type { Transaction } from '../db/client.js';
 import type { ServiceRow } from '../db/rows.js';
 import { lockService } from '../db/service-lifecycle.js';
 import { groupEnvironments, type ServiceChanges, updateServiceRow } from '../db/services.js';
-import { changedRoutingFields, type PartialServiceConfiguration } from '../domain/configuration.js';
+import {
+  changedRoutingFields,
+  type PartialServiceConfiguration,
+  type ServiceConfiguration,
+} from '../domain/configuration.js';
 import type { ServiceKind } from '../domain/service.js';
 import { configurationProblems } from '../domain/service-rules.js';
+import { maskedRepository } from '../domain/source.js';
 import { AppError, invalidRequest } from '../errors.js';
 import { assertWithinBudget } from './limits.js';
 import { assertPlacement, type Placement } from './placement.js';
@@ -34,7 +39,7 @@ export async function updateService(trx: Transaction, input: UpdateServiceInput)
   if (input.kind !== undefined && input.kind !== service.kind) {
     throw invalidRequest('/kind', `cannot change: the service is of kind ${service.kind}`);
   }
-  const configuration = { ...service.configuration, ...input.configuration };
+  const configuration = merged(service.configuration, input.configuration ?? {});
   const problems = configurationProblems(service.kind, configuration);
   if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
 
@@ -55,6 +60,12 @@ export async function updateService(trx: Transaction, input: UpdateServiceInput)
     await input.needEngine();
     await queueRouting(trx, { service, actor: input.actor });
   }
+}
+
+/** The changes over what is stored. A repository that is sent back as it was shown is the stored one. */
+function merged(stored: ServiceConfiguration, changes: PartialServiceConfiguration): ServiceConfiguration {
+  const unchanged = changes.repository === maskedRepository(stored.repository);
+  return { ...stored, ...changes, ...(unchanged ? { repository: stored.repository } : {}) };
 }
 
 /** A move must keep every group of the service valid: one that is confined to an environment stays there. */

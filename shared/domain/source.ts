@@ -36,6 +36,7 @@ export function repositoryProblem(address: string, allowLocal: boolean): string 
   return null;
 }
 
+const MASK = '***';
 /** A user name of this length is a token. */
 const TOKEN_LENGTH = 20;
 
@@ -45,6 +46,20 @@ export function credentialsOf(address: string): string[] {
   const { username, password } = new URL(address);
   const names = password === '' || password === 'x-oauth-basic' || username.length >= TOKEN_LENGTH ? [username] : [];
   return [...names, password].flatMap((part) => [part, decoded(part)]).filter((part) => part !== '');
+}
+
+/** An address as people are shown it: with three asterisks for what is secret. */
+export function maskedRepository(address: string): string {
+  if (credentialsOf(address).length === 0) return address;
+  const url = new URL(address);
+  if (credentialsOf(address).includes(url.username)) url.username = MASK;
+  if (url.password !== '') url.password = MASK;
+  return url.href;
+}
+
+/** True for an address that was shown masked, whose secret nobody knows any more. */
+export function isMasked(address: string): boolean {
+  return credentialsOf(address).includes(MASK);
 }
 
 /** A percent sign that encodes nothing stands for itself. */

@@ -245,6 +245,28 @@ describeEngines('Services', (queues) => {
       expect(body.service.deploymentId).to.equal(null);
     });
 
+    it('shows nobody the password of a repository’s address, and keeps it when it is sent back as shown', async () => {
+      const { client } = workspace.owner;
+      const repository = 'https://deploy:s3cret-t0ken@example.com/shop.git';
+      const shown = 'https://deploy:***@example.com/shop.git';
+      const service = await newService(client, workspace.path, { configuration: { repository } });
+      const path = `${services}/${service.id}`;
+      expect(service.configuration.repository).to.equal(shown);
+      for (const url of [path, services]) {
+        expect(JSON.stringify((await workspace.owner.reader.get(url)).body)).to.not.contain('s3cret');
+      }
+      await client.patch(path, { configuration: { ...service.configuration, port: 3001 } });
+      expect((await api.db('services').where({ id: service.id }).first()).configuration).to.include({ repository });
+      const elsewhere = { configuration: { repository: 'https://deploy:***@example.com/other.git' } };
+      const refused = await client.patch(path, elsewhere);
+      expectError(refused, 400, 'invalid_request');
+      expect(refused.body.error.details[0].path).to.equal('/configuration/repository');
+      expectError(await client.post(services, { name: 'new', kind: 'web', ...elsewhere }), 400, 'invalid_request');
+      await client.patch(path, { configuration: { repository: 'https://ghp_0123456789@example.com/shop.git' } });
+      const { body } = await client.get(path);
+      expect(body.service.configuration.repository).to.equal('https://***@example.com/shop.git');
+    });
+
     it('loses no change when two merge at the same time', async () => {
       const service = await newService(workspace.owner.client, workspace.path);
       const path = `${services}/${service.id}`;

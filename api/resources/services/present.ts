@@ -2,6 +2,7 @@ import { type Config, serviceUrl } from '../../../shared/config.js';
 import type { ServiceView } from '../../../shared/db/services.js';
 import { estimatedMonthly } from '../../../shared/domain/catalog.js';
 import { displayStatus, isRouted, serviceStatus } from '../../../shared/domain/service.js';
+import { maskedRepository } from '../../../shared/domain/source.js';
 import type { ServicePresentation } from './schema.js';
 
 export function presentService(row: ServiceView, config: Config): ServicePresentation {
@@ -16,7 +17,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
     name: row.name,
     kind: row.kind,
     archived: row.archived,
-    configuration,
+    configuration: { ...configuration, repository: maskedRepository(configuration.repository) },
     projectId: row.project_id,
     environmentId: row.environment_id,
     environmentGroupIds: row.environment_group_ids,
