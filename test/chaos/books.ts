@@ -4,7 +4,10 @@ import { rowsOf } from '../../shared/db/client.js';
 import type { DeploymentRow } from '../../shared/db/rows.js';
 import { visit } from '../support/client.js';
 import type { Platform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
 import type { Promises, Visits } from './load.js';
+
+const SWEPT_MS = 90_000;
 
 /** One line of the books: what was counted, and what is wrong with it. */
 export interface Entry {
@@ -95,8 +98,10 @@ export async function balance(platform: Platform, promises: Promises, visits: Vi
   );
   enter('jobs left in the queues', 0, await jobsLeft(platform));
   enter('build folders left', 0, await list(join(platform.dataDir, 'builds')));
+  enter('folders that no replica owns', ...(await strayFolders(platform)));
   enter('processes that no replica owns', ...(await strayProcesses(platform)));
   enter('each service serves its live deployment', ...(await servesLive(platform)));
+  enter('deleted services are unknown to the edge', ...(await servesNone(platform, promises.deletedServices)));
   enter('visits to services that stayed live', visits.answered, visits.failures);
   return entries;
 }
@@ -121,6 +126,31 @@ async function strayProcesses(platform: Platform): Promise<[number, string[]]> {
   const marks = await markedProcesses(await platform.sandboxToken());
   const stray = [...marks].filter(([, mark]) => !rows.some((row) => mark.includes(row.id)));
   return [marks.size, stray.map(([pid, mark]) => `${pid} ${mark}`)];
+}
+
+/** What a killed supervisor left is swept within a minute by the next. */
+async function strayFolders(platform: Platform): Promise<[number, string[]]> {
+  const find = async (): Promise<[number, string[]]> => {
+    const rows = await platform.database.db('replicas').whereNot({ state: 'stopped' }).select('id');
+    const owned = new Set(rows.map((row) => row.id));
+    const folders = await list(join(platform.dataDir, 'replicas'));
+    return [folders.length, folders.filter((name) => !owned.has(name))];
+  };
+  await eventually('no folder is left', async () => (await find())[1].length === 0, SWEPT_MS).catch(() => undefined);
+  return find();
+}
+
+async function servesNone(platform: Platform, deleted: ReadonlySet<string>): Promise<[number, string[]]> {
+  const rows = await platform.database
+    .db('services')
+    .whereIn('id', [...deleted])
+    .select('slug');
+  const wrong: string[] = [];
+  for (const { slug } of rows) {
+    const { status } = await visit(`http://${slug}.localhost`, platform.edgePort);
+    if (status !== 404) wrong.push(`${slug}: ${status}`);
+  }
+  return [rows.length, wrong];
 }
 
 /** The application answers with the deployment it belongs to. */
