@@ -12,6 +12,7 @@ import type { CommandDeps } from './deps.js';
 import { assertRoomForService } from './limits.js';
 import { assertPlacement, type Placement } from './placement.js';
 import { type DeploymentKey, queueDeployment } from './queue-deployment.js';
+import { sealAddress, serviceAddressContext } from './repository-address.js';
 import { createVariable } from './variables.js';
 
 export interface CreateServiceInput {
@@ -48,14 +49,17 @@ export async function createService(
   await assertPlacement(trx, workspaceId, placement, authorize);
   await assertRoomForService(trx, workspace);
 
+  const id = uuidv7();
+  const address = sealAddress(deps.keyring, configuration.repository, serviceAddressContext(id));
   const service = await insertService(trx, {
-    id: uuidv7(),
+    id,
     workspaceId,
     projectId: placement.projectId,
     environmentId: placement.environmentId,
     name: name.trim(),
     kind,
-    configuration,
+    configuration: { ...configuration, repository: address.repository },
+    sealedRepository: address.sealed,
   });
   const owner = { serviceId: service.id };
   for (const [index, { key, value }] of input.variables.entries()) {

@@ -14,6 +14,7 @@ import { AppError } from '../errors.js';
 import type { CommandDeps } from './deps.js';
 import { assertBuildMinutesLeft, assertWithinBudget } from './limits.js';
 import { findRegistry } from './registries.js';
+import { deploymentAddressContext, resealAddress, serviceAddressContext } from './repository-address.js';
 import { resolveVariables } from './resolve-variables.js';
 
 /** A keyed request keeps its key on the deployment for good (specification, idempotency_legacy_conflict). */
@@ -67,6 +68,12 @@ export async function queueDeployment(
     sourceDeploymentId: null,
     configuration,
     sealedVariables: deps.keyring.seal(JSON.stringify(variables), snapshotContext(id)),
+    sealedRepository: resealAddress(
+      deps.keyring,
+      service.sealed_repository,
+      serviceAddressContext(service.id),
+      deploymentAddressContext(id),
+    ),
     imageId: null,
     idempotency: input.idempotency ?? null,
   });

@@ -14,6 +14,7 @@ import {
   lockDeployable,
   snapshotContext,
 } from './queue-deployment.js';
+import { deploymentAddressContext, resealAddress } from './repository-address.js';
 
 export interface QueueRollbackInput {
   service: Pick<ServiceRow, 'id'>;
@@ -57,6 +58,12 @@ export async function queueRollback(
     sourceDeploymentId: source.id,
     configuration: source.configuration,
     sealedVariables: deps.keyring.seal(variables, snapshotContext(id)),
+    sealedRepository: resealAddress(
+      deps.keyring,
+      source.sealed_repository,
+      deploymentAddressContext(source.id),
+      deploymentAddressContext(id),
+    ),
     imageId: image.id,
     idempotency: idempotency ?? null,
   });

@@ -14,13 +14,16 @@ import { AppError, errorMessage } from '../errors.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { snapshotContext } from './queue-deployment.js';
 import { registryContext } from './registries.js';
+import { deploymentAddressContext, serviceAddressContext } from './repository-address.js';
 
 const BATCH = 200;
 
 /** Everything that is sealed, and what each value is bound to. */
 const SEALED: (SealedColumn & { contextOf: (id: string) => string })[] = [
   { table: 'variables', column: 'sealed', contextOf: (id) => `variable:${id}` },
+  { table: 'services', column: 'sealed_repository', contextOf: serviceAddressContext },
   { table: 'deployments', column: 'sealed_variables', contextOf: snapshotContext },
+  { table: 'deployments', column: 'sealed_repository', contextOf: deploymentAddressContext },
   { table: 'registries', column: 'sealed_password', contextOf: registryContext },
   { table: 'users', column: 'totp_sealed', contextOf: (id) => `user-totp:${id}` },
 ];
@@ -63,7 +66,7 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
   const rotation: Rotation = { key: keyring.currentId, resealed: {}, changedMeanwhile: 0, unopenable: [] };
   for (const store of SEALED) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
-    rotation.resealed[store.table] = 0;
+    rotation.resealed[store.table] ??= 0;
     // What was changed meanwhile may have been sealed with an older key by a process that still has that one.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
@@ -78,7 +81,9 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
   if (keyring.ids.includes(keyId)) throw new AppError('conflict', `key ${keyId} is not lost: it is configured`);
   const closed: Record<string, number> = {};
-  for (const store of SEALED) closed[store.table] = await countSealedWith(db, store, keyId);
+  for (const store of SEALED) {
+    closed[store.table] = (closed[store.table] ?? 0) + (await countSealedWith(db, store, keyId));
+  }
   if (!(await forgetKey(db, keyId))) throw new AppError('not_found', `no value is noted as sealed with key ${keyId}`);
   return closed;
 }

@@ -2,18 +2,17 @@ import type { Transaction } from '../db/client.js';
 import type { ServiceRow } from '../db/rows.js';
 import { lockService } from '../db/service-lifecycle.js';
 import { groupEnvironments, type ServiceChanges, updateServiceRow } from '../db/services.js';
-import {
-  changedRoutingFields,
-  type PartialServiceConfiguration,
-  type ServiceConfiguration,
-} from '../domain/configuration.js';
+import { changedRoutingFields, type PartialServiceConfiguration } from '../domain/configuration.js';
 import type { ServiceKind } from '../domain/service.js';
 import { configurationProblems } from '../domain/service-rules.js';
 import { maskedRepository } from '../domain/source.js';
 import { AppError, invalidRequest } from '../errors.js';
+import type { Keyring } from '../secrets/keyring.js';
+import type { CommandDeps } from './deps.js';
 import { assertWithinBudget } from './limits.js';
 import { assertPlacement, type Placement } from './placement.js';
 import { queueRouting } from './queue-operation.js';
+import { sealAddress, serviceAddressContext } from './repository-address.js';
 
 export interface UpdateServiceInput {
   serviceId: string;
@@ -32,21 +31,25 @@ export interface UpdateServiceInput {
  * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable, and
  * billing_required where a running service's further replicas take the workspace past its budget.
  */
-export async function updateService(trx: Transaction, input: UpdateServiceInput): Promise<void> {
+export async function updateService(
+  trx: Transaction,
+  deps: Pick<CommandDeps, 'keyring'>,
+  input: UpdateServiceInput,
+): Promise<void> {
   const service = await lockService(trx, input.serviceId);
   if (!service) throw new AppError('not_found');
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
   if (input.kind !== undefined && input.kind !== service.kind) {
     throw invalidRequest('/kind', `cannot change: the service is of kind ${service.kind}`);
   }
-  const configuration = merged(service.configuration, input.configuration ?? {});
+  const { configuration, sealed_repository } = merged(deps.keyring, service, input.configuration ?? {});
   const problems = configurationProblems(service.kind, configuration);
   if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
 
   const scaled = configuration.replicas > service.configuration.replicas;
   if (scaled && service.live_deployment_id !== null) await assertWithinBudget(trx, service, configuration);
 
-  const changes: ServiceChanges = { configuration };
+  const changes: ServiceChanges = { configuration, sealed_repository };
   if (input.name !== undefined) changes.name = input.name.trim();
   if (input.placement) {
     await assertMove(trx, service, input.placement, input.authorize);
@@ -63,9 +66,17 @@ export async function updateService(trx: Transaction, input: UpdateServiceInput)
 }
 
 /** The changes over what is stored. A repository that is sent back as it was shown is the stored one. */
-function merged(stored: ServiceConfiguration, changes: PartialServiceConfiguration): ServiceConfiguration {
-  const unchanged = changes.repository === maskedRepository(stored.repository);
-  return { ...stored, ...changes, ...(unchanged ? { repository: stored.repository } : {}) };
+function merged(
+  keyring: Keyring,
+  service: ServiceRow,
+  changes: PartialServiceConfiguration,
+): Pick<ServiceRow, 'configuration' | 'sealed_repository'> {
+  const { configuration: stored, sealed_repository } = service;
+  const configuration = { ...stored, ...changes, repository: stored.repository };
+  const given = changes.repository;
+  if (given === undefined || given === maskedRepository(stored.repository)) return { configuration, sealed_repository };
+  const { repository, sealed } = sealAddress(keyring, given, serviceAddressContext(service.id));
+  return { configuration: { ...configuration, repository }, sealed_repository: sealed };
 }
 
 /** A move must keep every group of the service valid: one that is confined to an environment stays there. */

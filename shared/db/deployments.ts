@@ -30,6 +30,7 @@ export interface NewDeployment {
   sourceDeploymentId: string | null;
   configuration: ServiceConfiguration;
   sealedVariables: Buffer;
+  sealedRepository: Buffer | null;
   imageId: string | null;
   idempotency: { scope: string; key: string } | null;
 }
@@ -52,6 +53,7 @@ export async function insertDeployment(trx: Transaction, input: NewDeployment): 
       source_deployment_id: input.sourceDeploymentId,
       configuration: input.configuration,
       sealed_variables: input.sealedVariables,
+      sealed_repository: input.sealedRepository,
       image_id: input.imageId,
       steps: JSON.stringify(steps) as unknown as StepRecord[],
       idempotency_scope: input.idempotency?.scope ?? null,

@@ -92,6 +92,7 @@ export interface ServiceRow {
   slug: string;
   kind: ServiceKind;
   configuration: ServiceConfiguration;
+  sealed_repository: Buffer | null;
   archived: boolean;
   lifecycle_status: LifecycleStatus;
   health_status: HealthStatus;
@@ -156,6 +157,7 @@ export interface DeploymentRow {
   source_deployment_id: string | null;
   configuration: ServiceConfiguration;
   sealed_variables: Buffer;
+  sealed_repository: Buffer | null;
   image_id: string | null;
   steps: StepRecord[];
   admitted_at: Date | null;

@@ -78,6 +78,7 @@ export interface NewService {
   name: string;
   kind: ServiceKind;
   configuration: ServiceConfiguration;
+  sealedRepository: Buffer | null;
 }
 
 const SLUG_TRIES = 10;
@@ -88,8 +89,8 @@ export async function insertService(trx: Transaction, input: NewService): Promis
     const slug = slugOf(input.name, attempt === 0 ? '' : randomSuffix());
     const [row] = await rowsOf<ServiceRow>(
       trx,
-      `insert into services (id, workspace_id, project_id, environment_id, name, slug, kind, configuration)
-       values (:id, :workspaceId, :projectId, :environmentId, :name, :slug, :kind, :configuration)
+      `insert into services (id, workspace_id, project_id, environment_id, name, slug, kind, configuration, sealed_repository)
+       values (:id, :workspaceId, :projectId, :environmentId, :name, :slug, :kind, :configuration, :sealedRepository)
        on conflict (slug) where deleted_at is null do nothing returning *`,
       { ...input, slug, configuration: JSON.stringify(input.configuration) },
     );
@@ -104,7 +105,7 @@ function randomSuffix(): string {
 }
 
 export type ServiceChanges = Partial<
-  Pick<ServiceRow, 'name' | 'configuration' | 'archived' | 'project_id' | 'environment_id'>
+  Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository' | 'archived' | 'project_id' | 'environment_id'>
 >;
 
 /** Changes what people set of a service. */

@@ -2,7 +2,6 @@ import type { ErrorDetail } from '../errors.js';
 import { DATABASE_PLANS, PLANS } from './catalog.js';
 import type { ServiceConfiguration } from './configuration.js';
 import type { ServiceKind } from './service.js';
-import { isMasked } from './source.js';
 
 /** What fields of a configuration say against each other, which no schema of single fields can tell. */
 export function configurationProblems(kind: ServiceKind, configuration: ServiceConfiguration): ErrorDetail[] {
@@ -13,9 +12,6 @@ export function configurationProblems(kind: ServiceKind, configuration: ServiceC
   }
   if (configuration.minReplicas > configuration.maxReplicas) {
     problems.push({ path: '/configuration/minReplicas', message: 'must not exceed maxReplicas' });
-  }
-  if (isMasked(configuration.repository)) {
-    problems.push({ path: '/configuration/repository', message: 'has asterisks in the place of its password' });
   }
   return problems;
 }

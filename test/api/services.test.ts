@@ -256,7 +256,9 @@ describeEngines('Services', (queues) => {
         expect(JSON.stringify((await workspace.owner.reader.get(url)).body)).to.not.contain('s3cret');
       }
       await client.patch(path, { configuration: { ...service.configuration, port: 3001 } });
-      expect((await api.db('services').where({ id: service.id }).first()).configuration).to.include({ repository });
+      const stored = await api.db('services').where({ id: service.id }).first();
+      expect(stored.configuration).to.include({ repository: shown, port: 3001 });
+      expect(stored.sealed_repository).to.be.instanceOf(Buffer);
       const elsewhere = { configuration: { repository: 'https://deploy:***@example.com/other.git' } };
       const refused = await client.patch(path, elsewhere);
       expectError(refused, 400, 'invalid_request');

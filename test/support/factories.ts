@@ -54,6 +54,7 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
       sourceDeploymentId: null,
       configuration: service.configuration,
       sealedVariables: Buffer.alloc(0),
+      sealedRepository: null,
       imageId: null,
       idempotency: null,
     }),

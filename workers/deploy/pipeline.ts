@@ -13,7 +13,7 @@ import { ReleaseError } from '../runtime/driver.js';
 import { SourceError } from '../sources/source.js';
 import { ClaimWatch, LEASE_SECONDS } from './claim-watch.js';
 import type { WorkshopDeps } from './deps.js';
-import { openVariables } from './release-spec.js';
+import { openRepository, openVariables } from './release-spec.js';
 import { DeploymentRun } from './run.js';
 import { build } from './steps/build.js';
 import { queued } from './steps/queued.js';
@@ -54,16 +54,18 @@ export async function runDeployment(
 async function openRun(deps: WorkshopDeps, deployment: DeploymentRow, signal: AbortSignal): Promise<DeploymentRun> {
   const service = await getService(deps.db, deployment.service_id);
   if (!service) throw new AppError('not_found', `service ${deployment.service_id} does not exist`);
-  const variables = await openOrFail(deps, deployment);
-  const masker = new Masker([...Object.values(variables), ...credentialsOf(deployment.configuration.repository)]);
+  const { variables, repository } = await openOrFail(deps, deployment);
+  const masker = new Masker([...Object.values(variables), ...credentialsOf(repository)]);
   const channel = deps.logs.open({ serviceId: service.id, deploymentId: deployment.id, masker });
-  return new DeploymentRun({ deps, deployment, service, variables, signal, channel });
+  const opened = { ...deployment, configuration: { ...deployment.configuration, repository } };
+  return new DeploymentRun({ deps, deployment: opened, service, variables, signal, channel });
 }
 
 /** A snapshot that does not open fails the deployment at once: no later try could do better. */
-async function openOrFail(deps: WorkshopDeps, deployment: DeploymentRow): Promise<Record<string, string>> {
+async function openOrFail(deps: WorkshopDeps, deployment: DeploymentRow) {
+  const { keyring } = deps;
   try {
-    return openVariables(deps.keyring, deployment);
+    return { variables: openVariables(keyring, deployment), repository: openRepository(keyring, deployment) };
   } catch (error) {
     const message = `${stepOfOpen(deployment)}: the variables of this deployment cannot be opened: ${errorMessage(error)}`;
     await endDeployment(deps.db, { id: deployment.id, fence: deployment.fence }, 'failed', message);

@@ -1,4 +1,5 @@
 import { snapshotContext } from '../../shared/commands/queue-deployment.js';
+import { deploymentAddressContext } from '../../shared/commands/repository-address.js';
 import type { Db } from '../../shared/db/client.js';
 import { getDeployment } from '../../shared/db/deployments.js';
 import { getImage } from '../../shared/db/images.js';
@@ -10,6 +11,12 @@ import { ReleaseError, type ReleaseSpec } from '../runtime/driver.js';
 /** The variables a deployment was queued with, in clear. Throws `SealError`. */
 export function openVariables(keyring: Keyring, deployment: DeploymentRow): Record<string, string> {
   return JSON.parse(keyring.open(deployment.sealed_variables, snapshotContext(deployment.id)));
+}
+
+/** The address of a deployment's repository with its secret. Throws `SealError`. */
+export function openRepository(keyring: Keyring, { id, configuration, sealed_repository }: DeploymentRow): string {
+  if (sealed_repository === null) return configuration.repository;
+  return keyring.open(sealed_repository, deploymentAddressContext(id));
 }
 
 /** What a runtime needs to run a deployment's release. Throws `ReleaseError` where there is nothing to run. */
@@ -26,7 +33,7 @@ export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: st
     kind: service.kind,
     slug: service.slug,
     environmentId: service.environment_id,
-    configuration: deployment.configuration,
+    configuration: { ...deployment.configuration, repository: openRepository(keyring, deployment) },
     image: { id: image.id, digest: image.digest, manifest: image.manifest },
     environment: { ...image.manifest.environment, ...openVariables(keyring, deployment) },
   };

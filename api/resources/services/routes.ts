@@ -81,7 +81,7 @@ export const serviceRoutes = [
       const { id, project_id, environment_id } = await loadService(request);
       const { projectId = project_id, environmentId = environment_id } = body;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      await updateService(trx, {
+      await updateService(trx, deps, {
         serviceId: id,
         actor: caller.email,
         name: body.name,
