@@ -13,7 +13,7 @@ const CHUNK = 50_000;
 const QUEUED = 10_000;
 const GREEDY_WORKSPACES = 10;
 const GREEDY_SERVICES = 40;
-const SAMPLES = 100;
+const SAMPLES = 40;
 
 /** Says its number of lines a second, or as many as it can, until it is told to stop. */
 const APP = {
