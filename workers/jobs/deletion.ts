@@ -5,7 +5,7 @@ import { eraseService } from '../../shared/db/service-lifecycle.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { enqueue } from '../../shared/queues/enqueue.js';
 import type { WorkshopDeps } from '../deploy/deps.js';
-import { edgesApplied } from '../deploy/retire.js';
+import { edgesApplied } from '../edges-applied.js';
 import type { JobHelpers } from './helpers.js';
 import { type OperationRun, runOperation } from './run-operation.js';
 

@@ -2,7 +2,7 @@ import { moveLifecycle } from '../../shared/db/service-lifecycle.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import type { WorkshopDeps } from '../deploy/deps.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
-import { edgesApplied } from '../deploy/retire.js';
+import { edgesApplied } from '../edges-applied.js';
 import { ReleaseError } from '../runtime/driver.js';
 import type { JobHelpers } from './helpers.js';
 import { type OperationOutcome, type OperationRun, runOperation } from './run-operation.js';

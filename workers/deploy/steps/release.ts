@@ -1,9 +1,9 @@
 import { finishLive, switchRoute } from '../../../shared/db/deployments.js';
 import { getService } from '../../../shared/db/service-lifecycle.js';
+import { edgesApplied } from '../../edges-applied.js';
 import { Interrupted } from '../../interrupted.js';
 import { ReleaseError } from '../../runtime/driver.js';
 import { loadReleaseSpec } from '../release-spec.js';
-import { edgesApplied } from '../retire.js';
 import type { DeploymentRun } from '../run.js';
 
 const PRE_DEPLOY_MINUTES = 30;
