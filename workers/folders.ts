@@ -1,11 +1,19 @@
 import { execFile } from 'node:child_process';
-import { readdir, stat } from 'node:fs/promises';
+import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
+
+/** True where there is something at the path. */
+export async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
 
 /** Removes a folder whatever is in it: a stranger can make paths that are longer than Node's own removal can name. */
 export async function removeTree(path: string): Promise<void> {

@@ -1,5 +1,6 @@
-import { access, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exists } from '../folders.js';
 import type { RepositorySource } from '../sources/source.js';
 import type { BuildContext, BuildRequest } from './builder.js';
 import { createPathFilter } from './path-filter.js';
@@ -26,13 +27,6 @@ export async function checkOut({ source, request, directory, log, signal }: Chec
   if (await exists(join(directory, '.gitmodules'))) {
     await log('The repository has submodules; they are not part of the build', 'warn');
   }
-}
-
-export async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Removes files below a folder, and folders that this empties; returns how many files it removed. */

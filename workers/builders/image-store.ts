@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../../shared/log.js';
+import { exists } from '../folders.js';
 import { isRoot } from '../sandbox/users.js';
 import type { ImageStore, StoredImage } from './builder.js';
 import { type SealedTree, type SealOptions, sealTree } from './tree.js';
@@ -82,13 +83,6 @@ class FolderImageStore implements LocalImageStore {
     this.#log.debug({ digest: name }, 'image removed');
     return true;
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Marks an image as wanted now; false where it is not there. */

@@ -1,4 +1,3 @@
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -13,6 +12,7 @@ import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { planOf } from '../../../shared/domain/catalog.js';
 import { listensOnPort } from '../../../shared/domain/service.js';
 import { errorMessage } from '../../../shared/errors.js';
+import { exists } from '../../folders.js';
 import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
 import { ReleaseError, type ReleaseSpec } from '../driver.js';
 import { HealthWatch } from '../health-watch.js';
@@ -203,11 +203,4 @@ export class ReplicaKeeper implements Keeper {
     if (!ours) this.#tail = null;
     return ours;
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
