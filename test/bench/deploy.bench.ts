@@ -7,6 +7,7 @@ import { makeRepository, npmApp } from '../support/apps.js';
 import { createService, deploy } from '../support/deployments.js';
 import { type EngineName, startPlatform } from '../support/platform.js';
 import { eventually, freePorts } from '../support/processes.js';
+import { measure, median, print } from './measure.js';
 
 const run = promisify(execFile);
 const ROUNDS = 5;
@@ -37,7 +38,7 @@ export async function benchDeploy(engine: EngineName): Promise<void> {
     await platform.stop();
     await repository.remove();
   }
-  const [hand, ours] = [median(byHand), median(deployed)];
+  const [hand, ours] = [Math.round(median(byHand)), Math.round(median(deployed))];
   print(`  by hand ${hand} ms, deployed ${ours} ms, overhead ${ours - hand} ms, ratio ${(ours / hand).toFixed(2)}`);
 }
 
@@ -58,18 +59,4 @@ async function shell(url: string): Promise<void> {
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
-}
-
-async function measure(work: () => Promise<unknown>): Promise<number> {
-  const begun = performance.now();
-  await work();
-  return Math.round(performance.now() - begun);
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -7,6 +7,7 @@ import { createService, deploy, queueDeploy, type Service } from '../support/dep
 import { makeService, makeWorkspace } from '../support/factories.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
+import { measure, median, print } from './measure.js';
 
 const HISTORY = 1_000_000;
 const CHUNK = 50_000;
@@ -209,21 +210,7 @@ async function medians(calls: Calls): Promise<Map<string, number>> {
   return found;
 }
 
-async function measure(work: () => Promise<unknown>): Promise<number> {
-  const begun = performance.now();
-  await work();
-  return performance.now() - begun;
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
 function ratio(value: number, reference: number, unit = 'ms'): string {
   const digits = unit === 'ms' ? 1 : 0;
   return `${reference.toFixed(digits)} → ${value.toFixed(digits)} ${unit}, ratio ${(value / reference).toFixed(2)}`;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
