@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import Router from '@koa/router';
 import { apiDocument } from './document.js';
+import { servePage } from './page.js';
 import { API_ROOT, SESSION_ROOT } from './routes.js';
 import type { ApiState } from './state.js';
 
@@ -69,16 +70,7 @@ export function docsRouter(): Router<ApiState> {
     ctx.type = 'application/json';
     ctx.body = document;
   });
-  router.get(PAGE_PATH, (ctx) => {
-    ctx.set('Content-Security-Policy', POLICY);
-    ctx.set('Referrer-Policy', 'no-referrer');
-    ctx.type = 'text/html; charset=utf-8';
-    ctx.body = PAGE;
-  });
-  router.get(`${PAGE_PATH}/page.js`, (ctx) => {
-    ctx.type = 'text/javascript; charset=utf-8';
-    ctx.body = SCRIPT;
-  });
+  servePage(router, PAGE_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   for (const [name, type] of Object.entries(ASSETS)) {
     router.get(`${PAGE_PATH}/${name}`, async (ctx) => {

@@ -1,4 +1,5 @@
 import Router from '@koa/router';
+import { servePage } from './page.js';
 import type { ApiState } from './state.js';
 
 /** Where the link of a verification e-mail leads; its fragment is the token. */
@@ -54,15 +55,6 @@ button.onclick = async () => {
 /** The page on which a person verifies an e-mail address; it needs no credential but its link. */
 export function verifyRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
-  router.get(VERIFY_PATH, (ctx) => {
-    ctx.set('Content-Security-Policy', POLICY);
-    ctx.set('Referrer-Policy', 'no-referrer');
-    ctx.type = 'text/html; charset=utf-8';
-    ctx.body = PAGE;
-  });
-  router.get(`${VERIFY_PATH}/page.js`, (ctx) => {
-    ctx.type = 'text/javascript; charset=utf-8';
-    ctx.body = SCRIPT;
-  });
+  servePage(router, VERIFY_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });
   return router;
 }
