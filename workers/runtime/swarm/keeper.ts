@@ -1,4 +1,4 @@
-import { claimReplica, recordExit, recordStopped, recordUnhealthy } from '../../../shared/db/replicas.js';
+import { claimReplica, recordExit, recordStopped, recordUnhealthy, replicasOf } from '../../../shared/db/replicas.js';
 import type { ReplicaRow } from '../../../shared/db/rows.js';
 import { recordHindrance, recordTask } from '../../../shared/db/swarm-tasks.js';
 import { planOf } from '../../../shared/domain/catalog.js';
@@ -10,7 +10,8 @@ import { edgesLetGo } from '../let-go.js';
 import { maskerOf } from '../masker.js';
 import type { Keeper } from '../supervisor.js';
 import type { SwarmRuntimeDeps } from './deps.js';
-import { createService, removeService, scaleToNothing } from './services.js';
+import { freedPlacement, startingPlacement } from './placement.js';
+import { createService, freeToGo, removeService, scaleToNothing } from './services.js';
 import { containerPort, RESTART_DELAY_MS, replicaService } from './spec.js';
 import { taskEnd, taskLoss } from './task-end.js';
 import { TaskLog } from './task-log.js';
@@ -18,6 +19,8 @@ import { hasEnded, publishedPort, type SwarmTask, type SwarmView } from './view.
 
 /** Between two looks at a replica whose task is about to change. */
 const FLUX_MS = 250;
+/** A node tells a task's port in the moment in which it tells that it runs, or never. */
+const PORT_MS = 10_000;
 
 /**
  * Keeps one replica's row and its Swarm service at one: the row says what is wanted, the service's tasks how it is. Swarm
@@ -31,6 +34,7 @@ export class SwarmKeeper implements Keeper {
   readonly #release: KeptRelease;
   #log: TaskLog | null = null;
   #watchedTask: string | null = null;
+  #portless = { taskId: '', since: 0 };
   #letGo = false;
   #nextLookAt = 0;
 
@@ -83,7 +87,9 @@ export class SwarmKeeper implements Keeper {
       if (spec.image.manifest.reference === undefined) {
         throw new ReleaseError('its image was built for another runtime; deploy the service again');
       }
-      await createService(this.#deps, spec, (context) => replicaService(spec, this.#id, context));
+      const siblings = await replicasOf(this.#deps.db, row.deployment_id);
+      const place = startingPlacement(this.#view(), spec, this.#id, siblings);
+      await createService(this.#deps, spec, (context) => replicaService(spec, this.#id, context, place));
     } catch (error) {
       if (!isExplained(error) && !isRefusal(error)) {
         await recordHindrance(this.#deps.db, row, `the swarm is asked again (${engineMessage(error)})`);
@@ -103,6 +109,9 @@ export class SwarmKeeper implements Keeper {
     const task = tasks.find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
     if (!task) return recordHindrance(this.#deps.db, row, 'the swarm has made no task of it yet');
     if (await this.#take(row, task, view)) return;
+    if (task.Status.Err?.includes('no suitable node') && freedPlacement(service)) {
+      return freeToGo(this.#deps, service.ID);
+    }
     await recordHindrance(this.#deps.db, row, hindranceOf(task, await this.#release.read(row.deployment_id)));
   }
 
@@ -114,8 +123,23 @@ export class SwarmKeeper implements Keeper {
     if (task.Status.State !== 'running') return false;
     const address = view.addressOf(task);
     const port = target === null ? null : publishedPort(task, target);
+    if (port === undefined) await this.#replacePortless(task);
     if (address === undefined || port === undefined) return false;
     return recordTask(db, row, { taskId: task.ID, address, port });
+  }
+
+  /**
+   * A task that starts while its node cannot reach a manager runs, and the swarm never learns under which port. The service
+   * is removed, for another one to be made in its place.
+   */
+  async #replacePortless(task: SwarmTask): Promise<void> {
+    if (this.#portless.taskId !== task.ID) this.#portless = { taskId: task.ID, since: Date.now() };
+    if (Date.now() - this.#portless.since < PORT_MS) return;
+    this.#deps.log.warn(
+      { replica: this.#id, task: task.ID },
+      'the swarm knows no port of a task that runs; replaces it',
+    );
+    await removeService(this.#deps, task.ServiceID);
   }
 
   async #watch(row: ReplicaRow, view: SwarmView): Promise<void> {
@@ -137,6 +161,7 @@ export class SwarmKeeper implements Keeper {
       if (row.state === 'ready') await recordUnhealthy(this.#deps.db, row);
       return;
     }
+    if (freedPlacement(service)) await freeToGo(this.#deps, service.ID);
     if (this.#watchedTask !== task.ID) {
       this.#watchedTask = task.ID;
       this.#health.begin();

@@ -3,6 +3,7 @@ import { engineMessage, isConflict, unlessGone } from '../../docker/engine.js';
 import type { ReleaseSpec } from '../driver.js';
 import type { SwarmRuntimeDeps } from './deps.js';
 import { ensureNetwork } from './networks.js';
+import { freedPlacement } from './placement.js';
 import type { SwarmContext } from './spec.js';
 
 type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config'>;
@@ -27,13 +28,30 @@ export async function createService(
 }
 
 /** Ends all tasks of a service, which stays until they are over. */
-export async function scaleToNothing({ engine }: Pick<Deps, 'engine'>, id: string): Promise<void> {
+export function scaleToNothing(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
+  return updateService(deps, id, () => ({ Mode: { Replicated: { Replicas: 0 } } }));
+}
+
+/** Lets a service's task go to any node of its region, from now on. A task that runs is not touched. */
+export function freeToGo(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
+  return updateService(deps, id, (service) => {
+    const placement = freedPlacement(service);
+    return placement && { TaskTemplate: { ...service.Spec?.TaskTemplate, Placement: placement } };
+  });
+}
+
+/** Changes a service that is there; null: it is as it should be. */
+async function updateService(
+  { engine }: Pick<Deps, 'engine'>,
+  id: string,
+  change: (service: Service) => object | null,
+): Promise<void> {
   for (let tries = 1; ; tries++) {
     const service: Service | undefined = await unlessGone(engine.calls.getService(id).inspect());
-    if (!service) return;
+    const changed = service && change(service);
+    if (!changed) return;
     try {
-      const version = service.Version?.Index;
-      await engine.calls.getService(id).update({ ...service.Spec, version, Mode: { Replicated: { Replicas: 0 } } });
+      await engine.calls.getService(id).update({ ...service.Spec, version: service.Version?.Index, ...changed });
       return;
     } catch (error) {
       // Swarm counts every change; another one came between the look and ours.

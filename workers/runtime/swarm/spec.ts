@@ -37,14 +37,15 @@ export interface SwarmContext {
  * The Swarm service of one replica. Each replica has a service of its own, not each release: Swarm itself chooses which
  * task of a service goes when it is scaled down, and ends it whether or not an edge still sends requests there. With a
  * service each, the one that is to go drains first, and the others are not touched. Swarm keeps every one running, on
- * another node where its own is lost, also while no worker of ours lives.
+ * another node where its own is lost, also while no worker of ours lives. It starts under the further constraints.
  */
 export function replicaService(
   spec: ReleaseSpec,
   replicaId: string,
-  { installation, network, stopGraceSeconds }: SwarmContext,
+  context: SwarmContext,
+  constraints: readonly string[] = [],
 ): CreateServiceOptions {
-  const base = baseService(spec, { installation, network, stopGraceSeconds }, { [LABELS.replica]: replicaId });
+  const base = baseService(spec, context, { [LABELS.replica]: replicaId }, constraints);
   const { startCommand } = spec.image.manifest;
   const port = containerPort(spec);
   return {
@@ -87,7 +88,12 @@ export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' 
   return listensOnPort(kind) ? configuration.port : null;
 }
 
-function baseService(spec: ReleaseSpec, context: SwarmContext, purpose: Record<string, string>) {
+function baseService(
+  spec: ReleaseSpec,
+  context: SwarmContext,
+  purpose: Record<string, string>,
+  constraints: readonly string[] = [],
+) {
   const { configuration, image } = spec;
   const { memoryMb, cpu, pids } = planOf(configuration.plan);
   const labels = {
@@ -114,7 +120,7 @@ function baseService(spec: ReleaseSpec, context: SwarmContext, purpose: Record<s
         Limits: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * NANOSECONDS, Pids: pids },
         Reservations: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * RESERVED_CPU * NANOSECONDS },
       },
-      Placement: region === 'auto' ? {} : { Constraints: [`node.labels.region==${region}`] },
+      Placement: { Constraints: [...(region === 'auto' ? [] : [`node.labels.region==${region}`]), ...constraints] },
       Networks: [{ Target: context.network, Aliases: [spec.slug] }],
       LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
     },

@@ -20,7 +20,7 @@ export interface SwarmTask {
 
 export interface SwarmNode {
   ID: string;
-  Spec: { Availability: string };
+  Spec: { Availability: string; Labels?: Record<string, string> };
   Description: { Hostname: string };
   Status: { State: string; Addr: string };
   ManagerStatus?: { Addr: string };
@@ -36,14 +36,16 @@ export function hasEnded(task: SwarmTask): boolean {
 /** How the swarm stood at one moment, as far as it concerns this installation. */
 export class SwarmView {
   readonly services: readonly Service[];
+  readonly nodes: readonly SwarmNode[];
   readonly #byReplica: ReadonlyMap<string | undefined, Service>;
   readonly #tasks = new Map<string, SwarmTask[]>();
-  readonly #nodes: ReadonlyMap<string | undefined, SwarmNode>;
+  readonly #nodesById: ReadonlyMap<string | undefined, SwarmNode>;
 
   constructor(services: readonly Service[], tasks: readonly SwarmTask[], nodes: readonly SwarmNode[]) {
     this.services = services;
+    this.nodes = nodes;
     this.#byReplica = new Map(services.map((service) => [labelsOf(service)[LABELS.replica], service]));
-    this.#nodes = new Map(nodes.map((node) => [node.ID, node]));
+    this.#nodesById = new Map(nodes.map((node) => [node.ID, node]));
     for (const task of [...tasks].sort((a, b) => Date.parse(a.CreatedAt) - Date.parse(b.CreatedAt))) {
       const known = this.#tasks.get(task.ServiceID);
       if (known) known.push(task);
@@ -69,8 +71,20 @@ export class SwarmView {
     return this.#tasks.get(serviceId) ?? [];
   }
 
+  /** The node on which a replica's task is, or will be; undefined where there is none yet. */
+  nodeIdOf(replicaId: string): string | undefined {
+    const service = this.serviceOf(replicaId);
+    return service && this.tasksOf(service.ID).findLast((task) => !this.isOver(task))?.NodeID;
+  }
+
+  /** How many tasks a node has, of whomever. */
+  tasksOn(nodeId: string): number {
+    const all = [...this.#tasks.values()].flat();
+    return all.filter((task) => task.NodeID === nodeId && !hasEnded(task)).length;
+  }
+
   nodeOf(task: SwarmTask): SwarmNode | undefined {
-    return this.#nodes.get(task.NodeID);
+    return this.#nodesById.get(task.NodeID);
   }
 
   /** The node does not answer the swarm any more: what the swarm says about its tasks is what it knew last. */

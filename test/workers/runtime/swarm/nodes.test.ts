@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { connectEngine, EngineError } from '../../../../workers/docker/engine.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/driver.js';
-import { type DockerNode, NO_DOCKER } from '../../../support/docker.js';
+import { type DockerNode, NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { never } from '../host.js';
 import { askSwarm, SwarmHost } from './host.js';
@@ -44,9 +44,61 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     expect(await refusal(worker.host)).to.match(/it is a worker of a swarm: set DOCKER_HOST to a manager of it/);
   });
 
+  it('keeps the replicas of a release apart where it can, whatever else the nodes have to do', async function () {
+    this.timeout(120_000);
+    await worker.importNode();
+    const { docker } = host.manager;
+    const [, busy = ''] = await nodeIds();
+    const task = { ContainerSpec: { Image: NODE_IMAGE, Command: ['sleep', '600'] } };
+    const Placement = { Constraints: [`node.id==${busy}`] };
+    await docker.createService({
+      Name: 'other-work',
+      TaskTemplate: { ...task, Placement, Resources: { Reservations: { NanoCPUs: 4e8 } } },
+      Mode: { Replicated: { Replicas: 4 } },
+    });
+    const spec = await host.app({ live: true, configuration: { replicas: 2 } });
+    await runtime.release(spec, never);
+    expect(await places(spec)).to.deep.equal([host.manager.address, worker.address].sort());
+    const answers = await Promise.all((await host.replicas(spec)).map((row) => askSwarm(row)));
+    await eventually('they may go anywhere', async () =>
+      (await host.swarmServices(spec)).every(
+        (service) => (service.Spec?.TaskTemplate?.Placement?.Constraints ?? []).length === 0,
+      ),
+    );
+    expect(await Promise.all((await host.replicas(spec)).map((row) => askSwarm(row)))).to.deep.equal(answers);
+    await runtime.stop(spec.deploymentId);
+
+    // 1.6 of the busy node's two cores are reserved already, so none of these fits on it.
+    const large = await host.app({ live: true, configuration: { replicas: 2, plan: 'standard' } });
+    await runtime.release(large, never);
+    expect(await places(large)).to.deep.equal([host.manager.address, host.manager.address]);
+    await runtime.stop(large.deploymentId);
+    await docker.getService('other-work').remove();
+  });
+
+  it('replaces a task that runs and of which the swarm knows no port', async function () {
+    this.timeout(120_000);
+    const spec = await host.app({ live: true });
+    await runtime.release(spec, never);
+    const [service] = await host.swarmServices(spec);
+    if (!service) throw new Error('no service');
+    await host.manager.docker
+      .getService(service.ID)
+      .update({ ...service.Spec, version: service.Version?.Index, EndpointSpec: { Mode: 'dnsrr' } });
+    await eventually(
+      'it is ready with a port again, as another service',
+      async () => {
+        const [now] = await host.swarmServices(spec);
+        return now && now.ID !== service.ID && (await ready(spec, 1));
+      },
+      60_000,
+    );
+    expect(await askSwarm(await host.replica(spec))).to.match(/^0\./);
+    await runtime.stop(spec.deploymentId);
+  });
+
   it('spreads replicas, follows them from a drained node, and has them back when a node dies', async function () {
     this.timeout(180_000);
-    await worker.importNode();
     const spec = await host.app({ live: true, configuration: { replicas: 2 } });
     await runtime.release(spec, never);
     const nodes = [host.manager.address, worker.address].sort();
@@ -73,6 +125,11 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     for (const row of await host.replicas(spec)) expect(await askSwarm(row)).to.match(/^0\./);
     await runtime.stop(spec.deploymentId);
   });
+
+  async function nodeIds(): Promise<string[]> {
+    const nodes: { ID: string; Description: { Hostname: string } }[] = await host.manager.docker.listNodes();
+    return [host.manager, worker].map(({ name }) => nodes.find((node) => node.Description.Hostname === name)?.ID ?? '');
+  }
 
   async function places(spec: ReleaseSpec): Promise<string[]> {
     return (await host.replicas(spec)).map((row) => row.address).sort();

@@ -61,7 +61,7 @@ describe('Swarm service of a replica', () => {
           Reservations: { MemoryBytes: 2048 * 1024 * 1024, NanoCPUs: 5e8 },
         },
         RestartPolicy: { Condition: 'any', Delay: 2e9, MaxAttempts: 0 },
-        Placement: {},
+        Placement: { Constraints: [] },
         Networks: [{ Target: 'ranvier-staging', Aliases: ['shop'] }],
         LogDriver: { Name: 'json-file', Options: { 'max-size': '10m', 'max-file': '3' } },
       },
