@@ -1,23 +1,14 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { rowsOf } from '../../shared/db/client.js';
 import type { DeploymentRow } from '../../shared/db/rows.js';
 import { visit } from '../support/client.js';
 import type { Platform } from '../support/platform.js';
-import { eventually } from '../support/processes.js';
-import type { Promises, Visits } from './load.js';
-
-const SWEPT_MS = 90_000;
-
-/** One line of the books: what was counted, and what is wrong with it. */
-export interface Entry {
-  what: string;
-  counted: number;
-  wrong: string[];
-}
+import type { Entry } from './entries.js';
+import type { Ground } from './ground.js';
+import type { Failure, Promises, Visits } from './load.js';
 
 /** Balances the books of a run that has come to rest. */
-export async function balance(platform: Platform, promises: Promises, visits: Visits): Promise<Entry[]> {
+export async function balance(ground: Ground, promises: Promises, visits: Visits): Promise<Entry[]> {
+  const { platform } = ground;
   const { db } = platform.database;
   const entries: Entry[] = [];
   const enter = (what: string, counted: number, wrong: string[]) => entries.push({ what, counted, wrong });
@@ -97,12 +88,13 @@ export async function balance(platform: Platform, promises: Promises, visits: Vi
             <> (d.configuration ->> 'replicas')::int`,
   );
   enter('jobs left in the queues', 0, await jobsLeft(platform));
-  enter('build folders left', 0, await list(join(platform.dataDir, 'builds')));
-  enter('folders that no replica owns', ...(await strayFolders(platform)));
-  enter('processes that no replica owns', ...(await strayProcesses(platform)));
+  entries.push(...(await ground.books()));
   enter('each service serves its live deployment', ...(await servesLive(platform)));
   enter('deleted services are unknown to the edge', ...(await servesNone(platform, promises.deletedServices)));
-  enter('visits to services that stayed live', visits.answered, visits.failures);
+  const lost = visits.failures.filter(({ begun, ended }) => ground.excuses(begun, ended));
+  const failed = visits.failures.filter((failure) => !lost.includes(failure));
+  enter('visits to services that stayed live', visits.answered, failed.map(shown));
+  if (ground.faults.length > 0) enter('visits that a machine took with it', lost.length, []);
   return entries;
 }
 
@@ -114,30 +106,6 @@ async function jobsLeft(platform: Platform): Promise<string[]> {
       (line) =>
         /queue_jobs\{/.test(line) && /state="(waiting|active|delayed|prioritized)"/.test(line) && !/ 0$/.test(line),
     );
-}
-
-async function list(folder: string): Promise<string[]> {
-  return readdir(folder).catch(() => []);
-}
-
-async function strayProcesses(platform: Platform): Promise<[number, string[]]> {
-  const rows = await platform.database.db('replicas').whereNot({ state: 'stopped' }).select('id');
-  const { markedProcesses } = await import('../../workers/sandbox/proc.js');
-  const marks = await markedProcesses(await platform.sandboxToken());
-  const stray = [...marks].filter(([, mark]) => !rows.some((row) => mark.includes(row.id)));
-  return [marks.size, stray.map(([pid, mark]) => `${pid} ${mark}`)];
-}
-
-/** What a killed supervisor left is swept within a minute by the next. */
-async function strayFolders(platform: Platform): Promise<[number, string[]]> {
-  const find = async (): Promise<[number, string[]]> => {
-    const rows = await platform.database.db('replicas').whereNot({ state: 'stopped' }).select('id');
-    const owned = new Set(rows.map((row) => row.id));
-    const folders = await list(join(platform.dataDir, 'replicas'));
-    return [folders.length, folders.filter((name) => !owned.has(name))];
-  };
-  await eventually('no folder is left', async () => (await find())[1].length === 0, SWEPT_MS).catch(() => undefined);
-  return find();
 }
 
 async function servesNone(platform: Platform, deleted: ReadonlySet<string>): Promise<[number, string[]]> {
@@ -169,13 +137,6 @@ async function servesLive(platform: Platform): Promise<[number, string[]]> {
   return [services.length, wrong];
 }
 
-/** The books as a table. */
-export function table(entries: readonly Entry[]): string {
-  const width = Math.max(...entries.map(({ what }) => what.length));
-  const lines = entries.map(({ what, counted, wrong }) => {
-    const verdict = wrong.length === 0 ? 'ok' : `WRONG ${wrong.length}`;
-    const detail = wrong.slice(0, 5).map((line) => `\n    ${line}`);
-    return `${what.padEnd(width)}  ${String(counted).padStart(7)}  ${verdict}${detail.join('')}`;
-  });
-  return lines.join('\n');
+function shown({ what, begun, ended }: Failure): string {
+  return `${new Date(ended).toISOString()} after ${ended - begun} ms: ${what}`;
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Platform } from '../support/platform.js';
 import { testPostgresPid } from '../support/postgres.js';
 import type { PlatformProcess } from '../support/processes.js';
+import type { Ground } from './ground.js';
 import type { Random } from './random.js';
 
-export const FAULTS = [
+const FAULTS = [
   'kill a worker',
   'kill a worker',
   'term a worker',
@@ -14,8 +14,9 @@ export const FAULTS = [
   'restart postgresql at once',
   'restart redis',
   'flush redis',
-] as const;
-export type FaultKind = (typeof FAULTS)[number];
+];
+/** One of these, or one of the ground's own. */
+export type FaultKind = string;
 
 export interface Fault {
   afterMs: number;
@@ -26,8 +27,9 @@ export interface Fault {
 }
 
 /** The sequence of faults: decided before the first one strikes, by the seed alone. */
-export function planFaults(random: Random, count: number, withRedis: boolean): Fault[] {
-  const kinds = FAULTS.filter((kind) => withRedis || !kind.includes('redis'));
+export function planFaults(random: Random, count: number, { platform, faults }: Ground): Fault[] {
+  const common = FAULTS.filter((kind) => platform.redis !== null || !kind.includes('redis'));
+  const kinds = [...common, ...faults.map(({ kind }) => kind)];
   return Array.from({ length: count }, () => ({
     afterMs: random.between(1500, 4000),
     kind: random.pick(kinds),
@@ -39,15 +41,17 @@ export function planFaults(random: Random, count: number, withRedis: boolean): F
 /** Strikes the platform with the plan, again and again until told to stop; replaces what it killed. */
 export class FaultInjector {
   readonly struck = new Map<FaultKind, number>();
-  readonly #platform: Platform;
+  readonly #ground: Ground;
+  readonly #say: (what: string) => void;
   /** Replacements that are starting, and stopped workers that will wake up. */
   readonly #later: Promise<unknown>[] = [];
   /** Workers that are up: one that still starts is not struck. */
   #workers: PlatformProcess[];
 
-  constructor(platform: Platform) {
-    this.#platform = platform;
-    this.#workers = platform.workers;
+  constructor(ground: Ground, say: (what: string) => void) {
+    this.#ground = ground;
+    this.#say = say;
+    this.#workers = ground.platform.workers;
   }
 
   async run(plan: readonly Fault[], stop: AbortSignal): Promise<void> {
@@ -55,12 +59,14 @@ export class FaultInjector {
       await delay(fault.afterMs, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted) break;
       this.struck.set(fault.kind, (this.struck.get(fault.kind) ?? 0) + 1);
+      this.#say(fault.kind);
       await this.#strike(fault);
     }
     await Promise.all(this.#later);
   }
 
   async #strike({ kind, worker, durationMs }: Fault): Promise<void> {
+    const { platform } = this.#ground;
     switch (kind) {
       case 'kill a worker':
         await this.#take(worker)?.stop('SIGKILL');
@@ -78,20 +84,24 @@ export class FaultInjector {
       }
       case 'kill the api':
       case 'term the api': {
-        const api = this.#platform.processes.find((process) => process.name === 'api' && !process.ended);
+        const api = platform.processes.find((process) => process.name === 'api' && !process.ended);
         await api?.stop(kind === 'kill the api' ? 'SIGKILL' : 'SIGTERM');
-        await persistently(() => this.#platform.startApi());
+        await persistently(() => platform.startApi());
         return;
       }
       case 'restart postgresql at once':
         process.kill(testPostgresPid(), 'SIGQUIT');
         return;
       case 'restart redis':
-        await this.#platform.redis?.restart();
+        await platform.redis?.restart();
         return;
       case 'flush redis':
-        await this.#platform.redis?.flush();
+        await platform.redis?.flush();
         return;
+      default: {
+        const own = this.#ground.faults.find((fault) => fault.kind === kind);
+        if (own) this.#later.push(own.strike(worker, durationMs));
+      }
     }
   }
 
@@ -102,7 +112,7 @@ export class FaultInjector {
 
   /** A process that meets another fault in its start ends, and is started again, as a supervisor would. */
   async #replace(): Promise<void> {
-    this.#workers.push(await persistently(() => this.#platform.startWorker()));
+    this.#workers.push(await persistently(() => this.#ground.startWorker()));
   }
 
   #wake(worker: PlatformProcess | undefined): void {

@@ -26,6 +26,7 @@ export interface Tenant {
 
 const RETRY_MS = 200;
 const GIVE_UP_MS = 90_000;
+const VISIT_MS = 100;
 
 /** A caller that retries what it got no answer to, with the same key, as a good caller does. */
 export async function insist<T>(client: ApiClient, method: string, path: string, body: unknown): Promise<Answer<T>> {
@@ -127,24 +128,31 @@ export async function remove(client: ApiClient, service: Service, promises: Prom
   promises.deletedServices.add(service.id);
 }
 
+/** A visit that got no answer, or another's; times in ms. */
+export interface Failure {
+  what: string;
+  begun: number;
+  ended: number;
+}
+
 export interface Visits {
   answered: number;
-  failures: string[];
+  failures: Failure[];
 }
 
 /** Keeps requesting services that are live and stay so; every answer must be theirs. */
 export async function keepVisiting(services: readonly Service[], edgePort: number, stop: AbortSignal): Promise<Visits> {
   const visits: Visits = { answered: 0, failures: [] };
-  while (!stop.aborted) {
-    for (const service of services) {
+  const visitor = async (service: Service) => {
+    while (!stop.aborted) {
+      const begun = Date.now();
       const answer = await visit(service.url, edgePort).catch((error: Error) => ({ status: 0, body: error.message }));
+      const what = `${service.name}: ${answer.status} ${answer.body.slice(0, 120)}`;
       if (answer.status === 200) visits.answered += 1;
-      else
-        visits.failures.push(
-          `${new Date().toISOString()} ${service.name}: ${answer.status} ${answer.body.slice(0, 120)}`,
-        );
+      else visits.failures.push({ what, begun, ended: Date.now() });
+      await delay(VISIT_MS);
     }
-    await delay(20);
-  }
+  };
+  await Promise.all(services.map(visitor));
   return visits;
 }

@@ -1,19 +1,21 @@
 import { parseArgs } from 'node:util';
 import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
-import { table } from './books.js';
+import { table } from './entries.js';
 import { runChaos } from './run.js';
 
-/** `npm run chaos -- --seed N [--deployments 300] [--engine postgres|redis]`: exits 1 where the books do not balance. */
+/** `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] …`: exits 1 where the books do not balance. */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     deployments: { type: 'string', default: '300' },
     engine: { type: 'string', default: 'postgres' },
+    runtime: { type: 'string', default: 'process' },
     services: { type: 'string', default: '30' },
     workspaces: { type: 'string', default: '5' },
   },
 });
 const engine = values.engine === 'redis' ? 'redis' : 'postgres';
+const runtime = values.runtime === 'swarm' ? 'swarm' : 'process';
 
 await startTestPostgres({ durable: true });
 let clean = false;
@@ -22,6 +24,7 @@ try {
     seed: Number(values.seed),
     deployments: Number(values.deployments),
     engine,
+    runtime,
     services: Number(values.services),
     workspaces: Number(values.workspaces),
   });
@@ -32,7 +35,7 @@ try {
       .map(([what, n]) => `${what}: ${n}`)
       .join(', ');
   process.stdout.write(
-    `chaos: seed ${values.seed}, queues on ${engine}, ${seconds} s\nfaults: ${counts(faults)}\nrequests: ${counts(requests)}\n\n${table(entries)}\n\n${clean ? 'The books balance.' : 'THE BOOKS DO NOT BALANCE.'}\n`,
+    `chaos: seed ${values.seed}, queues on ${engine}, runtime ${runtime}, ${seconds} s\nfaults: ${counts(faults)}\nrequests: ${counts(requests)}\n\n${table(entries)}\n\n${clean ? 'The books balance.' : 'THE BOOKS DO NOT BALANCE.'}\n`,
   );
 } finally {
   await mochaGlobalTeardown();

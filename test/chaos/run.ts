@@ -3,17 +3,22 @@ import { createKey, createWorkspace } from '../../shared/commands/identity.js';
 import { type AppRepository, makeRepository } from '../support/apps.js';
 import { ApiClient } from '../support/client.js';
 import { createService, deploy } from '../support/deployments.js';
-import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
+import type { EngineName, Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
-import { balance, type Entry } from './books.js';
+import { balance } from './books.js';
+import type { Entry } from './entries.js';
 import { FaultInjector, planFaults } from './faults.js';
+import type { Ground } from './ground.js';
 import { keepVisiting, Promises, remove, type Tenant, work } from './load.js';
+import { ProcessGround } from './process-ground.js';
 import { Random } from './random.js';
+import { SwarmGround } from './swarm-ground.js';
 
 export interface ChaosOptions {
   seed: number;
   deployments: number;
   engine: EngineName;
+  runtime: 'process' | 'swarm';
   services: number;
   workspaces: number;
 }
@@ -29,54 +34,45 @@ const WORKERS = 3;
 const PLANNED_FAULTS = 400;
 const REST_MS = 300_000;
 
-/** An application that says which deployment it is, built and started in a moment. */
-const APP = {
-  'server.js': `
-    const server = require('node:http').createServer((request, response) =>
-      response.end(request.url === '/deployment' ? process.env.RANVIER_DEPLOYMENT_ID : 'ok'));
-    server.listen(process.env.PORT, () => console.log('listening'));
-    process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections(); });
-  `,
-  Procfile: 'web: node server.js\n',
-  'package.json': '{"name":"app","version":"1.0.0","private":true}',
-};
-
 /** Loads a platform of its own while faults strike it; when it has come to rest the books are balanced. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const begun = Date.now();
-  // A machine that is too slow for the load is none of the faults.
-  const env = { STOP_GRACE_SECONDS: '3', RELEASE_TIMEOUT_SECONDS: '300' };
-  const platform = await startPlatform({ engine: options.engine, workers: WORKERS, env });
-  const repository = await makeRepository(APP);
+  const seconds = () => Math.round((Date.now() - begun) / 1000);
+  const say = (what: string) => process.stderr.write(`${String(seconds()).padStart(4)} s  ${what}\n`);
+  const ground = await (options.runtime === 'swarm' ? SwarmGround : ProcessGround).start(options.engine);
+  const repository = await makeRepository(ground.app);
   try {
-    return await strike(platform, repository, options, begun);
+    await Promise.all(Array.from({ length: WORKERS }, () => ground.startWorker()));
+    return { ...(await strike(ground, repository, options, say)), seconds: seconds() };
   } finally {
-    await platform.stop();
+    await ground.stop();
     await repository.remove();
   }
 }
 
 async function strike(
-  platform: Platform,
+  ground: Ground,
   repository: AppRepository,
   options: ChaosOptions,
-  begun: number,
-): Promise<ChaosResult> {
+  say: (what: string) => void,
+): Promise<Omit<ChaosResult, 'seconds'>> {
+  const { platform } = ground;
   const random = new Random(options.seed);
   const promises = new Promises();
-  const tenants = await makeTenants(platform, repository, options);
+  const tenants = await makeTenants(ground, repository, options);
   // One service of each tenant stays live throughout: it is only ever deployed.
   const steady = tenants.flatMap(({ services }) => services.slice(0, 1));
   for (const { client, services } of tenants) {
     const [first] = services;
     if (first) promises.deployments.add((await deploy(client, first.id)).id);
   }
+  say(`${steady.length} services are live; begins`);
 
   const stopVisits = new AbortController();
   const visiting = keepVisiting(steady, platform.edgePort, stopVisits.signal);
   const stopFaults = new AbortController();
-  const injector = new FaultInjector(platform);
-  const striking = injector.run(planFaults(random, PLANNED_FAULTS, options.engine === 'redis'), stopFaults.signal);
+  const injector = new FaultInjector(ground, say);
+  const striking = injector.run(planFaults(random, PLANNED_FAULTS, ground), stopFaults.signal);
   const share = Math.ceil(options.deployments / tenants.length);
   await Promise.all(
     tenants.map(async ({ client, services }) => {
@@ -86,20 +82,22 @@ async function strike(
       if (last) await remove(client, last, promises);
     }),
   );
+  say('everything is asked for');
   stopFaults.abort();
   await striking;
   await cameToRest(platform);
+  say('at rest; balances the books');
   stopVisits.abort();
-  const entries = await balance(platform, promises, await visiting);
+  const entries = await balance(ground, promises, await visiting);
   return {
     entries,
     faults: injector.struck,
     requests: promises.counts,
-    seconds: Math.round((Date.now() - begun) / 1000),
   };
 }
 
-async function makeTenants(platform: Platform, repository: AppRepository, options: ChaosOptions): Promise<Tenant[]> {
+async function makeTenants(ground: Ground, repository: AppRepository, options: ChaosOptions): Promise<Tenant[]> {
+  const { platform } = ground;
   const { db } = platform.database;
   const tenants: Tenant[] = [];
   for (let number = 1; number <= options.workspaces; number++) {
@@ -119,7 +117,10 @@ async function makeTenants(platform: Platform, repository: AppRepository, option
     const services = [];
     for (let i = 0; i < options.services / options.workspaces; i++) {
       services.push(
-        await createService(client, { name: `app ${number} ${i}`, configuration: { repository: repository.url } }),
+        await createService(client, {
+          name: `app ${number} ${i}`,
+          configuration: { repository: repository.url, ...ground.configuration },
+        }),
       );
     }
     tenants.push({ client, services });

@@ -85,9 +85,12 @@ export class Platform {
       .slice(0, 16);
   }
 
-  /** Ends every process, hosted applications included, and removes everything it made. */
-  async stop(): Promise<void> {
-    await this.#stopServices();
+  /**
+   * Ends every process, hosted applications included, and removes everything it made. Where the machines that host them are
+   * about to be destroyed, `hosted` spares their stop.
+   */
+  async stop({ hosted = true } = {}): Promise<void> {
+    if (hosted) await this.#stopServices();
     for (const process of [...this.processes].reverse()) await process.stop();
     await this.redis?.stop();
     await this.database.drop();

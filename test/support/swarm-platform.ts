@@ -105,7 +105,7 @@ export class SwarmPlatform {
   }
 
   async stop(): Promise<void> {
-    await this.platform.stop();
+    await this.platform.stop({ hosted: false });
     await this.#caddy.stop();
     for (const registry of this.#registries.values()) await registry.stop();
     await this.machines.destroy();

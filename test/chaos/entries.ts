@@ -1,0 +1,33 @@
+import { readdir } from 'node:fs/promises';
+import { eventually } from '../support/processes.js';
+
+/** What a killed supervisor left is swept within a minute by the next. */
+const SWEPT_MS = 90_000;
+
+/** One line of the books: what was counted, and what is wrong with it. */
+export interface Entry {
+  what: string;
+  counted: number;
+  wrong: string[];
+}
+
+export async function listFolder(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+/** What is left after the sweeps had their time. */
+export async function afterSweeps(what: string, look: () => Promise<Omit<Entry, 'what'>>): Promise<Entry> {
+  await eventually(what, async () => (await look()).wrong.length === 0, SWEPT_MS).catch(() => undefined);
+  return { what, ...(await look()) };
+}
+
+/** The books as a table. */
+export function table(entries: readonly Entry[]): string {
+  const width = Math.max(...entries.map(({ what }) => what.length));
+  const lines = entries.map(({ what, counted, wrong }) => {
+    const verdict = wrong.length === 0 ? 'ok' : `WRONG ${wrong.length}`;
+    const detail = wrong.slice(0, 5).map((line) => `\n    ${line}`);
+    return `${what.padEnd(width)}  ${String(counted).padStart(7)}  ${verdict}${detail.join('')}`;
+  });
+  return lines.join('\n');
+}

@@ -1,0 +1,38 @@
+import type { Files } from '../support/apps.js';
+import type { Platform } from '../support/platform.js';
+import type { PlatformProcess } from '../support/processes.js';
+import type { Entry } from './entries.js';
+
+/** A fault that not every ground has. */
+export interface GroundFault {
+  readonly kind: string;
+  /** Strikes one of what there is, by position; resolves when it has been mended, `durationMs` later. */
+  strike(position: number, durationMs: number): Promise<void>;
+}
+
+/** Where a run takes place: a whole platform, the faults only it has, and the pages of the books only it can fill. */
+export interface Ground {
+  readonly platform: Platform;
+  /** An application that says which deployment it is, built and started in a moment. */
+  readonly app: Files;
+  /** Of every service. */
+  readonly configuration: Record<string, unknown>;
+  readonly faults: readonly GroundFault[];
+  startWorker(): Promise<PlatformProcess>;
+  /** Whether a request under way between these times (ms) may be one that a machine took with it. */
+  excuses(begun: number, ended: number): boolean;
+  books(): Promise<Entry[]>;
+  stop(): Promise<void>;
+}
+
+export const SERVER: Files = {
+  'server.js': `
+    const server = require('node:http').createServer((request, response) =>
+      response.end(request.url === '/deployment' ? process.env.RANVIER_DEPLOYMENT_ID : 'ok'));
+    server.listen(process.env.PORT, () => console.log('listening'));
+    process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections(); });
+  `,
+};
+
+/** A machine that is too slow for the load is none of the faults. */
+export const PATIENCE = { STOP_GRACE_SECONDS: '3', RELEASE_TIMEOUT_SECONDS: '300' };

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import type { ReplicaRow } from '../../shared/db/rows.js';
+import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
+import type { PlatformProcess } from '../support/processes.js';
+import { afterSweeps, type Entry, listFolder } from './entries.js';
+import { type Ground, PATIENCE, SERVER } from './ground.js';
+
+/** Everything on this host; applications are its processes. */
+export class ProcessGround implements Ground {
+  readonly platform: Platform;
+  readonly app = {
+    ...SERVER,
+    Procfile: 'web: node server.js\n',
+    'package.json': '{"name":"app","version":"1.0.0","private":true}',
+  };
+  readonly configuration = {};
+  readonly faults = [];
+
+  private constructor(platform: Platform) {
+    this.platform = platform;
+  }
+
+  static async start(engine: EngineName): Promise<ProcessGround> {
+    return new ProcessGround(await startPlatform({ engine, workers: 0, env: PATIENCE }));
+  }
+
+  startWorker(): Promise<PlatformProcess> {
+    return this.platform.startWorker();
+  }
+
+  excuses(): boolean {
+    return false;
+  }
+
+  async books(): Promise<Entry[]> {
+    const { dataDir } = this.platform;
+    const owned = async () => {
+      const rows = await this.platform.database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
+      return rows.map((row) => row.id);
+    };
+    return [
+      { what: 'build folders left', counted: 0, wrong: await listFolder(join(dataDir, 'builds')) },
+      await afterSweeps('folders that no replica owns', async () => {
+        const ids = await owned();
+        const folders = await listFolder(join(dataDir, 'replicas'));
+        return { counted: folders.length, wrong: folders.filter((name) => !ids.includes(name)) };
+      }),
+      await afterSweeps('processes that no replica owns', async () => {
+        const ids = await owned();
+        const marks = [...(await markedProcesses(await this.platform.sandboxToken()))];
+        const stray = marks.filter(([, mark]) => !ids.some((id) => mark.includes(id)));
+        return { counted: marks.length, wrong: stray.map(([pid, mark]) => `${pid} ${mark}`) };
+      }),
+    ];
+  }
+
+  stop(): Promise<void> {
+    return this.platform.stop();
+  }
+}

@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ReplicaRow } from '../../shared/db/rows.js';
+import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
+import type { EngineName, Platform } from '../support/platform.js';
+import { eventually, type PlatformProcess } from '../support/processes.js';
+import { SwarmPlatform } from '../support/swarm-platform.js';
+import { afterSweeps, type Entry, listFolder } from './entries.js';
+import { type Ground, type GroundFault, PATIENCE, SERVER } from './ground.js';
+
+const NODES = 3;
+const HOSTS = 2;
+/** What ran on a machine that is lost has to be back by then. */
+const BACK_MS = 30_000;
+
+/** Longer than other faults: a swarm takes some 15 s to call a machine lost. */
+const AWAY = 3;
+
+/** Three Docker machines behind Caddy, workers of two hosts; applications are containers. */
+export class SwarmGround implements Ground {
+  readonly platform: Platform;
+  readonly app = { ...SERVER, Dockerfile: `FROM ${NODE_IMAGE}\nCOPY server.js .\nCMD ["node", "server.js"]\n` };
+  readonly configuration = { buildMethod: 'dockerfile', replicas: 2 };
+  readonly faults: readonly GroundFault[];
+  readonly #swarm: SwarmPlatform;
+  #workers = 0;
+  /** When machines were lost, in ms. */
+  readonly #cuts: number[] = [];
+  /** One machine is away at a time: two of three replicas' machines are more than any platform can mend. */
+  #away: Promise<void> = Promise.resolve();
+
+  private constructor(swarm: SwarmPlatform) {
+    this.#swarm = swarm;
+    this.platform = swarm.platform;
+    const [manager, ...others] = swarm.machines.nodes;
+    const cut = (nodes: readonly (DockerNode | undefined)[]) => (position: number, durationMs: number) =>
+      this.#cut(nodes[position % nodes.length], durationMs);
+    this.faults = [
+      { kind: 'cut the power of a machine', strike: cut(others) },
+      { kind: "cut the power of the manager's machine", strike: cut([manager]) },
+    ];
+  }
+
+  static async start(engine: EngineName): Promise<SwarmGround> {
+    return new SwarmGround(await SwarmPlatform.start({ engine, nodes: NODES, env: PATIENCE }));
+  }
+
+  startWorker(): Promise<PlatformProcess> {
+    return this.#swarm.startWorker(this.#workers++ % HOSTS);
+  }
+
+  excuses(begun: number, ended: number): boolean {
+    return this.#cuts.some((cut) => ended >= cut && begun <= cut + BACK_MS);
+  }
+
+  #cut(node: DockerNode | undefined, durationMs: number): Promise<void> {
+    const turn = this.#away.then(async () => {
+      if (!node) return;
+      this.#cuts.push(Date.now());
+      await this.#swarm.cut(node);
+      await delay(AWAY * durationMs);
+      await this.#swarm.boot(node);
+      await eventually(`${node.name} is back in the swarm`, () => this.#isReady(node), 90_000);
+    });
+    this.#away = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #isReady({ name }: DockerNode): Promise<boolean> {
+    const nodes: { Description: { Hostname: string }; Status: { State: string } }[] =
+      await this.#swarm.manager.docker.listNodes();
+    return nodes.some(({ Description, Status }) => Description.Hostname === name && Status.State === 'ready');
+  }
+
+  async books(): Promise<Entry[]> {
+    const builds = await Promise.all(this.#swarm.dataDirs.map((folder) => listFolder(join(folder, 'builds'))));
+    return [
+      { what: 'build folders left', counted: 0, wrong: builds.flat() },
+      await afterSweeps('Swarm services that no replica owns', () => this.#strayServices()),
+      await afterSweeps('containers that no replica owns', () => this.#strayContainers()),
+    ];
+  }
+
+  async #owned(): Promise<Set<string | undefined>> {
+    const rows = await this.platform.database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
+    return new Set(rows.map((row) => row.id));
+  }
+
+  async #strayServices(): Promise<Omit<Entry, 'what'>> {
+    const owned = await this.#owned();
+    const services = await this.#swarm.manager.docker.listServices();
+    const stray = services.filter(({ Spec }) => !owned.has(Spec?.Labels?.['ranvier.replica']));
+    return { counted: services.length, wrong: stray.map(({ Spec }) => Spec?.Name ?? '') };
+  }
+
+  /** Of builds too. */
+  async #strayContainers(): Promise<Omit<Entry, 'what'>> {
+    const owned = await this.#owned();
+    const all = await Promise.all(this.#swarm.machines.nodes.map((node) => node.docker.listContainers()));
+    const containers = all.flat();
+    const stray = containers.filter(({ Labels }) => !owned.has(Labels['ranvier.replica']));
+    return { counted: containers.length, wrong: stray.map(({ Names, Status }) => `${Names[0]} ${Status}`) };
+  }
+
+  stop(): Promise<void> {
+    return this.#swarm.stop();
+  }
+}
