@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream';
 
 /** One build's way to BuildKit. */
 export interface Relay {
-  /** Why BuildKit could not be reached; null where it always could. */
+  /** Why BuildKit could not be reached; null where it could, or nobody tried. */
   readonly fault: Error | null;
   /** Ends every connection, and with them what they build. */
   close(): void;
@@ -25,8 +25,11 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
   };
   const server = createServer((client) => {
     const buildkit = connect(addressOf(host));
+    buildkit.on('connect', () => {
+      relay.fault = null;
+    });
     buildkit.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.syscall === 'connect') relay.fault ??= error;
+      if (error.syscall === 'connect') relay.fault = error;
     });
     for (const socket of [client, buildkit]) {
       sockets.add(socket);

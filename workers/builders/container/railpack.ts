@@ -92,6 +92,7 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
   const own = { PATH: `${tools}:${USUAL_PATH}`, BUILDKIT_HOST: `unix://${socket}` };
   const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
+  // A PATH of the service's is one for its image.
   const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));
   await mkdir(tools, { mode: 0o700 });
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
