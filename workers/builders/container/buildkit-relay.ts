@@ -10,11 +10,15 @@ export interface Relay {
   close(): void;
 }
 
+/** No system takes a longer path for a socket. */
+const LONGEST_PATH = 103;
+
 /**
  * Listens on a socket of its own at `path` and passes each connection on to BuildKit (`unix://…` or `tcp://…`), so that a
  * build reaches it whose user may not open BuildKit's own.
  */
 export async function openRelay(path: string, host: string): Promise<Relay> {
+  if (Buffer.byteLength(path) > LONGEST_PATH) throw new Error(`DATA_DIR is too long for a socket below it: ${path}`);
   const sockets = new Set<Socket>();
   const relay = {
     fault: null as Error | null,

@@ -23,11 +23,10 @@ export async function loadImage({ streams }: Engine, path: string, name: string,
   const file = await openArchive(path);
   try {
     const answer = await streams.loadImage(renamed(file.createReadStream({ autoClose: false }), name), { abortSignal });
-    for await (const { error } of readEvents(answer as Readable)) if (error !== undefined) throw new Error(error);
+    for await (const { error } of readEvents(answer as Readable)) if (error !== undefined) throw unusable(error);
   } catch (error) {
     abortSignal.throwIfAborted();
-    const reason = engineStatus(error) === undefined ? errorMessage(error) : engineMessage(error);
-    throw new BuildError(`the image that was built cannot be loaded: ${reason}`);
+    throw engineStatus(error) === undefined ? error : unusable(engineMessage(error));
   } finally {
     await file.close();
   }
@@ -48,8 +47,12 @@ function renamed(archive: Readable, name: string): Readable {
   entries.on('entry', (header, body, next) => {
     passOn(header, body, output, name).then(() => next(), next);
   });
-  connect(archive, entries, (error) => (error ? output.destroy(error) : output.finalize()));
+  connect(archive, entries, (error) => (error ? output.destroy(unusable(errorMessage(error))) : output.finalize()));
   return output;
+}
+
+function unusable(reason: string): BuildError {
+  return new BuildError(`the image that was built cannot be loaded: ${reason}`);
 }
 
 async function passOn(header: Header, body: Readable, output: Pack, name: string): Promise<void> {

@@ -3,6 +3,7 @@ import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { type Config, ConfigError } from '../../../shared/config.js';
 import type { Logger } from '../../../shared/log.js';
+import { USUAL_PATH } from '../../sandbox/plan.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { quote } from '../../sandbox/scripts.js';
 import { ownDirectory } from '../../sandbox/users.js';
@@ -39,8 +40,6 @@ export interface RailpackBuild {
   buildEnvironment: Config['buildEnvironment'];
 }
 
-const USUAL_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-
 /**
  * Finds out whether Railpack builds here: with its program and `BUILDKIT_HOST`. Null where our own Dockerfiles do. Throws
  * `ConfigError` where `BUILDKIT_HOST` asks for what this host cannot do.
@@ -62,7 +61,8 @@ export async function findRailpack(
   }
   if (level !== 'namespaces') {
     throw new ConfigError([
-      `BUILDKIT_HOST is set, and Railpack reads repositories in namespaces of its own, which this host does not have (its sandbox is "${level}"): run the worker as root on Linux, or unset it`,
+      `BUILDKIT_HOST is set, and Railpack needs the sandbox "namespaces", which is "${level}" here: run the worker as root on ` +
+        'Linux, or unset it',
     ]);
   }
   log.info({ program, buildkitHost }, 'Railpack builds repositories');
@@ -90,7 +90,7 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;
   const tools = join(build.folder, 'railpack');
   const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
-  const own = { PATH: `${tools}:${USUAL_PATH}`, BUILDKIT_HOST: `unix://${socket}` };
+  const own = { PATH: [tools, ...USUAL_PATH].join(':'), BUILDKIT_HOST: `unix://${socket}` };
   const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
   // A PATH of the service's is one for its image.
   const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));

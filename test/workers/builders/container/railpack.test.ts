@@ -1,83 +1,36 @@
-import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server, type Socket } from 'node:net';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { extract, pack } from 'tar-stream';
 import { ConfigError } from '../../../../shared/config.js';
 import { createLogger } from '../../../../shared/log.js';
 import { BuildError } from '../../../../workers/builders/builder.js';
 import { findRailpack, type Railpack } from '../../../../workers/builders/container/railpack.js';
 import { NO_DOCKER } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
+import { type RailpackStandIn, startRailpack } from '../../../support/railpack.js';
 import { type Files, hasGit } from '../../../support/repositories.js';
 import { BuildGround, TINY_IMAGE, type Wanted } from './support.js';
 
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 
-/** Tells how it was called, asks BuildKit, and gives an image to `docker load`, as the documentation has it. */
-const PROGRAM = `#!${process.execPath}
-const { openSync, readdirSync, existsSync } = require('node:fs');
-const { spawn, spawnSync } = require('node:child_process');
-const args = process.argv.slice(2);
-console.log('argv', JSON.stringify(args));
-console.log('sees', JSON.stringify(readdirSync(args.at(-1)).sort()), process.getuid() >= 300000);
-console.log('docker.sock', existsSync('/var/run/docker.sock'), existsSync('/run/docker.sock'));
-args.forEach((arg, i) => arg === '--env' && console.log('env', args[i + 1], JSON.stringify(process.env[args[i + 1]])));
-console.log('platform', JSON.stringify([process.env.SECRETS_KEY, process.env.DOCKER_HOST, process.env.RAILPACK_DISABLE_CACHES]));
-console.log('kept', readdirSync('/tmp/railpack').length);
-require('node:fs').writeFileSync('/tmp/railpack/tool', '');
-const socket = require('node:net').connect(process.env.BUILDKIT_HOST.slice('unix://'.length));
-socket.on('error', () => {});
-socket.on('close', () => { console.error('failed to get buildkit information.'); process.exit(1); });
-socket.write('solve');
-socket.once('data', (answer) => {
-  console.log('buildkit says', String(answer));
-  if (existsSync('broken')) {
-    console.log('#8 0.312 Error: the cause');
-    console.error('failed to solve: process "sh -c npm run build" did not complete successfully: exit code: 1');
-    process.exit(1);
-  }
-  if (existsSync('hangs')) return void spawn('sleep', ['98711'], { stdio: 'ignore' }).on('spawn', () => console.log('begun'));
-  if (existsSync('forgets')) process.exit(0);
-  const image = openSync(require('node:path').join(__dirname, 'image.tar'));
-  process.exit(spawnSync('docker', ['load'], { stdio: [image, 'inherit', 'inherit'] }).status);
-});
-`;
-
 describe(`Builds by a stand-in for Railpack, which these tests cannot have${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(120_000);
   let ground: BuildGround;
-  let buildkit: Server;
+  let standIn: RailpackStandIn;
   let railpack: Railpack;
-  const connections = new Set<Socket>();
 
   before(async function () {
     if (REASON !== '') this.skip();
     ground = await BuildGround.open();
     if (ground.sandbox.level !== 'namespaces') this.skip();
-    const bin = join(ground.folder, 'bin');
-    await mkdir(bin);
-    await writeFile(join(bin, 'railpack'), PROGRAM, { mode: 0o755 });
     await ground.node.derive('local/made:latest', ['CMD ["/bin/sh", "-c", "echo made"]'], TINY_IMAGE);
-    const saved = await buffer(await ground.node.docker.getImage('local/made:latest').get());
-    await writeFile(join(bin, 'image.tar'), await likeBuildkit(saved, [TINY_IMAGE, 'ranvier/other:1']));
-    await ground.node.docker.getImage('local/made:latest').remove();
-    const socket = join(ground.folder, 'buildkitd.sock');
-    buildkit = createServer((connection) => {
-      connections.add(connection.on('close', () => connections.delete(connection)));
-      connection.on('error', () => {}).on('data', (data) => connection.write(`done: ${data}`));
-    });
-    await new Promise<void>((resolve) => buildkit.listen(socket, resolve));
-    await chmod(socket, 0o600);
-    railpack = { program: join(bin, 'railpack'), buildkitHost: `unix://${socket}` };
+    const names = [TINY_IMAGE, 'ranvier/other:1'];
+    standIn = await startRailpack(ground.folder, ground.node, 'local/made:latest', names);
+    railpack = { program: join(standIn.bin, 'railpack'), buildkitHost: standIn.buildkitHost };
   });
   after(async () => {
-    buildkit?.close();
-    for (const connection of connections) connection.destroy();
+    standIn?.stop();
     await ground?.close();
   });
 
@@ -116,7 +69,7 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     expect(await ground.run(built.reference)).to.equal('made');
     const { Config: config } = await ground.node.docker.getImage(built.reference).inspect();
     expect(config.Labels).to.deep.equal({ 'ranvier.image': 'ours' });
-    expect(connections.size, 'connections to BuildKit').to.equal(0);
+    expect(standIn.connections.size, 'connections to BuildKit').to.equal(0);
   });
 
   it('takes no name from the image, which could be that of another', async () => {
@@ -170,7 +123,8 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
 
   it('ends with all its processes when the build is cancelled, or its time is over', async () => {
     const files = { ...ruby, 'web/hangs': 'x' };
-    const nothingRuns = async () => !(await ground.processes()).includes('sleep 98711') && connections.size === 0;
+    const nothingRuns = async () =>
+      !(await ground.processes()).includes('sleep 98711') && standIn.connections.size === 0;
     const controller = new AbortController();
     const reason = new Error('cancelled');
     const onLog = async (line: string) => {
@@ -217,46 +171,3 @@ describe('Whether Railpack builds', () => {
     expect((weak as Error).message).to.match(/run the worker as root on Linux, or unset it/);
   });
 });
-
-/** The archive of `docker save` as BuildKit writes it: an OCI layout with Docker's manifest, here with names of others. */
-async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
-  const entries = await entriesOf(saved);
-  const [{ Config, Layers }] = JSON.parse(String(entries.get('manifest.json')));
-  const output = pack();
-  const blob = (name: string) => {
-    const content = entries.get(name) ?? Buffer.alloc(0);
-    const path = `blobs/sha256/${createHash('sha256').update(content).digest('hex')}`;
-    output.entry({ name: path }, content, () => {});
-    return path;
-  };
-  const manifest = [{ Config: blob(Config), Layers: Layers.map(blob), RepoTags: names }];
-  const [repo = '', tag = ''] = (names[0] ?? '').split(':');
-  const files = {
-    'manifest.json': manifest,
-    repositories: { [repo]: { [tag]: 'x' } },
-    'index.json': {},
-    'oci-layout': {},
-  };
-  for (const [name, value] of Object.entries(files)) output.entry({ name }, JSON.stringify(value), () => {});
-  output.entry({ name: 'link', type: 'symlink', linkname: '.' }, () => {});
-  output.entry({ name: 'link/../manifest.json' }, JSON.stringify(manifest), () => {});
-  output.finalize();
-  return buffer(output);
-}
-
-async function entriesOf(archive: Buffer): Promise<Map<string, Buffer>> {
-  const found = new Map<string, Buffer>();
-  const reader = extract();
-  reader.on('entry', (header, body: Readable, next) => {
-    buffer(body).then((content) => {
-      found.set(header.name, content);
-      next();
-    }, next);
-  });
-  await new Promise<void>((resolve, reject) => {
-    reader.on('finish', () => resolve());
-    reader.on('error', reject);
-    reader.end(archive);
-  });
-  return found;
-}
