@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { extract, pack } from 'tar-stream';
 import type { DockerNode } from './docker.js';
 
@@ -20,7 +21,7 @@ export interface RailpackStandIn {
 
 /** Tells how it was called, asks BuildKit, and gives an image to `docker load`, as the documentation has it. */
 const PROGRAM = `#!${process.execPath}
-const { openSync, readdirSync, existsSync } = require('node:fs');
+const { openSync, readdirSync, existsSync, symlinkSync } = require('node:fs');
 const { spawn, spawnSync } = require('node:child_process');
 const args = process.argv.slice(2);
 console.log('argv', JSON.stringify(args));
@@ -43,6 +44,10 @@ socket.once('data', (answer) => {
   }
   if (existsSync('hangs')) return void spawn('sleep', ['98711'], { stdio: 'ignore' }).on('spawn', () => console.log('begun'));
   if (existsSync('forgets')) process.exit(0);
+  const archive = require('node:path').join(process.env.PATH.split(':')[0], 'image.tar');
+  if (existsSync('steals')) process.exit(symlinkSync('/etc/passwd', archive));
+  if (existsSync('babbles')) process.exit(spawnSync('docker', ['load'], { input: 'no archive'.repeat(1000) }).status);
+  if (existsSync('empties')) process.exit(spawnSync('docker', ['load'], { input: '' }).status);
   const image = openSync(require('node:path').join(__dirname, 'image.tar'));
   process.exit(spawnSync('docker', ['load'], { stdio: [image, 'inherit', 'inherit'] }).status);
 });
@@ -84,13 +89,18 @@ async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
   const entries = await entriesOf(saved);
   const [{ Config, Layers }] = JSON.parse(String(entries.get('manifest.json')));
   const output = pack();
-  const blob = (name: string) => {
-    const content = entries.get(name) ?? Buffer.alloc(0);
+  const blob = (content: Buffer = Buffer.alloc(0)) => {
     const path = `blobs/sha256/${createHash('sha256').update(content).digest('hex')}`;
     output.entry({ name: path }, content, () => {});
     return path;
   };
-  const manifest = [{ Config: blob(Config), Layers: Layers.map(blob), RepoTags: names }];
+  const manifest = [
+    {
+      Config: blob(entries.get(Config)),
+      Layers: Layers.map((name: string) => blob(gzipSync(entries.get(name) ?? ''))),
+      RepoTags: names,
+    },
+  ];
   const [repo = '', tag = ''] = (names[0] ?? '').split(':');
   const files = {
     'manifest.json': manifest,

@@ -114,7 +114,12 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
       '"railpack build" exited with code 1: failed to solve: process "sh -c npm run build" did not complete successfully: exit code: 1',
     );
     expect(broken.lines).to.include('#8 0.312 Error: the cause');
-    expect((await failure('forgets')).message).to.equal('the build ended without an image');
+    for (const file of ['forgets', 'steals']) {
+      expect((await failure(file)).message, file).to.equal('the build ended without an image');
+    }
+    for (const file of ['babbles', 'empties']) {
+      expect((await failure(file)).message, file).to.match(/^the image that was built cannot be loaded: ./);
+    }
     const nowhere = { program: railpack.program, buildkitHost: 'tcp://127.0.0.1:1' };
     const down = await ground.failure(wanted({ railpack: nowhere }));
     expect(down, 'a fault of the platform').not.to.be.instanceOf(BuildError);
