@@ -13,6 +13,8 @@ import { BuildError } from '../builder.js';
 const MANIFEST = '/manifest.json';
 /** Other places for names. Without them an engine of any kind goes by the manifest. */
 const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
+/** It is not there, or a link, or a socket. */
+const NO_FILE = ['ENOENT', 'ELOOP', 'ENXIO'];
 const LARGEST_MANIFEST = 1024 * 1024;
 
 /**
@@ -34,7 +36,10 @@ export async function loadImage({ streams }: Engine, path: string, name: string,
 
 async function openArchive(path: string): Promise<FileHandle> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const file = await open(path, flags).catch(() => null);
+  const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
+    if (NO_FILE.includes(error.code ?? '')) return null;
+    throw error;
+  });
   if (file !== null && (await file.stat()).isFile()) return file;
   await file?.close();
   throw new BuildError('the build ended without an image');
