@@ -1,20 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { type AppRepository, makeRepository } from '../support/apps.js';
-import { hasCaddy, startCaddy, type TestCaddy } from '../support/caddy.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
-import { DockerMachines, type DockerNode, NO_DOCKER, NODE_IMAGE } from '../support/docker.js';
-import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
+import type { Platform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
-import { hasRedis } from '../support/redis.js';
-
-const MISSING = [hasCaddy ? '' : 'caddy is not installed', hasRedis ? '' : 'redis-server is not installed'];
-const REASON = [NO_DOCKER, NO_REGISTRY, ...MISSING].find((reason) => reason !== '') ?? '';
-const REGISTRY_PORT = 5000;
+import { NO_SWARM_PLATFORM, SwarmPlatform } from '../support/swarm-platform.js';
 
 const answering = (word: string) => ({
   'server.js': `
@@ -26,48 +17,27 @@ const answering = (word: string) => ({
 });
 
 /** Docker Swarm on two machines, Caddy before it, queues on Redis, workers of two hosts. */
-describe(`A platform on several hosts${REASON === '' ? '' : `: ${REASON}`}`, function () {
+describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_SWARM_PLATFORM}`}`, function () {
   this.timeout(300_000);
-  let machines: DockerMachines;
+  let swarm: SwarmPlatform;
+  let platform: Platform;
   let manager: DockerNode;
   let second: DockerNode;
-  let folder: string;
-  let caddy: TestCaddy;
-  let platform: Platform;
+  let own: PlatformProcess;
   let other: PlatformProcess;
-  const registries: TestRegistry[] = [];
   const repositories: AppRepository[] = [];
 
   before(async function () {
-    if (REASON !== '') this.skip();
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-hosts-'));
-    machines = await DockerMachines.create();
-    manager = await machines.addManager();
-    await manager.importNode();
-    second = await machines.addWorker(manager);
-    for (const node of [manager, second]) {
-      registries.push(await startRegistry(node, folder, REGISTRY_PORT, { data: join(folder, 'images') }));
-    }
-    caddy = await startCaddy();
-    platform = await startPlatform({
-      engine: 'redis',
-      env: {
-        RUNTIME: 'swarm',
-        DOCKER_HOST: manager.host,
-        REGISTRY_URL: `http://127.0.0.1:${REGISTRY_PORT}`,
-        EDGE: 'caddy',
-        CADDY_ADMIN_URL: caddy.adminUrl,
-      },
-    });
-    other = await platform.startWorker({ DATA_DIR: join(folder, 'data-of-another-host') });
+    if (NO_SWARM_PLATFORM !== '') this.skip();
+    swarm = await SwarmPlatform.start({ engine: 'redis', nodes: 2 });
+    ({ platform, manager } = swarm);
+    [second = manager] = swarm.machines.nodes.slice(1);
+    own = await swarm.startWorker(0);
+    other = await swarm.startWorker(1);
   });
   after(async () => {
-    await platform?.stop();
-    await caddy?.stop();
-    for (const registry of registries) await registry.stop();
-    await machines?.destroy();
+    await swarm?.stop();
     for (const repository of repositories) await repository.remove();
-    if (folder) await rm(folder, { recursive: true, force: true });
   });
 
   async function repositoryOf(files: Record<string, string>): Promise<AppRepository> {
@@ -122,14 +92,13 @@ describe(`A platform on several hosts${REASON === '' ? '' : `: ${REASON}`}`, fun
       configuration: { repository: slow.url, buildMethod: 'dockerfile' },
     });
     // The other host's worker shall have it, so this one's holds still until it does.
-    const [own] = platform.workers;
-    own?.kill('SIGSTOP');
+    own.kill('SIGSTOP');
     const { id } = await queueDeploy(client, service.id);
     await eventually('it is being built', async () =>
       (await readLogs(client, service.id)).some((line) => line.message.includes('building now')),
     );
-    own?.kill('SIGCONT');
-    await Promise.all([second.kill(), other.stop('SIGKILL')]);
+    own.kill('SIGCONT');
+    await Promise.all([swarm.cut(second), other.stop('SIGKILL')]);
 
     const deployment = await ended(client, service.id, id, 120_000);
     expect(deployment).to.include({ status: 'live', error: '' });

@@ -73,25 +73,17 @@ export class DockerMachines {
     const number = this.nodes.length + 1;
     const node = new DockerNode(join(this.#folder, `node${number}`), `node${number}`, `${this.#prefix}.${number}`);
     this.nodes.push(node);
-    await node.start(async (pid) => {
-      const peer = `n${number}`;
-      await run('ip', [
-        'link',
-        'add',
-        'eth0',
-        'netns',
-        String(pid),
-        'type',
-        'veth',
-        'peer',
-        'name',
-        peer,
-        'netns',
-        String(this.#switch.pid),
-      ]);
-      await this.#plug(peer);
-    });
+    await this.boot(node);
     return node;
+  }
+
+  /** Starts a machine, a new one or one that was killed: what was on its disk is there again. */
+  async boot(node: DockerNode): Promise<void> {
+    await node.start(async (pid) => {
+      const cable = ['link', 'add', 'eth0', 'netns', String(pid), 'type', 'veth', 'peer', 'name', node.name];
+      await run('ip', [...cable, 'netns', String(this.#switch.pid)]);
+      await this.#plug(node.name);
+    });
   }
 
   /** One engine that manages a swarm of its own. */
@@ -162,6 +154,10 @@ export class DockerNode {
 
   /** Boots the machine; `connect` plugs its network cable. */
   async start(connect: (pid: number) => Promise<void>): Promise<void> {
+    // As /run is after a boot.
+    for (const name of ['run', 'docker.pid', 'docker.sock']) {
+      await rm(join(this.#folder, name), { recursive: true, force: true });
+    }
     await mkdir(join(this.#folder, 'run'), { recursive: true });
     const namespaces = ['--net', '--mount', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const dockerd = [

@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hasCaddy, startCaddy, type TestCaddy } from './caddy.js';
+import { DockerMachines, type DockerNode, NO_DOCKER } from './docker.js';
+import { NO_REGISTRY, startRegistry, type TestRegistry } from './docker-registry.js';
+import { type EngineName, type Platform, startPlatform } from './platform.js';
+import type { PlatformProcess } from './processes.js';
+import { hasRedis } from './redis.js';
+
+const MISSING = [hasCaddy ? '' : 'caddy is not installed', hasRedis ? '' : 'redis-server is not installed'];
+/** Why no platform of several hosts can be started here; '' where one can. */
+export const NO_SWARM_PLATFORM = [NO_DOCKER, NO_REGISTRY, ...MISSING].find((reason) => reason !== '') ?? '';
+
+const REGISTRY_PORT = 5000;
+
+export interface SwarmPlatformOptions {
+  engine: EngineName;
+  /** Docker machines, the manager of their swarm included. */
+  nodes: number;
+  env?: Record<string, string>;
+}
+
+/** A platform on a swarm of several machines with one registry, behind Caddy. Its workers are of as many hosts as wanted. */
+export class SwarmPlatform {
+  readonly machines: DockerMachines;
+  readonly manager: DockerNode;
+  readonly platform: Platform;
+  readonly #folder: string;
+  readonly #caddy: TestCaddy;
+  readonly #registries: Map<DockerNode, TestRegistry>;
+  readonly #dataDirs: string[] = [];
+
+  private constructor(
+    init: Pick<SwarmPlatform, 'machines' | 'manager' | 'platform'>,
+    folder: string,
+    caddy: TestCaddy,
+    registries: Map<DockerNode, TestRegistry>,
+  ) {
+    this.machines = init.machines;
+    this.manager = init.manager;
+    this.platform = init.platform;
+    this.#folder = folder;
+    this.#caddy = caddy;
+    this.#registries = registries;
+  }
+
+  /** Without a worker. */
+  static async start({ engine, nodes, env = {} }: SwarmPlatformOptions): Promise<SwarmPlatform> {
+    const folder = await mkdtemp(join(tmpdir(), 'ranvier-hosts-'));
+    const machines = await DockerMachines.create();
+    const registries = new Map<DockerNode, TestRegistry>();
+    let caddy: TestCaddy | undefined;
+    try {
+      const manager = await machines.addManager();
+      await manager.importNode();
+      while (machines.nodes.length < nodes) await machines.addWorker(manager);
+      for (const node of machines.nodes) registries.set(node, await serveImages(node, folder));
+      caddy = await startCaddy();
+      const platform = await startPlatform({
+        engine,
+        workers: 0,
+        env: {
+          RUNTIME: 'swarm',
+          DOCKER_HOST: manager.host,
+          REGISTRY_URL: `http://127.0.0.1:${REGISTRY_PORT}`,
+          EDGE: 'caddy',
+          CADDY_ADMIN_URL: caddy.adminUrl,
+          ...env,
+        },
+      });
+      return new SwarmPlatform({ machines, manager, platform }, folder, caddy, registries);
+    } catch (error) {
+      await caddy?.stop();
+      for (const registry of registries.values()) await registry.stop();
+      await machines.destroy();
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Data folders of the hosts that had a worker. */
+  get dataDirs(): readonly string[] {
+    return this.#dataDirs;
+  }
+
+  /** A worker of the host of this number; a host is a data folder. */
+  async startWorker(host: number): Promise<PlatformProcess> {
+    const dataDir = host === 0 ? this.platform.dataDir : join(this.#folder, `data-of-host-${host}`);
+    if (!this.#dataDirs.includes(dataDir)) this.#dataDirs.push(dataDir);
+    return this.platform.startWorker({ DATA_DIR: dataDir });
+  }
+
+  /** Cuts a machine's power: its engine, its containers and its network are gone at once. */
+  async cut(node: DockerNode): Promise<void> {
+    await node.kill();
+    await this.#registries.get(node)?.stop();
+    this.#registries.delete(node);
+  }
+
+  /** Starts a machine whose power was cut. */
+  async boot(node: DockerNode): Promise<void> {
+    await this.machines.boot(node);
+    this.#registries.set(node, await serveImages(node, this.#folder));
+  }
+
+  async stop(): Promise<void> {
+    await this.platform.stop();
+    await this.#caddy.stop();
+    for (const registry of this.#registries.values()) await registry.stop();
+    await this.machines.destroy();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** One registry for all: each machine has it on its own loopback, with the images in one folder. */
+function serveImages(node: DockerNode, folder: string): Promise<TestRegistry> {
+  return startRegistry(node, folder, REGISTRY_PORT, { data: join(folder, 'images') });
+}
