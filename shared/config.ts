@@ -21,6 +21,8 @@ export interface Config {
   docker: { host: string; registryUrl: Sensitive | null };
   /** Which of the engine's builders makes images; `auto` is the engine's own default (`DOCKER_BUILDER`). */
   dockerBuilder: 'auto' | 'buildkit' | 'classic';
+  /** Where BuildKit listens for the Railpack program (`BUILDKIT_HOST`), and where that program is looked for (`PATH`). */
+  railpack: { buildkitHost: string | null; searchPath: string };
   /** Runtime → the image that generated Dockerfiles begin with (`BASE_IMAGES`). */
   baseImages: Record<string, string>;
   edge: 'node' | 'caddy';
@@ -95,6 +97,8 @@ const BUILD_ENVIRONMENT_DEFAULT = [
   'GOPROXY',
 ];
 
+const SOCKET_ADDRESS = /^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads and validates the environment. Throws `ConfigError` with every problem found. */
@@ -160,8 +164,14 @@ export function loadConfig(env: Environment = process.env): Config {
   if (redisUrl !== '' && !/^rediss?:\/\//.test(redisUrl))
     problems.push('REDIS_URL must start with redis:// or rediss://');
   const dockerHost = text('DOCKER_HOST', 'unix:///var/run/docker.sock');
-  if (!/^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(dockerHost)) {
+  if (!SOCKET_ADDRESS.test(dockerHost)) {
     problems.push(`DOCKER_HOST must be unix:///path/to/docker.sock or tcp://host:port, not "${dockerHost}"`);
+  }
+  const runtime = choice('RUNTIME', ['process', 'swarm'], 'process');
+  // Nothing but builds of containers reads it, and other tools know more forms.
+  const buildkitHost = runtime === 'swarm' ? text('BUILDKIT_HOST', '') : '';
+  if (buildkitHost !== '' && !SOCKET_ADDRESS.test(buildkitHost)) {
+    problems.push(`BUILDKIT_HOST must be unix:///path/to/buildkitd.sock or tcp://host:port, not "${buildkitHost}"`);
   }
   const registryUrl = text('REGISTRY_URL', '');
   if (registryUrl !== '' && !(/^https?:\/\//.test(registryUrl) && URL.canParse(registryUrl))) {
@@ -209,9 +219,10 @@ export function loadConfig(env: Environment = process.env): Config {
     dataDir: resolve(text('DATA_DIR', '.data')),
     databaseUrl: new Sensitive(databaseUrl),
     redisUrl: redisUrl === '' ? null : new Sensitive(redisUrl),
-    runtime: choice('RUNTIME', ['process', 'swarm'], 'process'),
+    runtime,
     docker: { host: dockerHost, registryUrl: registryUrl === '' ? null : new Sensitive(registryUrl) },
     dockerBuilder: choice('DOCKER_BUILDER', ['auto', 'buildkit', 'classic'], 'auto'),
+    railpack: { buildkitHost: buildkitHost || null, searchPath: text('PATH', '') },
     baseImages: images('BASE_IMAGES'),
     edge,
     caddyAdminUrl,

@@ -15,6 +15,7 @@ import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { VERSION } from '../shared/version.js';
+import { findRailpack } from './builders/container/railpack.js';
 import { createBuilders } from './builders/create.js';
 import type { WorkshopDeps } from './deploy/deps.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
@@ -66,6 +67,7 @@ try {
     sandbox,
     source,
     engine: config.runtime === 'swarm' ? connectEngine(config) : null,
+    railpack: config.runtime === 'swarm' ? await findRailpack(config, sandbox, log) : null,
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
   });
   const runtime = await createRuntime({

@@ -8,6 +8,7 @@ import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } f
 import { DockerMachines, type DockerNode, NO_DOCKER, NODE_IMAGE } from '../support/docker.js';
 import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
 import { type Platform, startPlatform } from '../support/platform.js';
+import { startRailpack } from '../support/railpack.js';
 
 const REASON = NO_DOCKER || NO_REGISTRY;
 const REGISTRY_PORT = 5000;
@@ -111,5 +112,25 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     const failed = await ended(client, broken.id, (await queueDeploy(client, broken.id)).id);
     expect(failed.error).to.match(/^queued: .*team\/none:1 does not exist/);
     expect((await readDeployment(client, broken.id, failed.id)).status).to.equal('failed');
+  });
+
+  it('builds by a stand-in for Railpack, which this test cannot have, where the worker has it', async () => {
+    const { client } = platform;
+    const program = "require('node:http').createServer((_, r) => r.end('made')).listen(process.env.PORT)";
+    await manager.derive('local/made:latest', [`CMD ${JSON.stringify(['node', '-e', program])}`]);
+    const railpack = await startRailpack(folder, manager, 'local/made:latest', ['made']);
+    for (const worker of platform.workers) await worker.stop();
+    try {
+      const { buildkitHost: BUILDKIT_HOST, bin } = railpack;
+      await platform.startWorker({ BUILDKIT_HOST, PATH: `${bin}:${platform.env.PATH ?? ''}` });
+      const repository = await repositoryOf({ Gemfile: '', 'app.rb': '' });
+      const service = await createService(client, { name: 'ruby', configuration: { repository: repository.url } });
+      await deploy(client, service.id);
+      expect(await answerOf(service.url)).to.equal('made');
+      const lines = (await readLogs(client, service.id)).map((line) => line.message);
+      expect(lines).to.include.members(['Builds with Railpack', 'buildkit says done: solve']);
+    } finally {
+      railpack.stop();
+    }
   });
 });

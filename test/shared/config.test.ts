@@ -20,6 +20,18 @@ describe('The configuration of builds', () => {
     expect(own).to.deep.equal({ ...usual, node: 'local/node:20', go: 'local/go@sha256:12' });
   });
 
+  it('knows where BuildKit is for builds of containers, and takes no form that a sandbox cannot reach', () => {
+    const at = (BUILDKIT_HOST: string, RUNTIME = 'swarm') => ({ BUILDKIT_HOST, RUNTIME });
+    for (const host of ['unix:///run/buildkit/buildkitd.sock', 'tcp://127.0.0.1:1234']) {
+      expect(loadConfig({ ...NEEDED, ...at(host) }).railpack.buildkitHost).to.equal(host);
+      expect(loadConfig({ ...NEEDED, ...at(host, 'process') }).railpack.buildkitHost).to.equal(null);
+    }
+    for (const host of ['docker-container://buildkit', '/run/buildkitd.sock', 'tcp://buildkit']) {
+      expect(problems(at(host))[0], host).to.match(/^BUILDKIT_HOST must be unix:\/\/.* or tcp:\/\/host:port, not/);
+      expect(problems(at(host, 'process'))).to.deep.equal([]);
+    }
+  });
+
   it('names what is wrong and what there is', () => {
     for (const BASE_IMAGES of ['node', 'node=', 'cobol=x', 'node=a b', '__proto__=x']) {
       expect(problems({ BASE_IMAGES })[0], BASE_IMAGES).to.match(/^BASE_IMAGES .* of node, python, go, auto$/);

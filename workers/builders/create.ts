@@ -9,6 +9,7 @@ import type { RepositorySource } from '../sources/source.js';
 import type { Builder, ImageStore } from './builder.js';
 import { createContainerBuilder } from './container/container-builder.js';
 import { createEngineImageStore } from './container/engine-image-store.js';
+import type { Railpack } from './container/railpack.js';
 import { createImageStore, type LocalImageStore } from './image-store.js';
 import { createRepositoryBuilder } from './repository-builder.js';
 
@@ -20,6 +21,8 @@ export interface BuildersOptions {
   source: RepositorySource;
   /** The engine of a container runtime; null where the runtime has none. */
   engine: Engine | null;
+  /** What builds images of repositories without a Dockerfile; null leaves it to Dockerfiles of our own. */
+  railpack: Railpack | null;
   findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 }
 
@@ -34,7 +37,7 @@ export interface Builders {
  * images for what runs, and folders for sites.
  */
 export function createBuilders(options: BuildersOptions): Builders {
-  const { config, log, sandbox, source, engine, installationId, findAccount } = options;
+  const { config, log, sandbox, source, engine, railpack, installationId, findAccount } = options;
   const folders = createImageStore({ dataDir: config.dataDir, log });
   const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders });
   const registry = registryOf(config);
@@ -46,7 +49,7 @@ export function createBuilders(options: BuildersOptions): Builders {
   if (engine === null) return { builder: sites, images: folders, origins };
   const images = createEngineImageStore({ engine, registry, installationId, log });
   return {
-    builder: createContainerBuilder({ config, log, engine, source, images, sites, findAccount }),
+    builder: createContainerBuilder({ config, log, engine, railpack, sandbox, source, images, sites, findAccount }),
     images: joined(folders, images),
     origins,
   };

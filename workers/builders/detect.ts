@@ -64,14 +64,29 @@ export function planBuild(
   { containers }: BuildCapabilities = { containers: false },
 ): BuildPlan {
   if (!containers) refuseContainers(settings);
-  const wantsStatic = kind === 'static' || settings.buildMethod === 'static' || settings.runtime === 'static';
   const toolchain = chooseToolchain(files, settings, containers);
   const plan = toolchain?.plan(files) ?? NOTHING;
-  if (wantsStatic) return staticPlan(kind, plan, settings);
-  const start = settings.startCommand.trim() || procfileCommand(files, kind) || plan.start;
+  if (isSite(files, kind, settings)) return staticPlan(kind, plan, settings);
+  const start = givenStart(files, kind, settings) ?? plan.start;
   if (start !== null) return processPlan(toolchain?.runtime ?? 'auto', plan, settings, start);
-  if (toolchain === null && isRouted(kind) && files.has('index.html')) return staticPlan(kind, plan, settings);
   throw toolchain === null ? unknownProject(files, containers) : noStart(plan, kind);
+}
+
+/** True where files are published and nothing runs: by the settings, or because there is nothing but a page. */
+export function isSite(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
+  const { runtime, buildMethod } = settings;
+  if (kind === 'static' || buildMethod === 'static' || runtime === 'static') return true;
+  const page = runtime === 'auto' && isRouted(kind) && files.has('index.html');
+  return page && givenStart(files, kind, settings) === null && !TOOLCHAINS.some((t) => t.matches(files));
+}
+
+/** What the settings say that starts it, or else its Procfile; null where neither does. */
+export function givenStart(
+  files: ProjectFiles,
+  kind: ServiceKind,
+  { startCommand }: Pick<Settings, 'startCommand'>,
+): string | null {
+  return startCommand.trim() || procfileCommand(files, kind);
 }
 
 /** True where the project is what its Dockerfile says: by its settings, or because nothing else says what it is. */

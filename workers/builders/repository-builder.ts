@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
-import { mkdir, realpath, utimes } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config.js';
 import { errorMessage } from '../../shared/errors.js';
 import type { Logger } from '../../shared/log.js';
-import { exists, removeTree, removeUnused } from '../folders.js';
+import { removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/users.js';
 import type { RepositorySource } from '../sources/source.js';
 import { type BuildFolder, buildsFolder, openBuildFolder, removeDeadBuilds } from './build-folder.js';
 import type { BuildContext, Builder, BuildRequest, BuiltImage } from './builder.js';
+import { cachesFolder, openCache } from './cache-folder.js';
 import { checkOut } from './checkout.js';
 import { BUILD_SANDBOX, Commands, inSearchPath, storageMb } from './commands.js';
 import { type BuildPlan, planBuild } from './detect.js';
@@ -45,10 +46,6 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
       return removeUnused(cachesFolder(options.config.dataDir));
     },
   };
-}
-
-function cachesFolder(dataDir: string): string {
-  return join(dataDir, 'caches');
 }
 
 /** Folders, processes and groups of builds whose worker was killed. */
@@ -105,7 +102,7 @@ class RepositoryBuild {
   }
 
   async #runCommands(plan: BuildPlan, cwd: string): Promise<void> {
-    const cache = await this.#openCache();
+    const cache = await openCache(this.#options.config.dataDir, this.#request, this.#context);
     const commands = new Commands({
       sandbox: this.#options.sandbox,
       app: this.#app,
@@ -134,23 +131,6 @@ class RepositoryBuild {
       ...Object.fromEntries(caches),
       ...this.#request.environment,
     };
-  }
-
-  /** What package managers keep between the builds of one service. */
-  async #openCache(): Promise<string> {
-    const { serviceId, clearCache, userNumber } = this.#request;
-    const cache = join(cachesFolder(this.#options.config.dataDir), serviceId);
-    if (clearCache) {
-      await removeTree(cache);
-      await this.#context.log('The build cache is empty, as was asked for');
-    }
-    if (!(await exists(cache))) {
-      await mkdir(cache, { recursive: true, mode: 0o700 });
-      await ownDirectory(cache, userNumber);
-    }
-    const now = new Date();
-    await utimes(cache, now, now);
-    return cache;
   }
 
   async #store(plan: BuildPlan, app: string, project: string): Promise<BuiltImage> {

@@ -23,6 +23,7 @@ import {
   type Plan,
   sandboxArguments,
   searchPath,
+  USUAL_PATH,
 } from './plan.js';
 import { listeningPortsOf, MARKER, markedProcesses, startTimeOf } from './proc.js';
 import type {
@@ -55,7 +56,7 @@ interface Prepared {
 }
 
 /** What the sandbox's own programs see; the command's variables never reach them. */
-const INIT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const INIT_PATH = USUAL_PATH.join(':');
 const STEP_MS = 20;
 /** A process that survives KILL this long hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;

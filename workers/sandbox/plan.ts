@@ -13,6 +13,8 @@ const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'
 /** Places for the stage on which the mounts are made before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];
 const OPEN_FILES = 16_384;
+/** Where the host's programs are. */
+export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** What the host offers, found out once. */
 export interface Host {
@@ -60,8 +62,7 @@ export function hiddenNode(host: Pick<Host, 'nodeFolder' | 'hidden'>): string | 
 /** PATH of a command: the platform's own Node first, then the usual folders. */
 export function searchPath(host: Host): string {
   const node = host.level === 'namespaces' && hiddenNode(host) !== null ? `${NODE_PATH}/bin` : host.nodeFolder;
-  const usual = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-  return [node, ...usual.filter((path) => path !== node)].join(':');
+  return [node, ...USUAL_PATH.filter((path) => path !== node)].join(':');
 }
 
 /** The whole argument vector of a sandbox that ends with its command. */

@@ -136,6 +136,7 @@ export function commandScript(cwd: string, env: Readonly<Record<string, string>>
   return `${lines.join('\n')}\n`;
 }
 
-function quote(text: string): string {
+/** One word of a shell's command line. */
+export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

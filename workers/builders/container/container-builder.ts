@@ -5,12 +5,14 @@ import { isImageSource } from '../../../shared/domain/source.js';
 import type { Logger } from '../../../shared/log.js';
 import type { Accounts, RegistryAccount } from '../../docker/credentials.js';
 import type { Engine } from '../../docker/engine.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { RepositorySource } from '../../sources/source.js';
-import { openBuildFolder, removeDeadBuilds } from '../build-folder.js';
+import { type BuildFolder, openBuildFolder, removeDeadBuilds } from '../build-folder.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest, type BuiltImage } from '../builder.js';
+import { openCache } from '../cache-folder.js';
 import { checkOut } from '../checkout.js';
 import { buildMemoryMb, storageMb } from '../commands.js';
-import { type BuildPlan, planBuild, wantsDockerfile } from '../detect.js';
+import { type BuildPlan, givenStart, isSite, planBuild, wantsDockerfile } from '../detect.js';
 import { below, folderInside, readProject } from '../project.js';
 import { TimeLimit } from '../time-limit.js';
 import { packContext } from './build-context.js';
@@ -18,13 +20,18 @@ import { dockerfileContext } from './dockerfile-context.js';
 import { type BuilderKind, buildInEngine, type EngineBuild } from './engine-build.js';
 import { defaultBuilder } from './engine-default.js';
 import type { EngineImageStore } from './engine-image-store.js';
-import { adoptImage } from './image-source.js';
+import { loadImage } from './image-archive.js';
+import { adoptImage, labelImage } from './image-source.js';
 import { planContext } from './plan-context.js';
+import { buildByRailpack, type Railpack } from './railpack.js';
 
 export interface ContainerBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment' | 'baseImages' | 'dockerBuilder'>;
   log: Logger;
   engine: Engine;
+  /** Builds what has no Dockerfile; where it is null, a Dockerfile that is written for it does. */
+  railpack: Railpack | null;
+  sandbox: Sandbox;
   source: RepositorySource;
   images: EngineImageStore;
   /** Builds what is served as files. */
@@ -34,8 +41,8 @@ export interface ContainerBuilderOptions {
 }
 
 /**
- * Makes images in a container engine: of a repository's Dockerfile, of its plan, or of an image that exists. What turns
- * out to be a site of files is left to `sites`.
+ * Makes images in a container engine: of a repository's Dockerfile, by Railpack or of its plan, or of an image that exists.
+ * What turns out to be a site of files is left to `sites`.
  */
 export function createContainerBuilder(options: ContainerBuilderOptions): Builder {
   return {
@@ -58,7 +65,7 @@ async function buildRepository(
   await removeDeadBuilds(options.config.dataDir);
   const folder = await openBuildFolder(options.config.dataDir, request.id);
   try {
-    return await new ContainerBuild(options, request, context).build(folder.app);
+    return await new ContainerBuild(options, request, context).build(folder);
   } finally {
     await folder.remove();
   }
@@ -66,6 +73,7 @@ async function buildRepository(
 
 /** Where a build's files are on this host. */
 interface Places {
+  folder: string;
   app: string;
   project: string;
 }
@@ -83,16 +91,22 @@ class ContainerBuild {
     this.#context = { ...context, signal: this.#limit.signal };
   }
 
-  async build(folder: string): Promise<BuiltImage | undefined> {
+  async build(folder: BuildFolder): Promise<BuiltImage | undefined> {
     const { configuration, kind } = this.#request;
     const { log, signal } = this.#context;
-    const checkout = { source: this.#options.source, request: this.#request, directory: folder, log, signal };
+    const checkout = { source: this.#options.source, request: this.#request, directory: folder.app, log, signal };
     await this.#limit.within('the checkout', () => checkOut(checkout));
-    const app = await realpath(folder);
-    const places = { app, project: await folderInside(app, configuration.rootDirectory, 'rootDirectory') };
+    const app = await realpath(folder.app);
+    const project = await folderInside(app, configuration.rootDirectory, 'rootDirectory');
+    const places = { folder: folder.path, app, project };
     const files = await readProject(places.project);
     if (wantsDockerfile(files, kind, configuration)) {
       return this.#limit.within('the build', () => this.#fromDockerfile(places));
+    }
+    const { railpack } = this.#options;
+    if (railpack !== null && configuration.buildMethod === 'railpack' && !isSite(files, kind, configuration)) {
+      const start = givenStart(files, kind, configuration);
+      return this.#limit.within('the build', () => this.#byRailpack(railpack, start, places));
     }
     const plan = planBuild(files, kind, configuration, { containers: true });
     if (plan.type === 'static') return undefined;
@@ -134,7 +148,8 @@ class ContainerBuild {
   async #fromPlan(plan: BuildPlan, { app, project }: Places): Promise<BuiltImage> {
     const { engine, images, config } = this.#options;
     const { runtime, startCommand } = plan;
-    await this.#context.log(`Detected: ${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`);
+    const what = `${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`;
+    await this.#context.log(`Detected: ${what}; builds a Dockerfile written for it`);
     const build = await this.#engineBuild({ origin: 'BASE_IMAGES', labels: images.labels.image });
     const { content, buildArgs, cacheCleaner } = await planContext({
       plan,
@@ -152,6 +167,31 @@ class ContainerBuild {
     }
     const imageId = await buildInEngine(engine, { ...build, context: packContext(content), buildArgs }, this.#context);
     return this.#keep(imageId, runtime, startCommand);
+  }
+
+  async #byRailpack(railpack: Railpack, startCommand: string | null, places: Places): Promise<BuiltImage> {
+    const { engine, images, config, sandbox } = this.#options;
+    const { dataDir, buildEnvironment } = config;
+    const { id, serviceId } = this.#request;
+    await this.#context.log('Builds with Railpack');
+    const labelled = await this.#engineBuild({ labels: images.labels.image });
+    const name = `ranvier/${serviceId}:railpack-${id}`;
+    const archive = await buildByRailpack(railpack, {
+      sandbox,
+      request: this.#request,
+      context: this.#context,
+      deadline: this.#limit.deadline,
+      folder: places.folder,
+      app: places.app,
+      project: below(places.app, places.project),
+      cache: await openCache(dataDir, this.#request, this.#context),
+      name,
+      startCommand,
+      buildEnvironment,
+    });
+    await loadImage(engine, archive, name, this.#context.signal);
+    const imageId = await labelImage(engine, name, this.#context, labelled);
+    return this.#keep(imageId, 'railpack', '');
   }
 
   /** What all builds in the engine have in common. */

@@ -61,6 +61,6 @@ function declared(dockerfile: string, variables: Record<string, string>): Record
 }
 
 /** Files of this host are not in the container. */
-function withoutPaths(variables: Record<string, string>): Record<string, string> {
+export function withoutPaths(variables: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(variables).filter(([, value]) => !value.startsWith('/')));
 }

@@ -27,10 +27,23 @@ export async function adoptImage(
   const [repo, tag] = [`ranvier/${serviceId}`, `source-${commitSha.slice(0, 24)}`];
   await engine.calls.getImage(pinned).tag({ repo, tag });
   try {
-    const dockerfile = packContext({ folders: [], files: { Dockerfile: `FROM ${repo}:${tag}\n` } });
+    return await labelImage(engine, `${repo}:${tag}`, context, build);
+  } finally {
+    if (!known) await unlessGone(engine.calls.getImage(pinned).remove());
+  }
+}
+
+/** Makes the image of a name ours, by the build's labels and nothing else, takes the name away and returns the new id. */
+export async function labelImage(
+  engine: Engine,
+  name: string,
+  context: BuildContext,
+  build: Omit<EngineBuild, 'context'>,
+): Promise<string> {
+  try {
+    const dockerfile = packContext({ folders: [], files: { Dockerfile: `FROM ${name}\n` } });
     return await buildInEngine(engine, { ...build, context: dockerfile }, context);
   } finally {
-    await unlessGone(engine.calls.getImage(`${repo}:${tag}`).remove());
-    if (!known) await unlessGone(engine.calls.getImage(pinned).remove());
+    await unlessGone(engine.calls.getImage(name).remove());
   }
 }

@@ -15,9 +15,12 @@ import {
   createEngineImageStore,
   type EngineImageStore,
 } from '../../../../workers/builders/container/engine-image-store.js';
+import type { Railpack } from '../../../../workers/builders/container/railpack.js';
 import type { RegistryAccount } from '../../../../workers/docker/credentials.js';
 import { connectEngine, type Engine } from '../../../../workers/docker/engine.js';
 import { registryOf } from '../../../../workers/docker/registry.js';
+import { createSandbox } from '../../../../workers/sandbox/create.js';
+import type { Sandbox } from '../../../../workers/sandbox/sandbox.js';
 import { createGitSource } from '../../../../workers/sources/git-source.js';
 import { createOriginResolver, type OriginResolver } from '../../../../workers/sources/origin.js';
 import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/docker.js';
@@ -41,6 +44,7 @@ export interface Wanted {
   buildEnvironment?: Record<string, string>;
   baseImages?: Record<string, string>;
   account?: RegistryAccount;
+  railpack?: Railpack;
   signal?: AbortSignal;
   onLog?: (line: string) => Promise<void> | void;
 }
@@ -58,14 +62,16 @@ export class BuildGround {
   readonly engine: Engine;
   readonly folder: string;
   readonly dataDir: string;
+  readonly sandbox: Sandbox;
   readonly #repositories: TestRepository[] = [];
   #number = 0;
 
-  private constructor(machines: DockerMachines, node: DockerNode, folder: string) {
+  private constructor(machines: DockerMachines, node: DockerNode, folder: string, sandbox: Sandbox) {
     this.machines = machines;
     this.node = node;
     this.folder = folder;
     this.dataDir = join(folder, 'data');
+    this.sandbox = sandbox;
     this.engine = connectEngine({ docker: { host: node.host, registryUrl: null } });
   }
 
@@ -76,9 +82,9 @@ export class BuildGround {
       await node.importNode();
       await node.derive(TINY_IMAGE, ['COPY --from=local/node:latest /bin/ /bin/', 'ENV PATH=/bin'], 'scratch');
       const folder = await mkdtemp(join(tmpdir(), 'ranvier-images-'));
-      const ground = new BuildGround(machines, node, folder);
-      await mkdir(ground.dataDir, { mode: 0o711 });
-      return ground;
+      const dataDir = join(folder, 'data');
+      await mkdir(dataDir, { mode: 0o711 });
+      return new BuildGround(machines, node, folder, await createSandbox({ log, dataDir }));
     } catch (error) {
       await machines.destroy();
       throw error;
@@ -121,7 +127,14 @@ export class BuildGround {
     return createEngineImageStore({ engine: this.engine, registry: registryOf(config), installationId, log, now });
   }
 
-  builder({ builder = 'buildkit', registryUrl, buildEnvironment = {}, baseImages = {}, account }: Wanted): Builder {
+  builder({
+    builder = 'buildkit',
+    registryUrl,
+    buildEnvironment = {},
+    baseImages = {},
+    account,
+    railpack,
+  }: Wanted): Builder {
     const config = {
       dataDir: this.dataDir,
       allowLocalRepositories: true,
@@ -133,6 +146,8 @@ export class BuildGround {
       config,
       log,
       engine: this.engine,
+      railpack: railpack ?? null,
+      sandbox: this.sandbox,
       source: createGitSource({ config, log }),
       images: this.images(registryUrl),
       sites: { build: () => Promise.reject(new Error('this is a site')), sweep: async () => 0 },

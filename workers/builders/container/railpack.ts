@@ -1,0 +1,149 @@
+import { constants } from 'node:fs';
+import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { type Config, ConfigError } from '../../../shared/config.js';
+import type { Logger } from '../../../shared/log.js';
+import { USUAL_PATH } from '../../sandbox/plan.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { quote } from '../../sandbox/scripts.js';
+import { ownDirectory } from '../../sandbox/users.js';
+import { type BuildContext, BuildError, type BuildRequest } from '../builder.js';
+import { Commands } from '../commands.js';
+import { openRelay } from './buildkit-relay.js';
+import { withoutPaths } from './dockerfile-context.js';
+
+/** The Railpack program, and the BuildKit that it builds with. */
+export interface Railpack {
+  /** Its real path. */
+  program: string;
+  /** As `BUILDKIT_HOST` has it. */
+  buildkitHost: string;
+}
+
+export interface RailpackBuild {
+  sandbox: Sandbox;
+  request: BuildRequest;
+  context: BuildContext;
+  /** When the whole build must be over. */
+  deadline: number;
+  /** The folder of this build. */
+  folder: string;
+  /** The folder with the repository's files, and the project's below it. */
+  app: string;
+  project: string;
+  /** What the program keeps between the builds of one service. */
+  cache: string;
+  /** What the image is to be called. */
+  name: string;
+  /** Null leaves it to Railpack to find one. */
+  startCommand: string | null;
+  buildEnvironment: Config['buildEnvironment'];
+}
+
+/**
+ * Finds out whether Railpack builds here: with its program and `BUILDKIT_HOST`. Null where our own Dockerfiles do. Throws
+ * `ConfigError` where `BUILDKIT_HOST` asks for what this host cannot do.
+ */
+export async function findRailpack(
+  { railpack: { buildkitHost, searchPath } }: Pick<Config, 'railpack'>,
+  { level }: Pick<Sandbox, 'level'>,
+  log: Logger,
+): Promise<Railpack | null> {
+  const program = await findProgram(searchPath);
+  if (buildkitHost === null) {
+    if (program !== null) log.info('railpack is installed and not used: BUILDKIT_HOST does not say where BuildKit is');
+    return null;
+  }
+  if (program === null) {
+    throw new ConfigError([
+      'BUILDKIT_HOST is set, and no program "railpack" is on the PATH: install Railpack, or unset it',
+    ]);
+  }
+  if (level !== 'namespaces') {
+    throw new ConfigError([
+      `BUILDKIT_HOST is set, and Railpack needs the sandbox "namespaces", which is "${level}" here: run the worker as root on ` +
+        'Linux, or unset it',
+    ]);
+  }
+  log.info({ program, buildkitHost }, 'Railpack builds repositories');
+  return { program, buildkitHost };
+}
+
+async function findProgram(searchPath: string): Promise<string | null> {
+  for (const folder of searchPath.split(delimiter).filter((path) => path.startsWith('/'))) {
+    const path = join(folder, 'railpack');
+    const found = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return realpath(path);
+  }
+  return null;
+}
+
+/**
+ * Builds a project and returns the path of its image's archive. The program runs in the sandbox, because a repository has
+ * ways to make it run commands: BuildKit is reached through a relay, and for the image, which it wants to give to Docker,
+ * there is a `docker` that keeps it. Throws `BuildError`.
+ */
+export async function buildByRailpack({ program, buildkitHost }: Railpack, build: RailpackBuild): Promise<string> {
+  const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;
+  const tools = join(build.folder, 'railpack');
+  const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
+  const own = { PATH: [tools, ...USUAL_PATH].join(':'), BUILDKIT_HOST: `unix://${socket}` };
+  const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
+  // A PATH of the service's is one for its image.
+  const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));
+  await mkdir(tools, { mode: 0o700 });
+  await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
+  await writeScript(
+    join(tools, 'railpack'),
+    // The one place where it keeps the tools that it fetches; every sandbox has a /tmp of its own.
+    `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
+    `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
+  );
+  const relay = await openRelay(socket, buildkitHost);
+  try {
+    for (const folder of [tools, app]) await ownDirectory(folder, request.userNumber);
+    const commands = new Commands({
+      sandbox,
+      request,
+      context,
+      deadline,
+      app,
+      cwd: project,
+      writable: [tools, cache, dirname(program)],
+      searchPath: [],
+      environment: {
+        ...buildEnvironment,
+        ...given,
+        ...(request.clearCache ? { RAILPACK_DISABLE_CACHES: '*' } : {}),
+        ...own,
+      },
+    });
+    await commands.run('railpack build');
+    return archive;
+  } catch (error) {
+    if (!(error instanceof BuildError) || relay.fault === null) throw error;
+    throw new Error(`BUILDKIT_HOST=${buildkitHost}: BuildKit does not answer (${relay.fault.message})`);
+  } finally {
+    relay.close();
+  }
+}
+
+/** Variables by name: their values come from the environment, which no list of processes shows. */
+function railpackArguments({ request, name, startCommand }: RailpackBuild, variables: string[]): string[] {
+  const buildCommand = request.configuration.buildCommand.trim();
+  return [
+    ...['--name', name, '--progress', 'plain', '--cache-key', request.serviceId, '--error-missing-start'],
+    ...(request.clearCache ? ['--no-cache'] : []),
+    ...(buildCommand === '' ? [] : [`--build-cmd=${buildCommand}`]),
+    ...(startCommand === null ? [] : [`--start-cmd=${startCommand}`]),
+    ...variables.flatMap((variable) => ['--env', variable]),
+    '.',
+  ];
+}
+
+function writeScript(path: string, ...lines: string[]): Promise<void> {
+  return writeFile(path, ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
+}
