@@ -7,9 +7,6 @@ import { AppError } from '../errors.js';
 import { SealError } from '../secrets/keyring.js';
 import type { CommandDeps } from './deps.js';
 
-/** What every service offers to references besides its own variables. */
-export const OFFERED_KEYS = ['HOST', 'PORT', 'URL'] as const;
-
 /**
  * The values a deployment runs with: groups' variables, the service's own over them, references followed to their
  * providers. Throws `source_invalid` naming the variable, where a reference has no provider, an archived one, or

@@ -18,10 +18,6 @@ export async function insertUser(
   );
 }
 
-export function findUser(db: Db, id: string): Promise<UserRow | null> {
-  return one<UserRow>(db, 'select * from users where id = :id', { id });
-}
-
 export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> {
   return one<UserRow>(db, 'select * from users where email = :email', { email });
 }

@@ -11,7 +11,6 @@ export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
 export const TERMINAL_STATUSES = ['live', 'failed', 'cancelled'] as const satisfies readonly DeploymentStatus[];
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
-export const RUNNING_STATUSES = ['building', 'releasing'] as const satisfies readonly DeploymentStatus[];
 
 export const DEPLOYMENT_TRIGGERS = [
   'manual',

@@ -24,7 +24,8 @@ export interface QueueDefinition {
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const RECORD = {
-  attempts: 5,
+  // Two minutes: a fault of the platform is mended by then, such as an engine that is restarted with its host.
+  attempts: 9,
   backoffMs: 500,
   keepCompleted: { count: 1000, age: 7 * DAY },
   keepFailed: { count: 2000, age: 14 * DAY },

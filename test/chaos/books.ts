@@ -91,7 +91,7 @@ export async function balance(ground: Ground, promises: Promises, visits: Visits
   entries.push(...(await ground.books()));
   enter('each service serves its live deployment', ...(await servesLive(platform)));
   enter('deleted services are unknown to the edge', ...(await servesNone(platform, promises.deletedServices)));
-  const lost = visits.failures.filter(({ begun, ended }) => ground.excuses(begun, ended));
+  const lost = visits.failures.filter((failure) => ground.excuses(failure));
   const failed = visits.failures.filter((failure) => !lost.includes(failure));
   enter('visits to services that stayed live', visits.answered, failed.map(shown));
   if (ground.faults.length > 0) enter('visits that a machine took with it', lost.length, []);

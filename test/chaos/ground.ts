@@ -2,6 +2,7 @@ import type { Files } from '../support/apps.js';
 import type { Platform } from '../support/platform.js';
 import type { PlatformProcess } from '../support/processes.js';
 import type { Entry } from './entries.js';
+import type { Failure } from './load.js';
 
 /** A fault that not every ground has. */
 export interface GroundFault {
@@ -19,8 +20,8 @@ export interface Ground {
   readonly configuration: Record<string, unknown>;
   readonly faults: readonly GroundFault[];
   startWorker(): Promise<PlatformProcess>;
-  /** Whether a request under way between these times (ms) may be one that a machine took with it. */
-  excuses(begun: number, ended: number): boolean;
+  /** Whether the request that failed may be one that a machine took with it. */
+  excuses(failure: Failure): boolean;
   books(): Promise<Entry[]>;
   stop(): Promise<void>;
 }

@@ -130,6 +130,7 @@ export async function remove(client: ApiClient, service: Service, promises: Prom
 
 /** A visit that got no answer, or another's; times in ms. */
 export interface Failure {
+  serviceId: string;
   what: string;
   begun: number;
   ended: number;
@@ -149,7 +150,7 @@ export async function keepVisiting(services: readonly Service[], edgePort: numbe
       const answer = await visit(service.url, edgePort).catch((error: Error) => ({ status: 0, body: error.message }));
       const what = `${service.name}: ${answer.status} ${answer.body.slice(0, 120)}`;
       if (answer.status === 200) visits.answered += 1;
-      else visits.failures.push({ what, begun, ended: Date.now() });
+      else visits.failures.push({ serviceId: service.id, what, begun, ended: Date.now() });
       await delay(VISIT_MS);
     }
   };

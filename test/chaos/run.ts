@@ -39,7 +39,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const begun = Date.now();
   const seconds = () => Math.round((Date.now() - begun) / 1000);
   const say = (what: string) => process.stderr.write(`${String(seconds()).padStart(4)} s  ${what}\n`);
-  const ground = await (options.runtime === 'swarm' ? SwarmGround : ProcessGround).start(options.engine);
+  const ground = await (options.runtime === 'swarm' ? SwarmGround : ProcessGround).start(options.engine, say);
   const repository = await makeRepository(ground.app);
   try {
     await Promise.all(Array.from({ length: WORKERS }, () => ground.startWorker()));

@@ -7,14 +7,26 @@ import { eventually, type PlatformProcess } from '../support/processes.js';
 import { SwarmPlatform } from '../support/swarm-platform.js';
 import { afterSweeps, type Entry, listFolder } from './entries.js';
 import { type Ground, type GroundFault, PATIENCE, SERVER } from './ground.js';
+import type { Failure } from './load.js';
 
 const NODES = 3;
 const HOSTS = 2;
-/** What ran on a machine that is lost has to be back by then. */
+/** What ran on a machine that is lost has to be back on another by then, while there is a manager. */
 const BACK_MS = 30_000;
+/** Requests that were under way, or were sent to it before it was known to be gone. */
+const NOTICED_MS = 5_000;
 
 /** Longer than other faults: a swarm takes some 15 s to call a machine lost. */
 const AWAY = 3;
+
+/** A machine that was lost; times in ms. */
+interface Cut {
+  at: number;
+  /** When the services that ran nowhere else have to be back. */
+  until: number;
+  /** Those services. */
+  alone: Set<string>;
+}
 
 /** Three Docker machines behind Caddy, workers of two hosts; applications are containers. */
 export class SwarmGround implements Ground {
@@ -24,13 +36,14 @@ export class SwarmGround implements Ground {
   readonly faults: readonly GroundFault[];
   readonly #swarm: SwarmPlatform;
   #workers = 0;
-  /** When machines were lost, in ms. */
-  readonly #cuts: number[] = [];
+  readonly #say: (what: string) => void;
+  readonly #cuts: Cut[] = [];
   /** One machine is away at a time: two of three replicas' machines are more than any platform can mend. */
   #away: Promise<void> = Promise.resolve();
 
-  private constructor(swarm: SwarmPlatform) {
+  private constructor(swarm: SwarmPlatform, say: (what: string) => void) {
     this.#swarm = swarm;
+    this.#say = say;
     this.platform = swarm.platform;
     const [manager, ...others] = swarm.machines.nodes;
     const cut = (nodes: readonly (DockerNode | undefined)[]) => (position: number, durationMs: number) =>
@@ -41,29 +54,43 @@ export class SwarmGround implements Ground {
     ];
   }
 
-  static async start(engine: EngineName): Promise<SwarmGround> {
-    return new SwarmGround(await SwarmPlatform.start({ engine, nodes: NODES, env: PATIENCE }));
+  static async start(engine: EngineName, say: (what: string) => void): Promise<SwarmGround> {
+    return new SwarmGround(await SwarmPlatform.start({ engine, nodes: NODES, env: PATIENCE }), say);
   }
 
   startWorker(): Promise<PlatformProcess> {
     return this.#swarm.startWorker(this.#workers++ % HOSTS);
   }
 
-  excuses(begun: number, ended: number): boolean {
-    return this.#cuts.some((cut) => ended >= cut && begun <= cut + BACK_MS);
+  excuses({ serviceId, begun, ended }: Failure): boolean {
+    return this.#cuts.some(({ at, until, alone }) => {
+      return ended >= at && begun <= (alone.has(serviceId) ? until : at + NOTICED_MS);
+    });
   }
 
   #cut(node: DockerNode | undefined, durationMs: number): Promise<void> {
     const turn = this.#away.then(async () => {
       if (!node) return;
-      this.#cuts.push(Date.now());
+      const cut = { at: Date.now(), until: Date.now() + BACK_MS, alone: await this.#onlyOn(node) };
+      this.#cuts.push(cut);
+      this.#say(`${node.name} is cut; ${cut.alone.size} services are on no other`);
       await this.#swarm.cut(node);
+      // Nobody moves them while the only manager is away.
+      if (node === this.#swarm.manager) cut.until = Number.POSITIVE_INFINITY;
       await delay(AWAY * durationMs);
       await this.#swarm.boot(node);
       await eventually(`${node.name} is back in the swarm`, () => this.#isReady(node), 90_000);
+      if (node === this.#swarm.manager) cut.until = Date.now() + BACK_MS;
+      this.#say(`${node.name} is back`);
     });
     this.#away = turn.catch(() => undefined);
     return turn;
+  }
+
+  async #onlyOn({ address }: DockerNode): Promise<Set<string>> {
+    const ready = await this.platform.database.db<ReplicaRow>('replicas').where({ state: 'ready' });
+    const elsewhere = new Set(ready.filter((row) => row.address !== address).map((row) => row.service_id));
+    return new Set(ready.map((row) => row.service_id).filter((id) => !elsewhere.has(id)));
   }
 
   async #isReady({ name }: DockerNode): Promise<boolean> {

@@ -79,6 +79,8 @@ export class DockerMachines {
 
   /** Starts a machine, a new one or one that was killed: what was on its disk is there again. */
   async boot(node: DockerNode): Promise<void> {
+    // The kernel takes its time to remove the cable of a machine that was killed.
+    await this.#unplug(node.name);
     await node.start(async (pid) => {
       const cable = ['link', 'add', 'eth0', 'netns', String(pid), 'type', 'veth', 'peer', 'name', node.name];
       await run('ip', [...cable, 'netns', String(this.#switch.pid)]);
@@ -116,6 +118,13 @@ export class DockerMachines {
     await ended(this.#switch);
     for (const node of this.nodes) await node.removeCgroups();
     await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #unplug(name: string): Promise<void> {
+    const inside = ['-t', String(this.#switch.pid), '-n', 'ip', 'link', 'delete', name];
+    await run('nsenter', inside).catch((error: Error) => {
+      if (!error.message.includes('Cannot find device')) throw error;
+    });
   }
 
   async #plug(name: string): Promise<void> {

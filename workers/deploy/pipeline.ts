@@ -67,7 +67,7 @@ async function openOrFail(deps: WorkshopDeps, deployment: DeploymentRow) {
   try {
     return { variables: openVariables(keyring, deployment), repository: openRepository(keyring, deployment) };
   } catch (error) {
-    const message = `${stepOfOpen(deployment)}: the variables of this deployment cannot be opened: ${errorMessage(error)}`;
+    const message = `${stepOfOpen(deployment)}: what this deployment was queued with cannot be opened: ${errorMessage(error)}`;
     await endDeployment(deps.db, { id: deployment.id, fence: deployment.fence }, 'failed', message);
     throw new JobFailed(message);
   }
@@ -100,6 +100,7 @@ async function endRun(run: DeploymentRun, step: StepName, error: unknown, helper
   if (cause instanceof Interrupted) return interrupt(run, cause);
   // Where the route has moved the release serves: there is nothing to fail, only the end to be written by a later try.
   if (run.routeSwitched || (!isExplained(cause) && !helpers.lastAttempt)) {
+    await run.say(`${step}: a fault of the platform (${errorMessage(cause)}); it is tried again`, 'warn');
     await run.channel.close();
     throw masked(cause, run);
   }

@@ -11,7 +11,7 @@ import type { Transaction } from '../../../shared/db/client.js';
 import { Listener } from '../../../shared/db/listener.js';
 import { replicasOf } from '../../../shared/db/replicas.js';
 import type { ReplicaRow, ServiceRow } from '../../../shared/db/rows.js';
-import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/domain/configuration.js';
+import type { ServiceConfiguration } from '../../../shared/domain/configuration.js';
 import type { LogLine } from '../../../shared/domain/log.js';
 import type { ServiceKind } from '../../../shared/domain/service.js';
 import { createLogger } from '../../../shared/log.js';
@@ -21,6 +21,7 @@ import { createSandbox } from '../../../workers/sandbox/create.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { removeCgroupFolders } from '../sandbox/support.js';
+import { goLive, storeRelease } from './release-record.js';
 
 /** Listens on PORT, says what happens, ends gracefully on TERM; `/die` ends it, `/slow` takes its time. */
 export const SERVER = `
@@ -146,62 +147,23 @@ export class TestHost {
 
   /** A service with a deployment and an image, ready to be released. */
   async app(app: App = {}): Promise<ReleaseSpec> {
-    const { db } = this.database;
-    const kind = app.kind ?? 'web';
-    const configuration = { ...DEFAULT_CONFIGURATION, plan: 'standard' as const, ...app.configuration };
-    const manifest = {
-      type: 'process' as const,
-      runtime: 'node',
-      startCommand: app.command ?? 'node server.js',
-      workingDirectory: '',
-      publishDirectory: '',
-      environment: {},
-    };
-    const digest = randomBytes(32).toString('hex');
-    const folder = join(this.config.dataDir, 'images', digest);
+    const spec = await storeRelease(this.database.db, {
+      kind: app.kind,
+      configuration: { plan: 'standard', ...app.configuration },
+      manifest: { startCommand: app.command ?? 'node server.js' },
+      environment: app.environment,
+    });
+    const folder = join(this.config.dataDir, 'images', spec.image.digest);
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'server.js'), app.program ?? SERVER);
-    const ids = { workspace: randomUUID(), service: randomUUID(), deployment: randomUUID(), image: randomUUID() };
-    const slug = `app-${ids.service.slice(0, 8)}`;
-    await db.raw('insert into workspaces (id, name) values (?, ?)', [ids.workspace, 'test']);
-    const {
-      rows: [service],
-    }: { rows: ServiceRow[] } = await db.raw(
-      'insert into services (id, workspace_id, name, slug, kind, configuration) values (?, ?, ?, ?, ?, ?) returning *',
-      [ids.service, ids.workspace, slug, slug, kind, JSON.stringify(configuration)],
-    );
-    await db.raw(
-      'insert into images (id, workspace_id, service_id, digest, manifest, size_bytes) values (?, ?, ?, ?, ?, 1)',
-      [ids.image, ids.workspace, ids.service, digest, JSON.stringify(manifest)],
-    );
-    await db.raw(
-      `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration, sealed_variables, image_id)
-       values (?, ?, ?, 'releasing', 'api', 'test', ?, '', ?)`,
-      [ids.deployment, ids.workspace, ids.service, JSON.stringify(configuration), ids.image],
-    );
-    const spec: ReleaseSpec = {
-      deploymentId: ids.deployment,
-      serviceId: ids.service,
-      workspaceId: ids.workspace,
-      userNumber: service?.user_number ?? 0,
-      kind,
-      slug,
-      environmentId: null,
-      configuration,
-      image: { id: ids.image, digest, manifest },
-      environment: app.environment ?? {},
-    };
     this.#specs.set(spec.deploymentId, spec);
     await writeFile(join(this.config.dataDir, 'specs.json'), JSON.stringify([...this.#specs.values()]));
     if (app.live) await this.goLive(spec);
     return spec;
   }
 
-  async goLive(spec: ReleaseSpec): Promise<void> {
-    await this.database.db.raw('update services set live_deployment_id = ? where id = ?', [
-      spec.deploymentId,
-      spec.serviceId,
-    ]);
+  goLive(spec: ReleaseSpec): Promise<void> {
+    return goLive(this.database.db, spec);
   }
 
   replicas(spec: ReleaseSpec): Promise<ReplicaRow[]> {

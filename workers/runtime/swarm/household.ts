@@ -14,7 +14,7 @@ const COMMAND_MS = 60 * 60_000;
 export class SwarmHousehold implements Household {
   readonly tickMs = 2_000;
   readonly #deps: SwarmRuntimeDeps;
-  #view = new SwarmView([], [], []);
+  #view = SwarmView.empty();
 
   constructor(deps: SwarmRuntimeDeps) {
     this.#deps = deps;
@@ -25,7 +25,12 @@ export class SwarmHousehold implements Household {
   }
 
   async survey(): Promise<void> {
-    this.#view = await SwarmView.take(this.#deps.engine, this.#deps.installation);
+    try {
+      this.#view = await SwarmView.take(this.#deps.engine, this.#deps.installation, this.#view);
+    } catch (error) {
+      this.#view = this.#view.unanswered();
+      throw error;
+    }
   }
 
   /** Removes services of ours whose replicas the table does not know any more, and networks that are empty. */

@@ -13,7 +13,7 @@ import type { SwarmRuntimeDeps } from './deps.js';
 import { freedPlacement, startingPlacement } from './placement.js';
 import { createService, freeToGo, removeService, scaleToNothing } from './services.js';
 import { containerPort, RESTART_DELAY_MS, replicaService } from './spec.js';
-import { taskEnd, taskLoss } from './task-end.js';
+import { isTakenAway, taskEnd, taskLoss } from './task-end.js';
 import { TaskLog } from './task-log.js';
 import { hasEnded, publishedPort, type SwarmTask, type SwarmView } from './view.js';
 
@@ -21,6 +21,7 @@ import { hasEnded, publishedPort, type SwarmTask, type SwarmView } from './view.
 const FLUX_MS = 250;
 /** A node tells a task's port in the moment in which it tells that it runs, or never. */
 const PORT_MS = 10_000;
+const REMOVED = 'was removed from the swarm by somebody else';
 
 /**
  * Keeps one replica's row and its Swarm service at one: the row says what is wanted, the service's tasks how it is. Swarm
@@ -146,9 +147,13 @@ export class SwarmKeeper implements Keeper {
     const service = view.serviceOf(row.id);
     const task = service && view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
     const spec = await this.#release.read(row.deployment_id);
-    if (!service || !task) return this.#ended(row, 'was removed from the swarm by somebody else');
-    // What the swarm takes from a release that has not come up yet, it starts elsewhere.
-    if (row.ready_at === null && isTakenAway(task, view)) return this.#moveOn(row, view.tasksOf(service.ID), view);
+    const isComingUp = row.ready_at === null;
+    if (!service) return isComingUp ? this.#create(row) : this.#ended(row, REMOVED);
+    const tasks = view.tasksOf(service.ID);
+    if (!task) return isComingUp ? this.#moveOn(row, tasks, view) : this.#ended(row, REMOVED);
+    // What the swarm takes from a release that has not come up yet, it starts again, or elsewhere.
+    if (isComingUp && (isTakenAway(task, view) || (hasEnded(task) && view.wasDisturbed(task))))
+      return this.#moveOn(row, tasks, view);
     if (hasEnded(task)) {
       const { memoryMb } = planOf(spec.configuration.plan);
       const detail = isTakenAway(task, view) ? taskLoss(view, task) : await taskEnd(this.#deps.engine, task, memoryMb);
@@ -232,11 +237,6 @@ export class SwarmKeeper implements Keeper {
     this.#log = new TaskLog(this.#deps, task, maskerOf(spec));
     return this.#log;
   }
-}
-
-/** The swarm ended it, or lost it with its node: that says nothing about the application. */
-function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
-  return task.Status.State === 'shutdown' || (view.isLost(task) && !hasEnded(task));
 }
 
 /** Why a task does not run yet. */

@@ -1,10 +1,12 @@
 import type { ContainerInspectInfo } from 'dockerode';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import { exitDetail } from '../exit-detail.js';
-import type { SwarmTask, SwarmView } from './view.js';
+import { hasEnded, type SwarmTask, type SwarmView } from './view.js';
 
 const KILLED = 137;
 const HEALTH_OUTPUT = 300;
+/** A manager that was just started gave the task to a node before it gave it addresses. */
+const NOT_ATTACHED = 'missing network attachments';
 
 /** How a task ended, in words that follow "replica 1". */
 export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number): Promise<string> {
@@ -46,4 +48,10 @@ export function taskLoss(view: SwarmView, task: SwarmTask): string {
   if (node && node.Spec.Availability !== 'active')
     return `left node ${name}, whose availability is ${node.Spec.Availability}`;
   return 'was stopped by the swarm';
+}
+
+/** The swarm ended it, failed to begin it, or lost it with its node: that says nothing about the application. */
+export function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
+  const { State: state, Err: error = '' } = task.Status;
+  return state === 'shutdown' || error.includes(NOT_ATTACHED) || (view.isLost(task) && !hasEnded(task));
 }

@@ -41,8 +41,17 @@ export class SwarmView {
   readonly #tasks = new Map<string, SwarmTask[]>();
   readonly #nodesById: ReadonlyMap<string | undefined, SwarmNode>;
 
-  constructor(services: readonly Service[], tasks: readonly SwarmTask[], nodes: readonly SwarmNode[]) {
+  /** When a node was last seen not to be ready, in ms. */
+  readonly #disturbed: ReadonlyMap<string, number>;
+
+  constructor(
+    services: readonly Service[],
+    tasks: readonly SwarmTask[],
+    nodes: readonly SwarmNode[],
+    disturbed: ReadonlyMap<string, number> = new Map(),
+  ) {
     this.services = services;
+    this.#disturbed = disturbed;
     this.nodes = nodes;
     this.#byReplica = new Map(services.map((service) => [labelsOf(service)[LABELS.replica], service]));
     this.#nodesById = new Map(nodes.map((node) => [node.ID, node]));
@@ -53,13 +62,20 @@ export class SwarmView {
     }
   }
 
-  static async take({ calls }: Engine, installation: string): Promise<SwarmView> {
+  static empty(): SwarmView {
+    return new SwarmView([], [], []);
+  }
+
+  /** How it stands now. Throws where the manager does not answer. */
+  static async take({ calls }: Engine, installation: string, before: SwarmView): Promise<SwarmView> {
     const [services, tasks, nodes] = await Promise.all([
       calls.listServices({ filters: { label: [`${LABELS.installation}=${installation}`] } }),
       calls.listTasks() as Promise<SwarmTask[]>,
       calls.listNodes() as Promise<SwarmNode[]>,
     ]);
-    return new SwarmView(services, tasks, nodes);
+    const now = Date.now();
+    const away = nodes.filter(({ Status }) => Status.State !== 'ready').map(({ ID }): [string, number] => [ID, now]);
+    return new SwarmView(services, tasks, nodes, new Map([...before.#disturbed, ...away]));
   }
 
   serviceOf(replicaId: string): Service | undefined {
@@ -69,6 +85,18 @@ export class SwarmView {
   /** The tasks of a service, oldest first. */
   tasksOf(serviceId: string): readonly SwarmTask[] {
     return this.#tasks.get(serviceId) ?? [];
+  }
+
+  /** The same after the manager did not answer: its own node may have been away, and nobody knows of the others. */
+  unanswered(): SwarmView {
+    const now = Date.now();
+    const disturbed = new Map(this.nodes.map(({ ID }) => [ID, now]));
+    return new SwarmView(this.services, [...this.#tasks.values()].flat(), this.nodes, disturbed);
+  }
+
+  /** The task's node was away after the task had been made: what became of it says nothing about the application. */
+  wasDisturbed({ NodeID = '', CreatedAt }: SwarmTask): boolean {
+    return Date.parse(CreatedAt) < (this.#disturbed.get(NodeID) ?? 0);
   }
 
   /** The node on which a replica's task is, or will be; undefined where there is none yet. */

@@ -8,7 +8,7 @@ import type { Transaction } from '../../../../shared/db/client.js';
 import { Listener } from '../../../../shared/db/listener.js';
 import { replicasOf } from '../../../../shared/db/replicas.js';
 import type { ReplicaRow, ServiceRow } from '../../../../shared/db/rows.js';
-import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/domain/configuration.js';
+import type { ServiceConfiguration } from '../../../../shared/domain/configuration.js';
 import type { LogLine } from '../../../../shared/domain/log.js';
 import type { ServiceKind } from '../../../../shared/domain/service.js';
 import { createLogger } from '../../../../shared/log.js';
@@ -16,6 +16,7 @@ import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/dri
 import { createSwarmRuntime } from '../../../../workers/runtime/swarm/runtime.js';
 import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/docker.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { goLive, storeRelease } from '../release-record.js';
 
 /** What the base image runs: the program comes as a variable, so that no application needs an image of its own. */
 const START = 'exec node -e "$PROGRAM"';
@@ -136,54 +137,15 @@ export class SwarmHost {
   /** A service with a deployment and an image, ready to be released. */
   async app(app: SwarmApp = {}): Promise<ReleaseSpec> {
     const { db } = this.database;
-    const kind = app.kind ?? 'web';
-    const configuration = { ...DEFAULT_CONFIGURATION, plan: 'free' as const, ...app.configuration };
-    const manifest = {
-      type: 'process' as const,
-      runtime: 'node',
-      reference: app.image ?? NODE_IMAGE,
-      startCommand: app.command ?? START,
-      workingDirectory: '',
-      publishDirectory: '',
-      environment: {},
-    };
-    const digest = randomBytes(32).toString('hex');
-    const ids = { workspace: randomUUID(), service: randomUUID(), deployment: randomUUID(), image: randomUUID() };
-    const slug = `app-${ids.service.slice(0, 8)}`;
-    await db.raw('insert into workspaces (id, name) values (?, ?)', [ids.workspace, 'test']);
-    await db.raw('insert into services (id, workspace_id, name, slug, kind, configuration) values (?, ?, ?, ?, ?, ?)', [
-      ids.service,
-      ids.workspace,
-      slug,
-      slug,
-      kind,
-      JSON.stringify(configuration),
-    ]);
-    await db.raw(
-      'insert into images (id, workspace_id, service_id, digest, manifest, size_bytes) values (?, ?, ?, ?, ?, 1)',
-      [ids.image, ids.workspace, ids.service, digest, JSON.stringify(manifest)],
-    );
-    await db.raw(
-      `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration, sealed_variables, image_id)
-       values (?, ?, ?, 'releasing', 'api', 'test', ?, '', ?)`,
-      [ids.deployment, ids.workspace, ids.service, JSON.stringify(configuration), ids.image],
-    );
-    const spec: ReleaseSpec = {
-      deploymentId: ids.deployment,
-      serviceId: ids.service,
-      workspaceId: ids.workspace,
-      userNumber: 0,
-      kind,
-      slug,
+    const spec = await storeRelease(db, {
+      kind: app.kind,
+      configuration: { plan: 'free', ...app.configuration },
+      manifest: { reference: app.image ?? NODE_IMAGE, startCommand: app.command ?? START },
       environmentId: app.environmentId === undefined ? this.#environmentId : app.environmentId,
-      configuration,
-      image: { id: ids.image, digest, manifest },
       environment: { PROGRAM: app.program ?? SWARM_SERVER, ...app.environment },
-    };
+    });
     this.#specs.set(spec.deploymentId, spec);
-    if (app.live) {
-      await db.raw('update services set live_deployment_id = ? where id = ?', [spec.deploymentId, spec.serviceId]);
-    }
+    if (app.live) await goLive(db, spec);
     return spec;
   }
 

@@ -4,7 +4,7 @@ import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/dri
 import { type DockerNode, NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { never } from '../host.js';
-import { askSwarm, SwarmHost } from './host.js';
+import { askSwarm, SWARM_SERVER, SwarmHost } from './host.js';
 
 describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
   let host: SwarmHost;
@@ -123,6 +123,21 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     );
     expect((await host.service(spec)).route_version).to.be.greaterThan(before);
     for (const row of await host.replicas(spec)) expect(await askSwarm(row)).to.match(/^0\./);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('does not hold against a release that its node was away while it came up', async function () {
+    this.timeout(180_000);
+    const begun = `console.log('begins'); setTimeout(() => {${SWARM_SERVER}}, 5000)`;
+    const spec = await host.app({ live: true, program: begun });
+    const released = runtime.release(spec, never).then(
+      () => 'released',
+      (error: Error) => error.message,
+    );
+    await eventually('it begins', async () => host.linesOf(spec).includes('begins'));
+    await host.manager.kill();
+    await host.machines.boot(host.manager);
+    expect(await released).to.equal('released');
     await runtime.stop(spec.deploymentId);
   });
 
