@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,25 +22,42 @@ export interface Cgroup {
   oomFile: string;
 }
 
+/** What the names of groups begin with that are made to find out whether they can be. */
+const TRIAL = 'trial-';
 const CPU_PERIOD_US = 100_000;
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /**
- * Finds the hierarchies and tries them by making and removing a group; null where there are none, with the reason in
- * `explain`. Ours hang below the platform's own group, so that its own limits hold for what it hosts.
+ * Finds the hierarchies and tries them by making and removing a group; null where there are none, with the reasons in
+ * `explain`. Ours hang below the platform's own group where it may hand controllers down, so that its own limits hold for
+ * what it hosts.
  */
 export async function detectCgroups(name: string, explain: (why: string) => void): Promise<CgroupRoots | null> {
-  for (const roots of await candidates(name)) {
+  return firstUsable(await candidates(name), explain);
+}
+
+/** The first of the places in which a group can be made; those tried in vain are left as they were. */
+export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
+  const reasons: string[] = [];
+  for (const roots of places) {
+    // Workers of one host start together, or while another one sweeps: nobody else may touch it.
+    const id = `${TRIAL}${randomUUID()}`;
     try {
       await prepareRoots(roots);
-      const probe = await makeCgroup(roots, 'probe', { memoryMb: 64, cpu: 0.5, pids: 16 });
+      const probe = await makeCgroup(roots, id, { memoryMb: 64, cpu: 0.5, pids: 16 });
       await readFile(probe.oomFile);
-      await removeCgroup(roots, 'probe');
+      await removeCgroup(roots, id);
       return roots;
     } catch (error) {
-      explain(errorMessage(error));
+      reasons.push(errorMessage(error));
+      // A folder that others use is not empty, and stays.
+      for (const root of foldersOf(roots)) {
+        await rmdir(join(root, id)).catch(() => undefined);
+        await rmdir(root).catch(() => undefined);
+      }
     }
   }
+  for (const why of reasons) explain(why);
   return null;
 }
 
@@ -117,7 +135,7 @@ export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<num
 /** The sandboxes that have a group on this host. */
 export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
   const entries = await readdir(roots.memory, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(TRIAL)).map((entry) => entry.name);
 }
 
 /** Removes the group of a sandbox whose processes have ended. The kernel may need a moment to notice that. */
