@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type AppRepository, makeRepository } from '../support/apps.js';
+import { NO_OPENSSL } from '../support/certificates.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
 import { DockerMachines, type DockerNode, NO_DOCKER, NODE_IMAGE } from '../support/docker.js';
@@ -10,7 +11,7 @@ import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker
 import { type Platform, startPlatform } from '../support/platform.js';
 import { startRailpack } from '../support/railpack.js';
 
-const REASON = NO_DOCKER || NO_REGISTRY;
+const REASON = NO_DOCKER || NO_REGISTRY || NO_OPENSSL;
 const REGISTRY_PORT = 5000;
 
 /** What a person does with a platform whose applications are containers, over HTTP, on a swarm of the test's own. */
@@ -27,12 +28,19 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     if (REASON !== '') this.skip();
     folder = await mkdtemp(join(tmpdir(), 'ranvier-containers-'));
     machines = await DockerMachines.create();
-    manager = await machines.addManager();
+    manager = await machines.addManager({ tls: true });
     await manager.importNode();
     registry = await startRegistry(manager, folder, REGISTRY_PORT);
     platform = await startPlatform({
       engine: 'postgres',
-      env: { RUNTIME: 'swarm', DOCKER_HOST: manager.host, BASE_IMAGES: `auto=${NODE_IMAGE}` },
+      env: {
+        RUNTIME: 'swarm',
+        // Everything goes over TLS, as to an engine on another host.
+        DOCKER_HOST: manager.tlsHost,
+        DOCKER_TLS_VERIFY: '1',
+        DOCKER_CERT_PATH: manager.certificates,
+        BASE_IMAGES: `auto=${NODE_IMAGE}`,
+      },
     });
   });
   after(async () => {

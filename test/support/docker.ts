@@ -1,10 +1,23 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
+import {
+  access,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  rmdir,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
+import { makeCertificates } from './certificates.js';
 import { eventually } from './processes.js';
 
 const run = promisify(execFile);
@@ -29,6 +42,9 @@ function reasonAgainstDocker(): string {
   });
   return missing.length === 0 ? '' : `needs ${missing.join(', ')}`;
 }
+
+const TLS_PORT = 2376;
+const ENDED = 'dockerd ended with code';
 
 let networks = 0;
 
@@ -68,10 +84,11 @@ export class DockerMachines {
     return `${this.#prefix}.254`;
   }
 
-  /** Starts one more engine; it is in no swarm. */
-  async addNode(): Promise<DockerNode> {
+  /** Starts one more engine; it is in no swarm. With `tls` it also listens at its address, for whom it has a certificate for. */
+  async addNode({ tls = false } = {}): Promise<DockerNode> {
     const number = this.nodes.length + 1;
     const node = new DockerNode(join(this.#folder, `node${number}`), `node${number}`, `${this.#prefix}.${number}`);
+    if (tls) await makeCertificates(node.certificates, node.address);
     this.nodes.push(node);
     await this.boot(node);
     return node;
@@ -89,8 +106,8 @@ export class DockerMachines {
   }
 
   /** One engine that manages a swarm of its own. */
-  async addManager(): Promise<DockerNode> {
-    const node = await this.addNode();
+  async addManager(options: { tls?: boolean } = {}): Promise<DockerNode> {
+    const node = await this.addNode(options);
     await node.docker.swarmInit({ AdvertiseAddr: node.address, ListenAddr: '0.0.0.0:2377' });
     return node;
   }
@@ -156,6 +173,16 @@ export class DockerNode {
     return `unix://${this.socket}`;
   }
 
+  /** As `DOCKER_HOST` takes it, over TLS. */
+  get tlsHost(): string {
+    return `tcp://${this.address}:${TLS_PORT}`;
+  }
+
+  /** As `DOCKER_CERT_PATH` takes it; empty for an engine without TLS. */
+  get certificates(): string {
+    return join(this.#folder, 'certificates');
+  }
+
   /** A process in the machine's network, for `nsenter`. */
   get pid(): number {
     return this.#machine?.pid ?? 0;
@@ -169,18 +196,30 @@ export class DockerNode {
     }
     await mkdir(join(this.#folder, 'run'), { recursive: true });
     const namespaces = ['--net', '--mount', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const own = (name: string) => join(this.certificates, name);
+    const tls = await access(this.certificates).then(
+      () => [
+        `-H tcp://${this.address}:${TLS_PORT} --tlsverify --tlscacert=${own('ca.pem')}`,
+        `--tlscert=${own('server-cert.pem')} --tlskey=${own('server-key.pem')}`,
+      ],
+      () => [],
+    );
     const dockerd = [
       `dockerd -H ${this.host} --data-root=${this.#folder}/data --exec-root=${this.#folder}/run`,
       `--pidfile=${this.#folder}/docker.pid --cgroup-parent=${this.#cgroup} --userland-proxy=false`,
+      ...tls,
     ].join(' ');
     const machine = confined(
       namespaces,
       `hostname ${this.name} && ip link set lo up && read cable && ip link set eth0 up &&
-       ip address add ${this.address}/24 dev eth0 && { ${dockerd} & }`,
+       ip address add ${this.address}/24 dev eth0 &&
+       { while :; do ${dockerd}; echo "${ENDED} $?" >&2; rm -f ${this.#folder}/docker.pid; sleep 1; done & }`,
     );
     this.#machine = machine;
     machine.stderr?.on('data', (chunk) => {
       this.#log = (this.#log + chunk).slice(-20_000);
+      // It is started again, as by a supervisor; why it ended is for whoever reads the output of the tests.
+      if (String(chunk).includes(ENDED)) process.stderr.write(`${this.name}: ${this.#log}\n`);
     });
     await namespaceOf(machine);
     await connect(machine.pid ?? 0);

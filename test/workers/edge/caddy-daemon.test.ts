@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { WebSocket, WebSocketServer } from 'ws';
 import { CaddyEdge, type CaddyEdgeOptions } from '../../../workers/edge/caddy/caddy-edge.js';
 import { describeCaddy, startCaddy, type TestCaddy } from '../../support/caddy.js';
-import { freePorts } from '../../support/processes.js';
+import { eventually, freePorts } from '../../support/processes.js';
 import { ask, Bench, HOST, proxied, until } from './support.js';
 
 describeCaddy('the edge and its Caddy', () => {
@@ -112,6 +112,13 @@ describeCaddy('the edge and its Caddy', () => {
     await until('it serves again', async () => (await ask(port, '/').catch(() => null))?.text === 'ok');
     await until('it is said', () => lines.some((line) => line.includes('"repairs":1')));
     expect(lines.filter((line) => line.includes('CADDY_ADMIN_URL'))).to.have.length(1);
+  });
+
+  it('says so where two edges use one Caddy', async () => {
+    const caddy = await caddyWith();
+    const port = await freePort();
+    for (const edge of [edgeAt(caddy.adminUrl, port), edgeAt(caddy.adminUrl, port)]) await edge.listen();
+    await eventually('it is said', () => lines.some((line) => line.includes('another edge process')));
   });
 
   it('keeps requests and WebSockets alive while its process is replaced', async () => {

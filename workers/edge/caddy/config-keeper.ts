@@ -6,6 +6,8 @@ import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
 import type { ConfigPart } from './config-part.js';
 
 const LOOK_MS = 2_000;
+/** A Caddy loses its configuration once; what is lost at as many looks in a row is written over by somebody. */
+const FOUGHT_OVER = 3;
 
 /**
  * Keeps our parts of Caddy's configuration as they are to be, and touches nothing else in it. A Caddy that lost them
@@ -19,6 +21,7 @@ export class ConfigKeeper {
   #watch: Promise<void> = Promise.resolve();
   #writes = 0;
   #repairs = 0;
+  #inRow = 0;
   #away = false;
 
   constructor(api: AdminApi, parts: readonly ConfigPart[], log: Logger) {
@@ -47,8 +50,14 @@ export class ConfigKeeper {
         await uninterrupted(() => this.#ensure());
         if (this.#away) this.#log.info('Caddy answers again');
         this.#away = false;
-        if (this.#writes === before) continue;
+        this.#inRow = this.#writes === before ? 0 : this.#inRow + 1;
+        if (this.#inRow === 0) continue;
         this.#repairs += 1;
+        if (this.#inRow === FOUGHT_OVER) {
+          this.#log.error(
+            'somebody else keeps writing over this configuration: does another edge process use the same Caddy? Give each one of its own (CADDY_ADMIN_URL)',
+          );
+        }
         this.#log.warn({ repairs: this.#repairs }, 'Caddy had lost the configuration of the edge; it is loaded again');
       } catch (error) {
         if (!this.#away) this.#log.error(`the edge cannot see to Caddy's configuration: ${errorMessage(error)}`);
