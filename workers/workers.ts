@@ -82,6 +82,7 @@ export class WorkerPool {
       const outcome = await handler(this.#deps, job.data as Payloads[QueueName], {
         log,
         signal: shutdown.signal,
+        firstAttempt: job.attemptsMade === 0,
         lastAttempt: job.attemptsMade + 1 >= (job.opts.attempts ?? 1),
         report: (line) => report(job, log, line),
       });

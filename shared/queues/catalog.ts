@@ -14,8 +14,8 @@ export type QueueName = keyof Payloads;
 export interface QueueDefinition {
   /** Tries of one job before it stays failed; the reconciler may still make a new job for its record. */
   attempts: number;
-  /** First wait between tries; doubles each time. Milliseconds. */
-  backoffMs: number;
+  /** Waits between tries, in milliseconds: always the same, or twice the last. */
+  backoff: { type: 'fixed' | 'exponential'; delay: number };
   /** Finished jobs kept for the dashboard. */
   keepCompleted: { count: number; age: number };
   keepFailed: { count: number; age: number };
@@ -23,10 +23,11 @@ export interface QueueDefinition {
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-const RECORD = {
-  // Two minutes: a fault of the platform is mended by then, such as an engine that is restarted with its host.
-  attempts: 9,
-  backoffMs: 500,
+const RECORD: QueueDefinition = {
+  // Two minutes: a fault of the platform is mended by then, such as an engine that is restarted with its host. A cancellation
+  // may have to wait for the next try, so the waits do not grow.
+  attempts: 40,
+  backoff: { type: 'fixed', delay: 3000 },
   keepCompleted: { count: 1000, age: 7 * DAY },
   keepFailed: { count: 2000, age: 14 * DAY },
 };
@@ -38,7 +39,7 @@ export const QUEUES: Record<QueueName, QueueDefinition> = {
   'routing-reconciliation': RECORD,
   'log-ingest': {
     attempts: 10,
-    backoffMs: 200,
+    backoff: { type: 'exponential', delay: 200 },
     keepCompleted: { count: 200, age: HOUR },
     keepFailed: { count: 500, age: DAY },
   },

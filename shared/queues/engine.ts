@@ -89,14 +89,14 @@ export async function createEngine(config: EngineConfig, log: Logger, name: stri
 }
 
 function toBullJob({ queue, recordId, dispatch, payload }: NewJob) {
-  const { attempts, backoffMs, keepCompleted, keepFailed } = QUEUES[queue];
+  const { attempts, backoff, keepCompleted, keepFailed } = QUEUES[queue];
   return {
     name: queue,
     data: payload,
     opts: {
       jobId: jobId(queue, recordId, dispatch),
       attempts,
-      backoff: { type: 'exponential', delay: backoffMs },
+      backoff,
       removeOnComplete: keepCompleted,
       removeOnFail: keepFailed,
     },

@@ -9,6 +9,7 @@ import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } f
 import { DockerMachines, type DockerNode, NO_DOCKER, NODE_IMAGE } from '../support/docker.js';
 import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
 import { type Platform, startPlatform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
 import { startRailpack } from '../support/railpack.js';
 
 const REASON = NO_DOCKER || NO_REGISTRY || NO_OPENSSL;
@@ -44,7 +45,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     });
   });
   after(async () => {
-    await platform?.stop();
+    await platform?.stop({ hosted: false });
     await registry?.stop();
     await machines?.destroy();
     for (const repository of repositories) await repository.remove();
@@ -140,5 +141,34 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     } finally {
       railpack.stop();
     }
+  });
+
+  it('waits for an engine that is away, and cancels meanwhile', async () => {
+    const { client } = platform;
+    const slow = `FROM ${NODE_IMAGE}\nRUN echo building now && sleep 15\nCOPY server.js .\nCMD ["node", "server.js"]\n`;
+    const repository = await repositoryOf({ ...answering('patient'), Dockerfile: slow });
+    const configuration = { repository: repository.url, buildMethod: 'dockerfile' };
+    const begun = async (name: string) => {
+      const service = await createService(client, { name, configuration });
+      const { id } = await queueDeploy(client, service.id, { clearCache: true });
+      await said(service.id, 'building now');
+      return { service, id };
+    };
+    const said = (serviceId: string, words: string) =>
+      eventually(
+        `"${words}" is in the log`,
+        async () => (await readLogs(client, serviceId)).some((line) => line.message.includes(words)),
+        90_000,
+      );
+    await platform.database.db('workspaces').update({ configuration: { buildConcurrency: 2 } });
+    const [kept, cancelled] = await Promise.all([begun('kept'), begun('cancelled')]);
+    await manager.kill();
+    for (const { service } of [kept, cancelled]) await said(service.id, 'a fault of the platform');
+    await client.expect('POST', `/services/${cancelled.service.id}/deploys/${cancelled.id}/cancel`, {});
+    expect((await ended(client, cancelled.service.id, cancelled.id)).status).to.equal('cancelled');
+    await machines.boot(manager);
+    const live = await ended(client, kept.service.id, kept.id, 150_000);
+    expect(live.status, live.error).to.equal('live');
+    expect(await answerOf(kept.service.url)).to.equal('patient');
   });
 });

@@ -7,7 +7,9 @@ import { eventually } from './processes.js';
 
 const run = promisify(execFile);
 
-/** `user` with the password `right-password`, as htpasswd writes it. */
+/** The account of a registry with `users`, as it stands in an address. */
+export const REGISTRY_USER = 'user:right-password';
+/** The same, as htpasswd writes it. */
 const HTPASSWD = 'user:$2b$05$T/VAJjriH4zqy.BjxPplH.UWFk6xPfHsDtO0vkbLpKSZiRAHgT236\n';
 
 export interface TestRegistry {

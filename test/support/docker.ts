@@ -84,7 +84,7 @@ export class DockerMachines {
     return `${this.#prefix}.254`;
   }
 
-  /** Starts one more engine; it is in no swarm. With `tls` it also listens at its address, for whom it has a certificate for. */
+  /** Starts one more engine; it is in no swarm. With `tls` it also listens at its address. */
   async addNode({ tls = false } = {}): Promise<DockerNode> {
     const number = this.nodes.length + 1;
     const node = new DockerNode(join(this.#folder, `node${number}`), `node${number}`, `${this.#prefix}.${number}`);
@@ -178,7 +178,7 @@ export class DockerNode {
     return `tcp://${this.address}:${TLS_PORT}`;
   }
 
-  /** As `DOCKER_CERT_PATH` takes it; empty for an engine without TLS. */
+  /** As `DOCKER_CERT_PATH` takes it; there is no such folder where the engine has no TLS. */
   get certificates(): string {
     return join(this.#folder, 'certificates');
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasCaddy, startCaddy, type TestCaddy } from './caddy.js';
 import { DockerMachines, type DockerNode, NO_DOCKER } from './docker.js';
-import { NO_REGISTRY, startRegistry, type TestRegistry } from './docker-registry.js';
+import { NO_REGISTRY, REGISTRY_USER, startRegistry, type TestRegistry } from './docker-registry.js';
 import { type EngineName, type Platform, startPlatform } from './platform.js';
 import type { PlatformProcess } from './processes.js';
 import { hasRedis } from './redis.js';
@@ -63,7 +63,7 @@ export class SwarmPlatform {
         env: {
           RUNTIME: 'swarm',
           DOCKER_HOST: manager.host,
-          REGISTRY_URL: `http://127.0.0.1:${REGISTRY_PORT}`,
+          REGISTRY_URL: `http://${REGISTRY_USER}@127.0.0.1:${REGISTRY_PORT}`,
           EDGE: 'caddy',
           CADDY_ADMIN_URL: caddy.adminUrl,
           ...env,
@@ -113,7 +113,7 @@ export class SwarmPlatform {
   }
 }
 
-/** One registry for all: each machine has it on its own loopback, with the images in one folder. */
+/** One registry for all, with one account: each machine has it on its own loopback, with the images in one folder. */
 function serveImages(node: DockerNode, folder: string): Promise<TestRegistry> {
-  return startRegistry(node, folder, REGISTRY_PORT, { data: join(folder, 'images') });
+  return startRegistry(node, folder, REGISTRY_PORT, { users: true, data: join(folder, 'images') });
 }

@@ -84,6 +84,8 @@ async function runSteps(run: DeploymentRun, helpers: JobHelpers): Promise<string
     const step = stepOf(status);
     try {
       run.signal.throwIfAborted();
+      // It may have been asked for while nobody held the deployment, and a step can fail sooner than the watch looks.
+      if (run.deployment.cancel_requested_at !== null) throw new Interrupted('cancelled');
       await helpers.report(`${step}: begins (fence ${run.deployment.fence})`);
       await STEPS[step](run);
       await helpers.report(`${step}: done`);
@@ -100,8 +102,11 @@ async function endRun(run: DeploymentRun, step: StepName, error: unknown, helper
   if (cause instanceof Interrupted) return interrupt(run, cause);
   // Where the route has moved the release serves: there is nothing to fail, only the end to be written by a later try.
   if (run.routeSwitched || (!isExplained(cause) && !helpers.lastAttempt)) {
-    await run.say(`${step}: a fault of the platform (${errorMessage(cause)}); it is tried again`, 'warn');
+    if (helpers.firstAttempt) {
+      await run.say(`${step}: a fault of the platform, which is tried again: ${errorMessage(cause)}`, 'warn');
+    }
     await run.channel.close();
+    await releaseClaim(run.deps.db, run.claim);
     throw masked(cause, run);
   }
   const message = isExplained(cause) ? errorMessage(cause) : `internal error: ${errorMessage(cause)}`;

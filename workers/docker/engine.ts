@@ -1,9 +1,12 @@
 import Docker from 'dockerode';
 import type { Config } from '../../shared/config.js';
 import { errorMessage } from '../../shared/errors.js';
+import { endStreamsOfTheGone } from './watch.js';
 
 /** A call that the engine does not answer within this time has failed; an engine that hangs must not hang us. */
 const CALL_MS = 30_000;
+/** An engine that is there answers within this time that it is. */
+const LOOK_MS = 5_000;
 /** Engine 20.10: the first with process limits for services. */
 const OLDEST_API = '1.41';
 
@@ -28,7 +31,10 @@ export class EngineError extends Error {
 /** Talks to the engine of `DOCKER_HOST`; connects on demand, so this cannot fail. */
 export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
-  return { calls: bounded(new Docker(address), callMs), streams: new Docker(address), host };
+  const streams = new Docker(address);
+  const looks = bounded(new Docker(address), LOOK_MS);
+  endStreamsOfTheGone(streams, () => looks.ping());
+  return { calls: bounded(new Docker(address), callMs), streams, host };
 }
 
 type Dial = Docker['modem']['dial'];

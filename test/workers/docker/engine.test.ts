@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect } from 'chai';
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert, expect } from 'chai';
 import { assertEngine, connectEngine, type Engine, engineMessage } from '../../../workers/docker/engine.js';
+import { endStreamsOfTheGone } from '../../../workers/docker/watch.js';
 
 describe('Talking to a Docker engine', () => {
   let server: Server;
@@ -33,6 +35,21 @@ describe('Talking to a Docker engine', () => {
     server.close();
     const halting = await engine((_, response) => response.writeHead(200).write('['));
     expect(await failure(halting.calls.listTasks())).to.equal('no answer within 0.2 s');
+  });
+
+  it('ends what streams from an engine that has stopped to answer', async () => {
+    let isThere = true;
+    const { streams } = await engine((request, response) => {
+      if (request.url?.includes('events')) response.writeHead(200).write('{}');
+    });
+    endStreamsOfTheGone(streams, async () => assert(isThere, 'gone'), 20);
+    const events = await streams.getEvents();
+    events.resume();
+    const end = once(events, 'close').catch((error: Error) => error);
+    const sooner = await Promise.race([end, delay(300, 'still open')]);
+    expect(sooner).to.equal('still open');
+    isThere = false;
+    await end;
   });
 
   it("gives the engine's own words", async () => {

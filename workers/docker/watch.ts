@@ -1,0 +1,47 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type Docker from 'dockerode';
+
+const LOOK_MS = 5_000;
+/** Looks in a row without an answer after which an engine is gone. */
+const MISSES = 3;
+
+/** What the client's types leave out; it finds out by `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` whether to use TLS. */
+type Connections = Docker['modem'] & { socketPath?: string; protocol?: string; agent?: HttpAgent };
+
+/**
+ * Ends what streams from an engine that has stopped to answer. A host that is cut off closes no connection: without this,
+ * a build or a log would wait for its next word for good. `look` asks the engine, within a bound of its own.
+ */
+export function endStreamsOfTheGone(streams: Docker, look: () => Promise<unknown>, lookMs = LOOK_MS): void {
+  const modem: Connections = streams.modem;
+  // The connections of a socket on this host end with the engine.
+  if (modem.socketPath !== undefined) return;
+  const open = new Set<Duplex>();
+  let watching = false;
+  const watch = async () => {
+    watching = true;
+    for (let missed = 0; open.size > 0; ) {
+      await delay(lookMs, undefined, { ref: false });
+      missed = await look().then(
+        () => 0,
+        () => missed + 1,
+      );
+      if (missed >= MISSES) for (const socket of open) socket.destroy(new Error('the engine does not answer any more'));
+    }
+    watching = false;
+  };
+  const agent = modem.protocol === 'https' ? new HttpsAgent() : new HttpAgent();
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, connected) => {
+    const socket = connect(options, connected) as Socket;
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (!watching) void watch();
+    return socket;
+  };
+  modem.agent = agent;
+}
