@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   access,
@@ -40,7 +40,9 @@ function reasonAgainstDocker(): string {
       return true;
     }
   });
-  return missing.length === 0 ? '' : `needs ${missing.join(', ')}`;
+  if (missing.length > 0) return `needs ${missing.join(', ')}`;
+  const bridge = ['--net', '--mount', '--uts', '--pid', '--fork', 'ip', 'link', 'add', 'br0', 'type', 'bridge'];
+  return spawnSync('unshare', bridge).status === 0 ? '' : 'needs a host that lets it make namespaces and bridges';
 }
 
 const TLS_PORT = 2376;
