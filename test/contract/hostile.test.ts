@@ -24,7 +24,7 @@ import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 const run = promisify(execFile);
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 300_000;
 const MARK = 'only-the-platform-knows';
 
 /** Answers `/run?<command>` with what the command prints, and does harm to itself when asked to. */
