@@ -83,7 +83,8 @@ export class SwarmGround implements Ground {
       if (node === this.#swarm.manager) cut.until = Date.now() + BACK_MS;
       this.#say(`${node.name} is back`);
     });
-    this.#away = turn.catch(() => undefined);
+    // The next one is cut when what ran on this one has been missed, and is back.
+    this.#away = turn.then(() => delay(BACK_MS)).catch(() => undefined);
     return turn;
   }
 

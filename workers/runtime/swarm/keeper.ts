@@ -21,6 +21,11 @@ import { hasEnded, publishedPort, type SwarmTask, type SwarmView } from './view.
 const FLUX_MS = 250;
 /** A node tells a task's port in the moment in which it tells that it runs, or never. */
 const PORT_MS = 10_000;
+/**
+ * Swarm forgets the tasks of a service that was scaled to nothing in a moment. Where the service is removed in that very
+ * moment, a manager of 20.10 panics.
+ */
+const FORGET_MS = 3_000;
 const REMOVED = 'was removed from the swarm by somebody else';
 
 /**
@@ -37,6 +42,7 @@ export class SwarmKeeper implements Keeper {
   #watchedTask: string | null = null;
   #portless = { taskId: '', since: 0 };
   #letGo = false;
+  #overSince: number | null = null;
   #nextLookAt = 0;
 
   constructor(deps: SwarmRuntimeDeps, id: string, view: () => SwarmView) {
@@ -60,6 +66,7 @@ export class SwarmKeeper implements Keeper {
     this.#nextLookAt = Date.now() + FLUX_MS;
     if (row.desired === 'stopped') return this.#stop(row, view);
     this.#letGo = false;
+    this.#overSince = null;
     switch (row.state) {
       case 'pending':
         return this.#claim(row);
@@ -211,12 +218,16 @@ export class SwarmKeeper implements Keeper {
     this.#letGo = true;
     const service = view.serviceOf(row.id);
     if (service) {
-      const spec = await this.#release.readable(row.deployment_id);
-      if (spec && row.task_id !== null) this.#logOf(row, spec).follow();
-      if (service.Spec?.Mode?.Replicated?.Replicas !== 0) return scaleToNothing(this.#deps, service.ID);
       const tasks = view.tasksOf(service.ID);
-      if (!tasks.every((task) => view.isOver(task))) return;
-      if (!tasks.some((task) => view.isLost(task))) await this.#finishLog(row);
+      if (this.#overSince === null) {
+        const spec = await this.#release.readable(row.deployment_id);
+        if (spec && row.task_id !== null) this.#logOf(row, spec).follow();
+        if (service.Spec?.Mode?.Replicated?.Replicas !== 0) return scaleToNothing(this.#deps, service.ID);
+        if (!tasks.every((task) => view.isOver(task))) return;
+        if (!tasks.some((task) => view.isLost(task))) await this.#finishLog(row);
+        this.#overSince = Date.now();
+      }
+      if (tasks.length > 0 && Date.now() - this.#overSince < FORGET_MS) return;
       await removeService(this.#deps, service.ID);
     }
     await recordStopped(this.#deps.db, row);
