@@ -1,31 +1,37 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import { CursorCodec } from '../shared/domain/cursor.js';
+import { CursorCodec } from '../shared/core/cursor.js';
 import { CsrfTokens } from '../shared/secrets/csrf.js';
-import type { ApiDeps, AppDeps } from './context.js';
-import { dashboard } from './dashboard.js';
-import { docsRouter } from './docs.js';
-import { healthRouter } from './health.js';
-import { Metrics } from './metrics.js';
-import { accessLog } from './middleware/access-log.js';
-import { authenticate } from './middleware/authenticate.js';
-import { authorize } from './middleware/authorize.js';
-import { body } from './middleware/body.js';
-import { csrf } from './middleware/csrf.js';
-import { errors } from './middleware/errors.js';
-import { headers } from './middleware/headers.js';
-import { performRead, performWrite } from './middleware/perform.js';
-import { createFailureLimit, rateLimit } from './middleware/rate-limit.js';
-import { requestId } from './middleware/request-id.js';
-import { validate } from './middleware/validate.js';
-import { sessionRouter } from './resources/session/router.js';
-import type { Route } from './route.js';
-import { API_ROOT, ROUTES } from './routes.js';
-import { createAjv } from './schema.js';
-import type { ApiState } from './state.js';
-import { verifyRouter } from './verify-page.js';
+import { authenticate } from './auth/authenticate.js';
+import { authorize } from './auth/authorize.js';
+import { transport } from './auth/cookies.js';
+import { csrf, signInCsrf } from './auth/csrf.js';
+import { createGuessLimit } from './auth/guess-limit.js';
+import { HashGate } from './auth/hash-gate.js';
+import { Operators } from './auth/operators.js';
+import { accessLog } from './http/access-log.js';
+import { body } from './http/body.js';
+import type { ApiDeps, AppDeps } from './http/context.js';
+import { errors } from './http/errors.js';
+import { headers, requestId } from './http/headers.js';
+import { healthRouter, metricsRouter } from './http/health.js';
+import { Metrics } from './http/metrics.js';
+import { ownNames } from './http/own-names.js';
+import { perform } from './http/perform.js';
+import { clientRateLimit, createFailureLimit, createMailLimit, rateLimit } from './http/rate-limit.js';
+import { ReceiptQuota } from './http/receipt-quota.js';
+import type { Route, SignInLimits } from './http/route.js';
+import { createAjv } from './http/schema.js';
+import type { ApiMiddleware, ApiState } from './http/state.js';
+import { takeTurn } from './http/turn.js';
+import { Turns } from './http/turns.js';
+import { validate } from './http/validate.js';
+import { dashboard } from './pages/dashboard.js';
+import { docsRouter } from './pages/docs.js';
+import { verifyRouter } from './pages/verify-page.js';
+import { ROUTES } from './resources/index.js';
 
-/** The application; it never listens. The order in which a request passes is the order on this page. */
+/** The application; it does not listen. A request passes the middleware in the order of this page. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
@@ -34,14 +40,18 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
     metrics: new Metrics(db, engine),
     cursors: new CursorCodec(secret),
     csrf: new CsrfTokens(secret),
+    receipts: new ReceiptQuota(),
+    searches: new Turns({ each: 2, all: 4, waiting: 10 }),
   };
+  const limits = { guesses: createGuessLimit(db), hashing: new HashGate(), mails: createMailLimit(db) };
+  const operators = new Operators(config.dashboard, limits.guesses);
   const health = healthRouter(deps);
+  const metrics = metricsRouter(deps, operators);
   const docs = docsRouter();
   const verify = verifyRouter();
-  const sessions = sessionRouter(deps);
-  const api = apiRouter(deps);
+  const routes = declaredRoutes(deps, limits);
 
-  // With one proxy, the last address of X-Forwarded-For is the one it saw itself.
+  // With one proxy, the last address of X-Forwarded-For is the address that the proxy itself saw.
   const app = new Koa<ApiState>({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
@@ -49,46 +59,63 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(errors());
   app.use(headers(isEnding));
   app.use(health.routes()).use(health.allowedMethods());
-  app.use(dashboard(deps));
+  app.use(ownNames(config));
+  app.use(transport(config.publicUrl));
+  app.use(metrics.routes()).use(metrics.allowedMethods());
+  app.use(dashboard(deps, operators));
   app.use(docs.routes()).use(docs.allowedMethods());
   app.use(verify.routes()).use(verify.allowedMethods());
-  app.use(sessions.routes()).use(sessions.allowedMethods());
-  app.use(api.routes()).use(api.allowedMethods());
+  app.use(routes.routes()).use(routes.allowedMethods());
   return app;
 }
 
-/** Every route with its own pipeline. */
-function apiRouter(deps: ApiDeps): Router<ApiState> {
-  const router = new Router<ApiState>({ prefix: API_ROOT, sensitive: true, strict: true });
+/** Every declared route: its access, its input, its handler. */
+function declaredRoutes(deps: ApiDeps, limits: SignInLimits): Router<ApiState> {
+  const { db, config } = deps;
+  const router = new Router<ApiState>({ sensitive: true, strict: true });
   const ajv = createAjv();
-  const identify = authenticate(deps, createFailureLimit(deps.db, deps.config.rateLimits));
-  const limit = rateLimit(deps.db, deps.config.rateLimits);
-  const checkCsrf = csrf(deps);
-  const read = body();
+  const failures = createFailureLimit(db, config.rateLimits);
+  const limitCredential = rateLimit(db, config.rateLimits);
+  const limitClient = clientRateLimit(db, config.rateLimits);
+  const readBody = body();
+  // Each holds at most one connection to the database, and the pool has 20.
+  const turn = takeTurn(new Turns({ each: 6, all: 18, waiting: 200 }));
+
+  function admit(route: Route): ApiMiddleware[] {
+    switch (route.access) {
+      case 'anyone':
+        return [limitClient];
+      case 'signing-in':
+        return [limitClient, signInCsrf(deps)];
+      case 'session':
+        return [authenticate(deps, failures, route.access), limitCredential, csrf(deps)];
+      case 'key or session':
+        return [
+          authenticate(deps, failures, route.access),
+          limitCredential,
+          csrf(deps),
+          authorize(deps, route.operation),
+        ];
+    }
+  }
+
   for (const route of ROUTES) {
+    const enter: ApiMiddleware = (ctx, next) => {
+      ctx.state.route = route;
+      return next();
+    };
     router.register(
-      route.path,
+      route.root + route.path,
       [route.method],
       [
-        (ctx, next) => {
-          ctx.state.route = route;
-          return next();
-        },
-        identify,
-        limit,
-        checkCsrf,
-        authorize(deps, route),
-        read,
+        enter,
+        ...admit(route),
+        readBody,
         validate(ajv, route),
-        perform(deps, route),
+        ...(route.access === 'key or session' ? [turn] : []),
+        perform(deps, limits, route),
       ],
     );
   }
   return router;
-}
-
-function perform(deps: ApiDeps, route: Route) {
-  if (route.read) return performRead(deps, route.read);
-  if (route.write) return performWrite(deps, route.operation, route.write);
-  throw new Error(`${route.method} ${route.path} has no handler`);
 }

@@ -1,23 +1,33 @@
-import { assertKeysFit } from '../shared/commands/rotate-secrets.js';
-import { ConfigError, loadConfig } from '../shared/config.js';
-import { createDatabase } from '../shared/db/client.js';
-import { assertMigrated } from '../shared/db/migrate.js';
-import { errorMessage } from '../shared/errors.js';
-import { Lifecycle } from '../shared/lifecycle.js';
-import { createLogger, type Logger } from '../shared/log.js';
-import { createMailer } from '../shared/mail.js';
+import { ConfigError, loadConfig } from '../shared/core/config.js';
+import { createDatabase } from '../shared/core/database/client.js';
+import { assertMigrated } from '../shared/core/database/migrate.js';
+import { errorMessage } from '../shared/core/errors.js';
+import { Lifecycle } from '../shared/core/lifecycle.js';
+import { createLogger, type Logger } from '../shared/core/log.js';
+import { createMailer } from '../shared/core/mail.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
+import { assertKeysFit } from '../shared/secrets/rotate.js';
 import { createApp } from './app.js';
 import { startServer } from './server.js';
+
+const POOL_SIZE = 20;
+/** A request that asks for more than this is refused, so that its connection is there for others. */
+const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** The API process: what begins here ends, in the opposite order, with SIGTERM. */
 async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;
   const keyring = new Keyring(config.secretsKey, ...config.previousSecretsKeys);
-  const db = createDatabase({ url: config.databaseUrl.reveal(), name: 'ranvier-api', log });
+  const db = createDatabase({
+    url: config.databaseUrl.reveal(),
+    name: 'ranvier-api',
+    poolSize: POOL_SIZE,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    log,
+  });
   lifecycle.onEnd('database', () => db.destroy());
   await assertMigrated(db);
   await assertKeysFit(db, keyring);
@@ -28,9 +38,21 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const mailer = createMailer(config.mail, log);
   lifecycle.onEnd('mailer', () => mailer.close());
   const app = createApp({ config, db, engine, dispatcher, keyring, mailer, log, isEnding: () => lifecycle.ending });
-  const server = await startServer(app, config.port);
+  const server = await startServer(app, config.port, {
+    host: config.apiAddress ?? undefined,
+    behindProxy: config.trustProxy,
+  });
   lifecycle.onEnd('server', () => server.close());
   log.info({ url: server.url }, 'the API listens');
+  if (!config.publicUrl.startsWith('https:')) {
+    log.warn(
+      'Browser sessions run without TLS: browsers send their cookie to every port of this host, and the network can read it.' +
+        ' Put a TLS proxy in front and set PUBLIC_URL=https://… and TRUST_PROXY=true.',
+    );
+  }
+  if (!config.metricsToken && !config.dashboard) {
+    log.info('/metrics answers nobody: set METRICS_TOKEN, or DASHBOARD_USER and DASHBOARD_PASSWORD');
+  }
 }
 
 const log = createLogger('api', 'info');

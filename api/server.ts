@@ -2,29 +2,61 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
-import { ERROR_REGISTRY } from '../shared/errors.js';
-import type { ErrorResponse } from './schema.js';
-import type { ApiState } from './state.js';
+import { ERROR_REGISTRY } from '../shared/core/errors.js';
+import { clientOfSocket } from './http/client.js';
+import type { ErrorResponse } from './http/schema.js';
+import type { ApiState } from './http/state.js';
 
-/** A body that never ends is cut off here. */
-const REQUEST_TIMEOUT_MS = 60_000;
+/** Milliseconds until an unfinished request or unfinished headers end the connection. */
+const TIMES = { requestTimeout: 60_000, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
+/** A connection without traffic in either direction is closed: an idle body, or an answer that the client does not read. */
+const STALLED_MS = 60_000;
+/** Connections in total and of one client. Behind a proxy only the total counts, because the proxy is one client. */
+const CONNECTIONS = { total: 8192, ofOne: 256 };
+
+/** How long a refused client may take to read the answer. */
+const LINGER_MS = 1_000;
 
 export interface RunningServer {
   /** `http://host:port`, without a path. */
   url: string;
-  /** Accepts nothing more and returns once every request in flight has its answer. */
+  /** Accepts no further connection, and resolves when every request in flight is answered. */
   close(): Promise<void>;
 }
 
-/** Listens; port 0 takes a free one. Throws where the port is taken. */
-export async function startServer(app: Koa<ApiState>, port: number, host?: string): Promise<RunningServer> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, app.callback());
+/** Listens on the port, or on a free one if it is 0. Behind a proxy, a client's connections are not limited. Rejects if the port is taken. */
+export async function startServer(
+  app: Koa<ApiState>,
+  port: number,
+  { host, behindProxy = false }: { host?: string | undefined; behindProxy?: boolean } = {},
+): Promise<RunningServer> {
+  const server = createServer(TIMES, app.callback());
+  server.setTimeout(STALLED_MS);
+  server.maxConnections = CONNECTIONS.total;
+  if (!behindProxy) boundConnections(server);
   server.on('clientError', refuseMalformed);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());
   });
   return { url: urlOf(server), close: () => close(server) };
+}
+
+/** Closes further connections of a client that has too many. */
+function boundConnections(server: Server): void {
+  const open = new Map<string, number>();
+  server.on('connection', async (socket: Socket) => {
+    const client = await clientOfSocket(socket);
+    if (socket.destroyed) return;
+    const count = (open.get(client) ?? 0) + 1;
+    if (count > CONNECTIONS.ofOne) return void socket.destroy();
+    open.set(client, count);
+    socket.once('close', () => {
+      const left = (open.get(client) ?? 1) - 1;
+      if (left > 0) open.set(client, left);
+      else open.delete(client);
+    });
+  });
 }
 
 function urlOf(server: Server): string {
@@ -40,7 +72,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** What is not even HTTP never reaches the application, but is answered like everything else. */
+/** Answers what is not HTTP, which the application never sees, with an ErrorResponse. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();
@@ -58,4 +90,6 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
       text,
     ].join('\r\n'),
   );
+  // The client may never close its half of the connection.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -1,9 +1,9 @@
-import { loadConfig } from '../shared/config.js';
-import { createDatabase } from '../shared/db/client.js';
-import { migrate } from '../shared/db/migrate.js';
-import { errorMessage } from '../shared/errors.js';
-import { createLogger } from '../shared/log.js';
-import { migrateQueues } from '../shared/queues/migrate.js';
+import { loadConfig } from '../shared/core/config.js';
+import { createDatabase } from '../shared/core/database/client.js';
+import { migrate } from '../shared/core/database/migrate.js';
+import { errorMessage } from '../shared/core/errors.js';
+import { createLogger } from '../shared/core/log.js';
+import { migrateQueues } from '../shared/queues/bull-pool.js';
 
 /** `npm run migrate`: brings our schema, and that of the queues where they run on PostgreSQL, to this version. */
 const log = createLogger('migrate', 'info');

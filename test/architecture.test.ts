@@ -3,12 +3,12 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
-/** The rules of the house (README, Architecture), kept by reading every source file's imports. */
+/** The rules of the house (docs/architecture.md), kept by reading every source file's imports. */
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const ROOMS = ['api', 'workers', 'shared', 'migrations'];
 
 interface Source {
-  /** From the root, e.g. shared/db/client.ts. */
+  /** From the root, e.g. shared/core/log.ts. */
   path: string;
   text: string;
   /** Files of ours from the root; packages by name. */
@@ -34,12 +34,16 @@ async function sources(): Promise<Source[]> {
   return found;
 }
 
-/** shared/ is four storeys; a file imports from its own and those below. Files of shared/ itself and secrets/ are leaves. */
-const STOREYS = ['shared/domain/', 'shared/db/', 'shared/queues/', 'shared/commands/', 'shared/embedded/'];
+/** shared/ has four storeys; a file imports from its own and from those below. A subject is any other folder of shared/. */
+const STOREYS = ['shared/core/', 'shared/secrets/', 'subjects', 'shared/queues/', 'shared/launcher/'];
 
 function storey(path: string): number {
-  return STOREYS.findIndex((prefix) => path.startsWith(prefix));
+  const found = STOREYS.findIndex((prefix) => path.startsWith(prefix));
+  return found === -1 ? STOREYS.indexOf('subjects') : found;
 }
+
+/** What a subject decides and describes; the rest of a subject reads and writes. */
+const MODELS = /^shared\/\w+\/(model|configuration|reference|source|policy|catalog|billing|reserved-slugs)\.ts$/;
 
 function imports(source: Source, name: string): boolean {
   return source.imports.some((target) => target === name || target.startsWith(`${name}/`));
@@ -70,7 +74,7 @@ describe('The house', () => {
     expect(across).to.deep.equal([]);
   });
 
-  it('inside shared: leaves ← domain ← db ← queues ← commands ← embedded', () => {
+  it('inside shared: core ← secrets ← subjects ← queues ← launcher', () => {
     const upward = all
       .filter((source) => source.path.startsWith('shared/'))
       .flatMap((source) =>
@@ -97,22 +101,20 @@ describe('The house', () => {
     expect(circles).to.deep.equal([]);
   });
 
-  it('the domain has no I/O, no clock and no environment', () => {
+  it('models have no I/O, no clock and no environment', () => {
     const impure =
       /\bprocess\.|Date\.now\(|new Date\(\)|setTimeout|setInterval|node:(fs|child_process|http|https|dns)\b/;
-    expect(
-      offenders(all, (source) => source.path.startsWith('shared/domain/') && impure.test(source.text)),
-    ).to.deep.equal([]);
+    expect(offenders(all, (source) => MODELS.test(source.path) && impure.test(source.text))).to.deep.equal([]);
   });
 
   const homes: [name: string, allowed: RegExp][] = [
     ['koa', /^api\//],
     ['@koa/router', /^api\//],
-    ['knex', /^(shared\/db|migrations)\//],
-    ['bullmq', /^(shared\/queues\/|workers\/workers\.ts)/],
-    ['ioredis', /^shared\/queues\/|^api\/middleware\/rate-limit/],
-    ['node:child_process', /^(workers|shared\/embedded)\//],
-    ['nodemailer', /^shared\/mail\.ts/],
+    ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
+    ['bullmq', /^(shared\/queues\/|workers\/worker-pool\.ts)/],
+    ['ioredis', /^shared\/queues\//],
+    ['node:child_process', /^(workers\/|shared\/launcher\/|shared\/core\/process-identity\.ts)/],
+    ['nodemailer', /^shared\/core\/mail\.ts/],
     ['otpauth', /^shared\/secrets\/totp\.ts/],
     ['dockerode', /^workers\/(docker|builders|runtime\/swarm)\//],
     ['undici', /^workers\/edge\//],
@@ -123,16 +125,23 @@ describe('The house', () => {
     });
   }
 
-  it('only shared/config.ts and the launcher read the environment', () => {
-    const allowed = /^shared\/(config\.ts|embedded\/)/;
+  it('only the configuration and the launcher read the environment', () => {
+    const allowed = /^shared\/(core\/config\.ts|launcher\/)/;
     expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
       [],
     );
   });
 
   it('only main files end the process', () => {
-    const main = /(^|\/)(main|admin|launch)\.ts$/;
+    const main = /(^|\/)(main|launch)\.ts$/;
     expect(offenders(all, (source) => /process\.exit\(/.test(source.text) && !main.test(source.path))).to.deep.equal(
+      [],
+    );
+  });
+
+  it('workers remove folders with their content by one function', () => {
+    const removal = /\brm(?:Sync)?\([^)]*recursive|\brmdir(?:Sync)?\([^)]*recursive/;
+    expect(offenders(all, (source) => source.path.startsWith('workers/') && removal.test(source.text))).to.deep.equal(
       [],
     );
   });

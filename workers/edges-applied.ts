@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../shared/db/client.js';
-import { waitingEdges } from '../shared/db/edge.js';
+import type { Db } from '../shared/core/database/client.js';
+import type { ReplicaRow } from '../shared/replicas/rows.js';
+import { routeVersionOf } from '../shared/replicas/store.js';
+import { waitingEdges } from '../shared/routing/store.js';
 
-/** The longest an edge is waited for, to apply a route and to let the requests it had sent to the old release end. */
+/**
+ * How long to wait for the edges, in milliseconds: to apply a route, and to drain the requests sent to the old release.
+ */
 const EDGE_MS = 30_000;
 const LOOK_MS = 20;
 
 /**
- * Waits, within bounds, until every edge that lives has applied the version and drained what it replaced. Rejects with the
- * reason of a signal, where one is given.
+ * Waits until every edge that is alive has applied the version and drained what it replaced, or until `withinMs` is
+ * over. Rejects with the signal's reason if it is aborted.
  */
 export async function edgesApplied(
   db: Db,
@@ -22,4 +26,10 @@ export async function edgesApplied(
     signal?.throwIfAborted();
     await delay(LOOK_MS);
   }
+}
+
+/** Waits, for at most 30 s, until no edge sends requests to the replica and the requests under way have ended. */
+export async function replicaDrained(db: Db, row: ReplicaRow): Promise<void> {
+  const version = await routeVersionOf(db, row);
+  if (version !== undefined) await edgesApplied(db, row.service_id, version, null);
 }

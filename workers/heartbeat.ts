@@ -1,12 +1,12 @@
-import type { Db } from '../shared/db/client.js';
-import { type Heartbeat as Beat, beat, removeWorker } from '../shared/db/workers.js';
-import { errorMessage } from '../shared/errors.js';
-import type { Logger } from '../shared/log.js';
-import type { RunningJob } from './workers.js';
+import type { Db } from '../shared/core/database/client.js';
+import { errorMessage } from '../shared/core/errors.js';
+import type { Logger } from '../shared/core/log.js';
+import { type Heartbeat as Beat, recordHeartbeat, removeWorker } from '../shared/workers/store.js';
+import type { RunningJob } from './worker-pool.js';
 
 const BEAT_MS = 5000;
 
-/** Says every 5 s that this worker lives and what it runs (specification, Catalog: `workerOnline`). */
+/** Records every 5 s that this worker is alive and which jobs it runs (specification, Catalog: `workerOnline`). */
 export class Heartbeat {
   readonly #db: Db;
   readonly #log: Logger;
@@ -21,7 +21,7 @@ export class Heartbeat {
     this.#running = running;
   }
 
-  /** Resolves after the first beat. */
+  /** Resolves after the first heartbeat is recorded. */
   async start(): Promise<void> {
     await this.#beat();
     this.#timer = setInterval(() => {
@@ -29,13 +29,13 @@ export class Heartbeat {
     }, BEAT_MS);
   }
 
-  /** Takes the worker off the list: admission counts its slots no more. */
+  /** Removes the worker's record, so that admission no longer counts its slots. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
     await removeWorker(this.#db, this.#worker.id);
   }
 
   async #beat(): Promise<void> {
-    await beat(this.#db, { ...this.#worker, running: this.#running() });
+    await recordHeartbeat(this.#db, { ...this.#worker, running: this.#running() });
   }
 }

@@ -4,19 +4,19 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 export interface Host {
-  /** One DATA_DIR is one host: its workers share images, processes and caches. */
+  /** Workers with the same DATA_DIR are on one host: they share images, processes and caches. */
   id: string;
   name: string;
 }
 
-/** This host's identity, made once and kept in DATA_DIR; two workers that start together agree on it. */
+/** This host's id, made once and kept in DATA_DIR. Workers that start at the same time get the same id. */
 export async function identifyHost(dataDir: string): Promise<Host> {
   await mkdir(dataDir, { recursive: true, mode: 0o711 });
   const file = join(dataDir, 'host-id');
   const candidate = `${file}.${process.pid}`;
   await writeFile(candidate, randomUUID(), { mode: 0o600 });
   try {
-    // A link is made only where none is: the first worker's name stands.
+    // A link fails if the file exists, so the id of the first worker stays.
     await link(candidate, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

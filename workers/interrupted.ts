@@ -1,7 +1,7 @@
-/** Why work was stopped from outside: nothing failed. */
+/** Why work was stopped from outside. It has not failed. */
 export type Interruption = 'cancelled' | 'superseded' | 'shutdown';
 
-/** The reason of every abort signal in the workshop; whoever sees it cleans up and passes it on. */
+/** The reason of every abort signal in a worker. Code that catches it cleans up and throws it again. */
 export class Interrupted extends Error {
   readonly why: Interruption;
   constructor(why: Interruption) {
@@ -11,7 +11,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** Work that has failed for good and is recorded as such: the job fails too, and is not tried again. */
+/** The work failed for good, and its record says so. The job fails too and is not tried again. */
 export class JobFailed extends Error {
   constructor(message: string) {
     super(message);

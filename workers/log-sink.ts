@@ -1,9 +1,9 @@
-import type { Db, Transaction } from '../shared/db/client.js';
-import { ingestLogs, insertLogBatch, type NewLogBatch } from '../shared/db/log-batches.js';
-import type { LogLevel, LogLine, LogSource } from '../shared/domain/log.js';
-import { errorMessage } from '../shared/errors.js';
-import type { Logger } from '../shared/log.js';
-import type { Engine } from '../shared/queues/engine.js';
+import { type Db, isRefusal, refusalReason, type Transaction } from '../shared/core/database/client.js';
+import { insertLogBatch, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
+import { ingestLogs } from '../shared/logs/ingest.js';
+import type { LogLevel, LogLine, LogSource } from '../shared/logs/model.js';
+import type { Dispatcher } from '../shared/queues/dispatcher.js';
+import { makeDue } from '../shared/queues/due.js';
 import type { Masker } from '../shared/secrets/mask.js';
 
 const FLUSH_MS = 100;
@@ -16,23 +16,22 @@ export interface ChannelOptions {
   masker: Masker;
 }
 
-/** Where the worker's lines go on their way into the log: batched, masked, stored before they are announced. */
+/** Collects a worker's log lines: masks them, batches them, and stores each batch together with its due job. */
 export class LogSink {
   readonly #db: Db;
-  readonly #engine: Engine;
-  readonly #log: Logger;
+  readonly #dispatcher: Pick<Dispatcher, 'wakeLogs'>;
 
-  constructor(db: Db, engine: Engine, log: Logger) {
+  constructor(db: Db, dispatcher: Pick<Dispatcher, 'wakeLogs'>) {
     this.#db = db;
-    this.#engine = engine;
-    this.#log = log;
+    this.#dispatcher = dispatcher;
   }
 
   /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
       store: async (batch) => {
-        await this.#announce(await insertLogBatch(this.#db, batch));
+        await insertLogBatch(this.#db, batch);
+        this.#dispatcher.wakeLogs();
       },
       ingest: async () => {
         await ingestLogs(this.#db, options.serviceId);
@@ -40,23 +39,21 @@ export class LogSink {
     });
   }
 
-  /** Stores a batch in the caller's transaction and announces it after the commit. */
+  /** Stores a batch in the caller's transaction. The dispatcher is woken after the commit. */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
-    const id = await insertLogBatch(trx, batch);
-    // A transaction that fails is its owner's to handle; here it only means that there is nothing to announce.
+    await insertLogBatch(trx, batch);
+    // The caller handles a transaction that fails. Then there is no batch to dispatch.
     trx.executionPromise.then(
-      () => this.#announce(id),
+      () => this.#dispatcher.wakeLogs(),
       () => undefined,
     );
   }
 
-  /** The batch is stored; where the queue is away the sweep announces it. */
-  async #announce(batchId: string): Promise<void> {
-    try {
-      await this.#engine.add([{ queue: 'log-ingest', recordId: batchId, dispatch: 1, payload: { batchId } }]);
-    } catch (error) {
-      this.#log.warn({ batchId }, `log batch not announced, the sweep will do it: ${errorMessage(error)}`);
-    }
+  /** Makes another job due if batches of the service still wait. Services that wait already come first. */
+  async announceRest(serviceId: string): Promise<void> {
+    const batch = await oldestBatch(this.#db, serviceId);
+    if (!batch) return;
+    if (await makeDue(this.#db, 'log_batches', batch)) this.#dispatcher.wakeLogs();
   }
 }
 
@@ -65,7 +62,7 @@ interface ChannelTarget {
   ingest(): Promise<void>;
 }
 
-/** The log of one deployment. Lines keep their order; a writer is held back while a full batch is being stored. */
+/** The log of one deployment. Lines keep their order. While a full batch is being stored, writers wait. */
 export class LogChannel {
   readonly #options: ChannelOptions;
   readonly #target: ChannelTarget;
@@ -80,7 +77,7 @@ export class LogChannel {
     this.#target = target;
   }
 
-  /** Takes one line. Resolves at once unless the batch is full. */
+  /** Adds one line. Resolves at once unless the batch is full. */
   async write(source: LogSource, message: string, level: LogLevel = 'info'): Promise<void> {
     if (source !== this.#source) {
       await this.flush();
@@ -97,12 +94,12 @@ export class LogChannel {
     return this.#options.masker;
   }
 
-  /** A text as this log would store it: without secret values. */
+  /** Masks secret values in a text, as this log does with its lines. */
   mask(text: string): string {
     return this.#options.masker.mask(printable(text));
   }
 
-  /** Stores what is buffered. A batch that could not be stored stays first in line for the next flush. */
+  /** Stores the buffered lines. If that fails, they come first in the next flush. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -110,7 +107,10 @@ export class LogChannel {
     await this.#storing;
   }
 
-  /** Stores what is buffered and gives every line its id, so that who sees the deployment's end can read its whole log. */
+  /**
+   * Stores the buffered lines and gives every line its id, so that the whole log can be read once the deployment has
+   * ended.
+   */
   async close(): Promise<void> {
     await this.flush();
     await this.#target.ingest();
@@ -125,10 +125,20 @@ export class LogChannel {
     try {
       await this.#target.store({ serviceId, deploymentId, source: this.#source, lines });
     } catch (error) {
+      if (isRefusal(error))
+        return this.#target.store(leftOut({ serviceId, deploymentId, source: this.#source, lines }, error));
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }
   }
+}
+
+/**
+ * Replaces lines that the database refuses by a note. Without it, they would be tried forever and block later lines.
+ */
+export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown): T {
+  const message = `${batch.lines.length} lines could not be stored and are left out here (${refusalReason(error)})`;
+  return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };
 }
 
 /** PostgreSQL stores no NUL and UTF-8 has no lone surrogates; both become the replacement character. */

@@ -1,36 +1,41 @@
 import { randomUUID } from 'node:crypto';
-import { assertKeysFit } from '../shared/commands/rotate-secrets.js';
-import { loadConfig } from '../shared/config.js';
-import { createDatabase } from '../shared/db/client.js';
-import { installationId } from '../shared/db/installation.js';
-import { Leadership } from '../shared/db/leadership.js';
-import { Listener } from '../shared/db/listener.js';
-import { assertMigrated } from '../shared/db/migrate.js';
-import { errorMessage } from '../shared/errors.js';
-import { Lifecycle } from '../shared/lifecycle.js';
-import { createLogger } from '../shared/log.js';
-import { createMailer } from '../shared/mail.js';
+import { loadConfig } from '../shared/core/config.js';
+import { createDatabase, installationId } from '../shared/core/database/client.js';
+import { Leadership } from '../shared/core/database/leadership.js';
+import { Listener } from '../shared/core/database/listener.js';
+import { assertMigrated } from '../shared/core/database/migrate.js';
+import { errorMessage } from '../shared/core/errors.js';
+import { Lifecycle } from '../shared/core/lifecycle.js';
+import { createLogger } from '../shared/core/log.js';
+import { createMailer } from '../shared/core/mail.js';
+import { VERSION } from '../shared/core/version.js';
 import { QUEUE_NAMES } from '../shared/queues/catalog.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
-import { VERSION } from '../shared/version.js';
+import { assertKeysFit } from '../shared/secrets/rotate.js';
+import { countRepairs } from '../shared/workers/store.js';
+import { assertBuildkit } from './builders/container/buildkit-check.js';
 import { findRailpack } from './builders/container/railpack.js';
-import { createBuilders } from './builders/create.js';
-import type { WorkshopDeps } from './deploy/deps.js';
+import { createBuilders } from './builders/runtime-builders.js';
+import { FaultWatch } from './deploy/fault-watch.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
-import { findAccount } from './docker/credentials.js';
 import { connectEngine } from './docker/engine.js';
+import { findAccount } from './docker/registry.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
+import { LeaseKeeper } from './lease-keeper.js';
 import { LogSink } from './log-sink.js';
-import { createRuntime } from './runtime/create.js';
-import { createSandbox } from './sandbox/create.js';
+import { createProcessRuntime } from './runtime/process/process-runtime.js';
+import { createSwarmRuntime } from './runtime/swarm/swarm-runtime.js';
+import { createSandbox } from './sandbox/create-sandbox.js';
 import { createGitSource } from './sources/git-source.js';
+import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
-import { WorkerPool } from './workers.js';
+import type { WorkshopDeps } from './worker-deps.js';
+import { WorkerPool } from './worker-pool.js';
 
-/** A worker's process: takes jobs of all queues until it is told to end, then hands over what it runs. */
+/** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
 const bootLog = createLogger('worker', 'info');
 try {
   const config = loadConfig();
@@ -57,33 +62,42 @@ try {
   const workerId = randomUUID();
   const mailer = createMailer(config.mail, log);
   lifecycle.onEnd('mailer', () => mailer.close());
-  const logs = new LogSink(db, engine, log);
-  const sandbox = await createSandbox({ log, dataDir: config.dataDir });
+  const leases = new LeaseKeeper(db, listener, log);
+  lifecycle.onEnd('leases', () => leases.close());
+  const logs = new LogSink(db, dispatcher);
+  const sandbox = await createSandbox({ log, dataDir: config.dataDir, ports: config.runtimePorts });
   const source = createGitSource({ config, log });
+  const containers = config.runtime === 'swarm' ? connectEngine(config) : null;
   const { builder, images, origins } = createBuilders({
     config,
     log,
     installationId: await installationId(db),
     sandbox,
     source,
-    engine: config.runtime === 'swarm' ? connectEngine(config) : null,
+    engine: containers,
     railpack: config.runtime === 'swarm' ? await findRailpack(config, sandbox, log) : null,
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
   });
-  const runtime = await createRuntime({
+  const runtimeDeps = {
     db,
     listener,
     sandbox,
     config,
     log,
     hostId: host.id,
-    loadRelease: (deploymentId) => loadReleaseSpec(db, keyring, deploymentId),
+    loadRelease: (deploymentId: string) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
-  });
-  // TERM ends this worker; INT, which the launcher sends and a person types, the platform as a whole.
+  };
+  const runtime =
+    config.runtime === 'swarm' ? await createSwarmRuntime(runtimeDeps) : createProcessRuntime(runtimeDeps);
+  if (containers !== null) await assertBuildkit(containers);
+  // SIGTERM ends this worker only. SIGINT, sent by the launcher or by Ctrl-C, ends the platform as a whole.
   lifecycle.onEnd('runtime', () => runtime.close(lifecycle.reason === 'SIGINT'));
   await runtime.start();
 
+  const faults = new FaultWatch(config.dataDir);
+  await faults.start();
+  lifecycle.onEnd('fault watch', () => faults.close());
   const deps: WorkshopDeps = {
     workerId,
     config,
@@ -93,12 +107,14 @@ try {
     keyring,
     mailer,
     dispatcher,
+    leases,
     logs,
     source,
     origins,
     builder,
     images,
     runtime,
+    faults,
   };
   const pool = new WorkerPool(deps, engine, log, {
     deploy: config.workerConcurrency,
@@ -112,7 +128,11 @@ try {
   const leadership = new Leadership(url, 'ranvier.sweeps', log, (leading) => leading && log.info('leads the sweeps'));
   lifecycle.onEnd('leadership', () => leadership.close());
   await leadership.start();
-  const sweeps = new Sweeps(deps, engine, leadership);
+  const sweeps = new Sweeps(sweepDefinitions(deps), {
+    leadership,
+    log,
+    countRepairs: (name, repairs) => countRepairs(db, name, repairs),
+  });
   lifecycle.onEnd('sweeps', () => sweeps.close());
 
   const heartbeat = new Heartbeat(
@@ -131,7 +151,7 @@ try {
   );
   lifecycle.onEnd('heartbeat', () => heartbeat.close());
   await heartbeat.start();
-  // Deployments may have waited for a worker to come.
+  // Deployments may be waiting for a worker.
   dispatcher.wake();
   log.info({ workerId, engine: engine.backend, sandbox: sandbox.level }, 'the worker is ready');
 } catch (error) {

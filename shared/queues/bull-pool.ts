@@ -1,3 +1,4 @@
+import { runMigrations } from 'bullmq';
 import pg from 'pg';
 
 const DEADLOCK = '40P01';
@@ -54,5 +55,16 @@ export class BullPool {
   removeAllListeners(event?: string): this {
     this.#pool.removeAllListeners(event);
     return this;
+  }
+}
+
+/** Brings BullMQ's own schema (`bullmq`) to the version of the package. Safe by several at once: it locks. */
+export async function migrateQueues(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });
+  await client.connect();
+  try {
+    await runMigrations(client);
+  } finally {
+    await client.end();
   }
 }

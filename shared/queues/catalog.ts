@@ -1,5 +1,7 @@
+import type { OperationKind } from '../operations/model.js';
+
 /**
- * The five queues. Definitions live here, handlers in `workers/jobs`: who enqueues never loads worker code.
+ * The five queues. Definitions live here, handlers in `workers/handlers`, so that a process that only queues never loads worker code.
  * A payload is ids only; the record in PostgreSQL is the truth, and a job is a wake-up for it.
  */
 export interface Payloads {
@@ -24,8 +26,8 @@ export interface QueueDefinition {
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const RECORD: QueueDefinition = {
-  // Two minutes: a fault of the platform is mended by then, such as an engine that is restarted with its host. A cancellation
-  // may have to wait for the next try, so the waits do not grow.
+  // Two minutes, enough for an engine to come back when its host restarts. A cancellation may have to wait for the next
+  // try, so the delays do not grow.
   attempts: 40,
   backoff: { type: 'fixed', delay: 3000 },
   keepCompleted: { count: 1000, age: 7 * DAY },
@@ -46,6 +48,15 @@ export const QUEUES: Record<QueueName, QueueDefinition> = {
 };
 
 export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
+
+/** The queue of each kind of operation. */
+export const OPERATION_QUEUES = {
+  restart: 'runtime-action',
+  suspend: 'runtime-action',
+  resume: 'runtime-action',
+  delete: 'deletion',
+  routing: 'routing-reconciliation',
+} as const satisfies Record<OperationKind, QueueName>;
 
 /**
  * The id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished,

@@ -1,39 +1,145 @@
-import { admitDeployments, explainUnreachable, explainWaiting } from '../db/admission.js';
-import type { Db, Transaction } from '../db/client.js';
-import { type OutboxEntry, takeOutbox } from '../db/outbox.js';
-import { errorMessage } from '../errors.js';
-import type { Logger } from '../log.js';
-import type { Payloads, QueueName } from './catalog.js';
+import type { Db } from '../core/database/client.js';
+import { errorMessage } from '../core/errors.js';
+import type { Logger } from '../core/log.js';
+import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
+import type { OperationKind } from '../operations/model.js';
+import { OPERATION_QUEUES } from './catalog.js';
+import { type AbandonedRecord, type DispatchedTable, type DueRecord, findAbandoned, makeDue, takeDue } from './due.js';
 import type { Engine, NewJob } from './engine.js';
-import { enqueue } from './enqueue.js';
 
+/** Records handed over in one transaction. */
 const BATCH = 200;
+/** A record that was touched more recently may be on its way through the queue. */
+const IDLE_SECONDS = 5;
+
+/** The job of a record that is due. */
+const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
+  deployments: ({ id, dispatches }) => ({
+    queue: 'deploy',
+    recordId: id,
+    dispatch: dispatches,
+    payload: { deploymentId: id },
+  }),
+  operations: ({ id, dispatches, kind }) => ({
+    queue: OPERATION_QUEUES[kind as OperationKind],
+    recordId: id,
+    dispatch: dispatches,
+    payload: { operationId: id },
+  }),
+  log_batches: ({ id, dispatches }) => ({
+    queue: 'log-ingest',
+    recordId: id,
+    dispatch: dispatches,
+    payload: { batchId: id },
+  }),
+};
+const TABLES = Object.keys(JOBS) as DispatchedTable[];
 
 /**
- * Hands work to the queue engine after the commit that asked for it: admits deployments, then moves the outbox into the
- * queues. Runs in every process; what one leaves behind (a crash, an outage) the sweep's run picks up.
+ * The only way to the queue: a transaction that accepts work marks its record as due; after the
+ * commit the dispatcher admits deployments and hands due records to BullMQ. It runs in every process. If one process
+ * crashes, the next run in any other process continues.
  */
 export class Dispatcher {
   readonly #db: Db;
   readonly #engine: Engine;
-  readonly #log: Logger;
-  #running: Promise<void> | null = null;
-  #again = false;
+  readonly #everything: BackgroundRun;
+  readonly #logs: BackgroundRun;
 
   constructor(db: Db, engine: Engine, log: Logger) {
     this.#db = db;
     this.#engine = engine;
-    this.#log = log;
+    const failed = (error: unknown) => log.warn(`dispatching failed, the sweep will try again: ${errorMessage(error)}`);
+    this.#everything = new BackgroundRun(() => this.dispatch(), failed);
+    this.#logs = new BackgroundRun(() => this.#handOverAll('log_batches'), failed);
   }
 
-  /** Dispatches soon, in the background; calls during a run are one further run. */
+  /** Starts a run in the background; calls during a run cause one more run. */
+  wake(): void {
+    this.#everything.wake();
+  }
+
+  /** The same for batches of log lines alone: they come often, and none of them waits for admission. */
+  wakeLogs(): void {
+    this.#logs.wake();
+  }
+
+  /** Admits deployments and hands over everything that is due. Throws if the database or the engine is away. */
+  async dispatch(): Promise<void> {
+    await this.#db.transaction(async (trx) => {
+      await admitDeployments(trx);
+      await recordWaitingReasons(trx);
+    });
+    try {
+      for (const table of TABLES) await this.#handOverAll(table);
+    } catch (error) {
+      await recordEngineUnreachable(this.#db);
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a new job due for every open record that has none: Redis was flushed, a job was removed by hand, or its tries
+   * were used up. Returns what it repaired, for the log and the metrics.
+   */
+  async reconcile(): Promise<string[]> {
+    const mended: string[] = [];
+    for (const record of await findAbandoned(this.#db, IDLE_SECONDS)) {
+      if (await this.#hasJob(record)) continue;
+      if (await makeDue(this.#db, record.table, record)) {
+        mended.push(`${record.table} ${record.id} (dispatch ${record.dispatches + 1})`);
+      }
+    }
+    if (mended.length > 0) await this.dispatch();
+    return mended;
+  }
+
+  /** Waits for a run in progress. */
+  async close(): Promise<void> {
+    await Promise.all([this.#everything.close(), this.#logs.close()]);
+  }
+
+  #hasJob(record: AbandonedRecord): Promise<boolean> {
+    const { queue, recordId, dispatch } = JOBS[record.table](record);
+    return this.#engine.isPending(queue, recordId, dispatch);
+  }
+
+  async #handOverAll(table: DispatchedTable): Promise<void> {
+    while ((await this.#handOver(table)) === BATCH);
+  }
+
+  /**
+   * The jobs are added before the transaction commits: after a crash in between the records are still due, and adding a
+   * job's id twice is harmless.
+   */
+  async #handOver(table: DispatchedTable): Promise<number> {
+    return this.#db.transaction(async (trx) => {
+      const due = await takeDue(trx, table, BATCH);
+      if (due.length > 0) await this.#engine.add(due.map(JOBS[table]));
+      return due.length;
+    });
+  }
+}
+
+/** Work that runs in the background, one run at a time; calls of `wake` during a run cause one more run. */
+class BackgroundRun {
+  readonly #work: () => Promise<void>;
+  readonly #failed: (error: unknown) => void;
+  #running: Promise<void> | null = null;
+  #again = false;
+
+  constructor(work: () => Promise<void>, failed: (error: unknown) => void) {
+    this.#work = work;
+    this.#failed = failed;
+  }
+
   wake(): void {
     if (this.#running) {
       this.#again = true;
       return;
     }
-    this.#running = this.dispatch()
-      .catch((error) => this.#log.warn(`dispatching failed, the sweep will try again: ${errorMessage(error)}`))
+    this.#running = this.#work()
+      .catch(this.#failed)
       .finally(() => {
         this.#running = null;
         if (!this.#again) return;
@@ -42,49 +148,8 @@ export class Dispatcher {
       });
   }
 
-  /** Admits and hands over everything that is due. Throws where the database or the engine is away. */
-  async dispatch(): Promise<void> {
-    await this.#db.transaction(admit);
-    try {
-      while ((await this.#flush()) === BATCH);
-    } catch (error) {
-      await explainUnreachable(this.#db);
-      throw error;
-    }
-  }
-
-  /** Waits for a run in progress. */
   async close(): Promise<void> {
     this.#again = false;
     await this.#running;
   }
-
-  /**
-   * The jobs are added before the transaction that takes the entries commits: a crash between leaves the entries, and
-   * adding an id twice is harmless.
-   */
-  async #flush(): Promise<number> {
-    return this.#db.transaction(async (trx) => {
-      const entries = await takeOutbox(trx, BATCH);
-      if (entries.length > 0) await this.#engine.add(entries.map(toJob));
-      return entries.length;
-    });
-  }
-}
-
-async function admit(trx: Transaction): Promise<void> {
-  for (const { id } of await admitDeployments(trx)) {
-    await enqueue(trx, { queue: 'deploy', recordId: id, dispatch: 1, payload: { deploymentId: id } });
-  }
-  await explainWaiting(trx);
-}
-
-function toJob(entry: OutboxEntry): NewJob {
-  const queue = entry.queue as QueueName;
-  return {
-    queue,
-    recordId: entry.record_id,
-    dispatch: entry.dispatch,
-    payload: entry.payload as unknown as Payloads[QueueName],
-  };
 }

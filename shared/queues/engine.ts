@@ -1,12 +1,12 @@
 import { createPostgresBackend, Queue, type WorkerOptions } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
-import type { Config } from '../config.js';
-import { AppError } from '../errors.js';
-import type { Logger } from '../log.js';
+import type { Config } from '../core/config.js';
+import { AppError } from '../core/errors.js';
+import type { Logger } from '../core/log.js';
 import { BullPool } from './bull-pool.js';
 import { jobId, type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
 
-/** A queue of either backend, as the dashboard and the metrics see it. */
+/** A queue of either backend. */
 export type JobQueue = Queue;
 
 export interface NewJob<N extends QueueName = QueueName> {
@@ -18,7 +18,7 @@ export interface NewJob<N extends QueueName = QueueName> {
 
 export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 
-/** What a BullMQ Worker of this engine is constructed with, besides its processor. */
+/** The options of a BullMQ Worker of this engine. */
 export interface WorkerConnection {
   connection: WorkerOptions['connection'];
   /** Undefined is Redis; typed as BullMQ's default so that one call constructs either. */
@@ -27,20 +27,20 @@ export interface WorkerConnection {
 
 const PING_MS = 1000;
 const CONNECT_MS = 20_000;
-/** A job in one of these states will run (again) without our help. */
+/** A job in one of these states is going to run without another dispatch. */
 const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
 
 /**
- * The queue engine: BullMQ on Redis where REDIS_URL is set, else on PostgreSQL. Everything above it is the same for both.
+ * The queue engine: BullMQ on Redis if REDIS_URL is set, else on PostgreSQL. Everything above it is the same for both.
  */
 export interface Engine {
   readonly backend: 'redis' | 'postgres';
   readonly queues: Readonly<Record<QueueName, JobQueue>>;
-  /** Throws `engine_unavailable` where the engine does not answer within a second. */
+  /** Throws `engine_unavailable` if the engine does not answer within a second. */
   ping(): Promise<void>;
-  /** Adds jobs; one whose id is known already is left as it is. */
+  /** Adds jobs; a job whose id exists is not changed. */
   add(jobs: readonly NewJob[]): Promise<void>;
-  /** True while a job will still run by itself. */
+  /** True while the job is still going to run. */
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
   close(): Promise<void>;
@@ -54,7 +54,7 @@ interface Backend {
   close(): Promise<void>;
 }
 
-/** Opens the engine; throws where it cannot be reached. `name` shows in the backend's list of connections. */
+/** Opens the engine; throws if it cannot be reached. `name` shows in the backend's list of connections. */
 export async function createEngine(config: EngineConfig, log: Logger, name: string): Promise<Engine> {
   const backend = config.redisUrl
     ? await redisBackend(config.redisUrl.reveal(), name, log)
@@ -127,12 +127,12 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
   };
   const redis = new Redis(url, options);
   redis.on('error', (error) => log.warn(`redis: ${error.message}`));
-  await reached(redis);
+  await waitUntilReady(redis);
   return {
     name: 'redis',
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
     ping: () => redis.ping(),
-    // A worker waits an outage out, so it may queue its commands.
+    // A worker waits until an outage ends, so its commands may be queued.
     workerConnection: () => ({
       connection: redis.duplicate({ enableOfflineQueue: true }),
       backendFactory: undefined,
@@ -143,8 +143,8 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
   };
 }
 
-/** Redis and the platform may be started together, so a refused connection is tried again for a while. */
-async function reached(redis: Redis): Promise<void> {
+/** Redis and the platform may be started together, so connecting is retried for 20 s. */
+async function waitUntilReady(redis: Redis): Promise<void> {
   const ready = await new Promise<boolean>((resolve) => {
     const timer = setTimeout(() => resolve(false), CONNECT_MS);
     redis.once('ready', () => {
@@ -157,7 +157,7 @@ async function reached(redis: Redis): Promise<void> {
   throw new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
 }
 
-/** A worker, like a queue that listens, keeps one client for good; the rest are for commands. */
+/** Each worker and each listening queue holds one client permanently; the rest are for commands. */
 const POOL_SIZE = QUEUE_NAMES.length + 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {

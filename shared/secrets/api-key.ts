@@ -21,13 +21,13 @@ export function newApiKey(): NewApiKey {
   return { key: `rnv_${lookup}_${secret}`, lookup, secretHash: hash(secret) };
 }
 
-/** The parts of a key, or null where the text is none. */
+/** The parts of a key, or null if the text is none. */
 export function parseApiKey(text: string): ParsedApiKey | null {
   const [, lookup, secret] = PATTERN.exec(text) ?? [];
   return lookup === undefined || secret === undefined ? null : { lookup, secret };
 }
 
-/** True where the secret is the one of the stored hash; compares in constant time. */
+/** True if the secret is the one of the stored hash; compares in constant time. */
 export function matches(secret: string, secretHash: Buffer): boolean {
   const found = hash(secret);
   return found.length === secretHash.length && timingSafeEqual(found, secretHash);

@@ -1,9 +1,14 @@
 /**
  * The forms in which a value is found in the output of programs: as it is, escaped for JSON, for a URL or for a shell, and in
- * base64, also where the value is only a part of what was encoded (`user:secret` of a basic authorization).
+ * base64, also if the value is only a part of what was encoded (`user:secret` of a basic authorization).
  */
 export function encodingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value), ...insideBase64(value)]);
+}
+
+/** The same without base64. */
+export function quotingsOf(value: string): Set<string> {
+  return new Set([value, ...escapedForText(value), ...escapedForUrls(value)]);
 }
 
 function escapedForText(value: string): string[] {
@@ -30,7 +35,10 @@ function escapedForUrls(value: string): string[] {
   return [...forms, ...withPlus].flatMap((form) => [form, form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/** At each of the three places that the value's first byte can have in a group of base64, and at the end of what is encoded. */
+/**
+ * At each of the three places that the value's first byte can have in a group of base64, and at the end of what is
+ * encoded.
+ */
 function insideBase64(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((shift) => {

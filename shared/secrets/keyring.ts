@@ -1,11 +1,13 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import type { Sensitive } from './sensitive.js';
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import type { Sensitive } from '../core/sensitive.js';
 
 const VERSION = 1;
 const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
+/** How many bytes a sealed value has more than its UTF-8. */
+export const SEAL_OVERHEAD_BYTES = HEADER_BYTES;
 
 /** A sealed value could not be opened: the key is unknown, the row is another one, or the bytes were changed. */
 export class SealError extends Error {
@@ -50,6 +52,12 @@ export class Keyring {
     cipher.setAAD(Buffer.from(context));
     const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
     return Buffer.concat([Buffer.of(VERSION), this.#current.id, nonce, cipher.getAuthTag(), ciphertext]);
+  }
+
+  /** 32 bytes that are equal for equal texts of one context. Without the sealing key they reveal nothing about the text. */
+  fingerprint(text: string, context: string): Buffer {
+    const key = hkdfSync('sha256', this.#current.key, '', 'ranvier.fingerprint', 32);
+    return createHmac('sha256', Buffer.from(key)).update(`${context}\0`).update(text).digest();
   }
 
   /** Throws `SealError`. */

@@ -1,8 +1,9 @@
-import { base64Lines, encodingsOf } from './encodings.js';
+import { base64Lines, encodingsOf, quotingsOf } from './encodings.js';
+import { PrefixIndex, SHORTEST_PATTERN } from './prefix-index.js';
 
 const MASK = '***';
 /** Shorter values ("1", "dev") would mask ordinary words; they hide nothing. */
-export const SHORTEST_SECRET = 6;
+export const SHORTEST_SECRET = SHORTEST_PATTERN;
 /** Words that are settings and no secrets; to mask them would make every log unreadable. */
 const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
@@ -10,35 +11,24 @@ const TRIVIAL = new Set([
 ]);
 /** A longer value is looked for in parts, so that what has to be seen at once stays bounded. */
 const LONGEST_PART = 1024;
-const BASE = 31;
-const OUTGOING = Math.imul(BASE ** 3, BASE ** 2);
-const FILTER_BITS = 16;
 
 /**
- * Replaces secret values in log lines, also where they are escaped or encoded (`encodings.ts`), a value of several lines
+ * Replaces secret values in log lines, also if they are escaped or encoded (`encodings.ts`), a value of several lines
  * line by line. Values of fewer than six characters and a few words that are settings ("production") are left alone. The
- * cost of a line depends on its length, hardly on the number of secrets.
+ * cost of a line depends on its length and not on the secrets; making a masker costs some 25 times the secrets' length.
  */
 export class Masker {
-  /** What is looked for, by the hash of its first characters, the longest first. */
-  readonly #needles = new Map<number, string[]>();
-  /** Says quickly that no needle begins with characters of a hash. */
-  readonly #filter = new Uint8Array(1 << FILTER_BITS);
-  /** Length of the longest form of a secret: so much has to be seen behind a cut. */
-  readonly lookahead: number;
+  readonly #needles: PrefixIndex;
 
   constructor(secrets: Iterable<string>) {
-    const needles = new Set([...secrets].flatMap((secret) => [...needlesOf(secret)]));
-    let longest = 0;
-    for (const needle of [...needles].sort((a, b) => b.length - a.length)) {
-      const hash = hashOf(needle);
-      const others = this.#needles.get(hash);
-      if (others) others.push(needle);
-      else this.#needles.set(hash, [needle]);
-      this.#filter[slotOf(hash)] = 1;
-      longest = Math.max(longest, needle.length);
-    }
-    this.lookahead = longest;
+    const needles = new Set<string>();
+    for (const secret of new Set(secrets)) for (const needle of needlesOf(secret)) needles.add(needle);
+    this.#needles = new PrefixIndex(needles);
+  }
+
+  /** Length of the longest form of a secret: so many characters must be available behind a cut. */
+  get lookahead(): number {
+    return this.#needles.longest;
   }
 
   mask(line: string): string {
@@ -60,33 +50,27 @@ export class Masker {
   /** Where secrets are, in order; those that overlap or touch are one. */
   #find(text: string): [start: number, end: number][] {
     const found: [number, number][] = [];
-    if (this.#needles.size === 0 || text.length < SHORTEST_SECRET) return found;
-    let hash = hashOf(text);
-    for (let i = 0; ; i++) {
-      if (this.#filter[slotOf(hash)] === 1) {
-        const needle = this.#needles.get(hash)?.find((candidate) => text.startsWith(candidate, i));
-        const last = found.at(-1);
-        if (needle !== undefined && last && i <= last[1]) last[1] = Math.max(last[1], i + needle.length);
-        else if (needle !== undefined) found.push([i, i + needle.length]);
-      }
-      if (i + SHORTEST_SECRET >= text.length) return found;
-      const without = hash - Math.imul(text.charCodeAt(i), OUTGOING);
-      hash = (Math.imul(without, BASE) + text.charCodeAt(i + SHORTEST_SECRET)) | 0;
-    }
+    this.#needles.each(text, (start, length) => {
+      const last = found.at(-1);
+      if (last && start <= last[1]) last[1] = Math.max(last[1], start + length);
+      else found.push([start, start + length]);
+    });
+    return found;
   }
 }
 
 function* needlesOf(secret: string): Generator<string> {
   const whole = secret.trim();
-  const lines = whole.split(/\r?\n/).map((line) => line.trim());
-  for (const value of new Set([whole, ...lines])) {
-    if (value.length < SHORTEST_SECRET || TRIVIAL.has(value.toLowerCase())) continue;
-    for (const part of partsOf(value)) {
-      for (const form of encodingsOf(part)) if (form.length >= SHORTEST_SECRET) yield form;
-    }
-  }
   if (whole.length < SHORTEST_SECRET) return;
-  for (const line of base64Lines(secret)) if (line.length >= SHORTEST_SECRET) yield line;
+  if (isSecret(whole)) for (const part of partsOf(whole)) yield* encodingsOf(part);
+  // A program encodes a value of several lines as a whole; a single line is at most quoted.
+  const lines = whole.includes('\n') ? new Set(whole.split(/\r?\n/).map((line) => line.trim())) : [];
+  for (const line of lines) if (isSecret(line)) for (const part of partsOf(line)) yield* quotingsOf(part);
+  yield* base64Lines(secret);
+}
+
+function isSecret(value: string): boolean {
+  return value.length >= SHORTEST_SECRET && !TRIVIAL.has(value.toLowerCase());
 }
 
 /** Parts of about the same length, none cut within a character. */
@@ -101,15 +85,4 @@ function partsOf(value: string): string[] {
     start = next;
   }
   return parts;
-}
-
-/** Of the first characters of a text; `#find` rolls it on. */
-function hashOf(text: string): number {
-  let hash = 0;
-  for (let i = 0; i < SHORTEST_SECRET; i++) hash = (Math.imul(hash, BASE) + text.charCodeAt(i)) | 0;
-  return hash;
-}
-
-function slotOf(hash: number): number {
-  return (hash ^ (hash >>> FILTER_BITS)) & ((1 << FILTER_BITS) - 1);
 }

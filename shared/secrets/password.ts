@@ -34,7 +34,7 @@ export async function verifyPassword(password: string, hash: string | null): Pro
   return expected.length === found.length && timingSafeEqual(expected, found);
 }
 
-/** A password that nobody guesses, for a person to copy. */
+/** A random password for a person to copy. */
 export function newPassword(): string {
   return randomBytes(15).toString('base64url');
 }

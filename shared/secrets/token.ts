@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** 256 random bits that prove something to us: the holder gets the token, we keep its hash. */
+/** A token of 256 random bits: the holder gets the token, the database its hash. */
 export interface NewToken {
   token: string;
   hash: Buffer;

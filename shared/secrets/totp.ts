@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 
-/** What every authenticator application understands: SHA-1, six digits, half a minute. */
+/** Parameters that every authenticator application supports: SHA-1, six digits, 30 s. */
 const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 };
 /** Steps that a clock may be off. */
 const WINDOW = 1;
@@ -16,7 +16,7 @@ export function totpUri(secret: string, email: string): string {
   return new TOTP({ ...PARAMETERS, issuer: 'Ranvier', label: email, secret }).toString();
 }
 
-/** The time step a code belongs to, or null where it is none of now. The caller keeps a step from being used twice. */
+/** The time step of a code, or null if it is not a current one. The caller prevents that a step is used twice. */
 export function totpCounter(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime();
   const totp = new TOTP({ ...PARAMETERS, secret });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { removeMember, revokeApiKey } from '../../shared/commands/identity.js';
+import { removeMember, revokeApiKey } from '../../shared/identity/commands.js';
 import { expectError, newKey, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 
 describe('Authentication', () => {
@@ -58,7 +58,7 @@ describe('Authentication', () => {
     expect((await used()).getTime()).to.be.at.least(first.getTime());
   });
 
-  it('a key opens its own workspace only, even where its owner is a member of another', async () => {
+  it('a key opens its own workspace only, even if its owner is a member of another', async () => {
     const other = await api.workspace();
     for (const id of [other.id, '00000000-0000-4000-8000-000000000000', 'nonsense']) {
       expectError(await workspace.owner.client.get(`/workspaces/${id}`), 404, 'not_found');
@@ -67,7 +67,7 @@ describe('Authentication', () => {
     expect((await workspace.owner.client.get(`/workspaces/${workspace.id.toUpperCase()}`)).status).to.equal(200);
   });
 
-  it('the key of a member who was removed is 404 on reads and 403 on writes', async () => {
+  it('the key of a removed member is 404 on reads and 403 on writes', async () => {
     const member = await workspace.member('developer');
     const service = await newService(member.client, workspace.path);
     await api.db.transaction((trx) => removeMember(trx, { workspaceId: workspace.id, email: member.email }));

@@ -1,19 +1,18 @@
 import { expect } from 'chai';
-import { configureWorkspace } from '../../shared/commands/identity.js';
-import { planOf } from '../../shared/domain/catalog.js';
-import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
+import { configureWorkspace } from '../../shared/identity/commands.js';
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
+import { planOf } from '../../shared/workspaces/catalog.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
-import { describeEngines } from '../support/platform.js';
 import { newDeployment, pretendLive } from '../support/records.js';
 
 const REPOSITORY = 'https://example.com/shop.git';
 const MINUTE_MS = 60_000;
 
-describeEngines('Billing and entitlements', (queues) => {
+describe('Billing and entitlements', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  useTestApi((given) => ({ api } = given), { queues });
+  useTestApi((given) => ({ api } = given));
   beforeEach(async () => {
     workspace = await api.workspace();
   });
@@ -208,7 +207,7 @@ describeEngines('Billing and entitlements', (queues) => {
       expect((await deploy(service)).status).to.equal(200);
     });
 
-    it('bounds nothing where it is 0 or overages are allowed', async () => {
+    it('limits nothing if it is 0 or overages are allowed', async () => {
       const service = await create({ plan: 'pro_plus', replicas: 10 });
       expect((await deploy(service)).status).to.equal(200);
       await configure({ budget: 1, allowOverages: true });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import {
   type Client,
   expectError,
@@ -214,7 +214,7 @@ describe('Canvas', () => {
       expect((await read()).layout).to.deep.equal(body.layout);
     });
 
-    it('keeps the layouts of scopes apart', async () => {
+    it('keeps a separate layout for each scope', async () => {
       const project = await newProject(client, workspace.path);
       const { projectId, environmentId } = project.placement;
       const service = await newService(client, workspace.path, project.placement);
@@ -373,13 +373,14 @@ describe('Canvas', () => {
       const group = await newGroup(client, workspace.path);
       await link(client, group, service);
       const before = await read();
-      const queued = await api.db('outbox');
+      const operations = await api.db('operations');
       const positions = { [service.id]: { x: 1, y: 1 } };
       const { body } = await client.patch(canvas, { revision: 0, positions, viewport: null });
       const { layout: _before, ...connections } = before;
       const { layout: _after, ...after } = body;
       expect(after).to.deep.equal(connections);
-      expect(await api.db('outbox')).to.deep.equal(queued);
+      expect(await api.db('operations')).to.deep.equal(operations);
+      expect(await api.db('deployments').whereNull('finished_at')).to.deep.equal([]);
     });
   });
 

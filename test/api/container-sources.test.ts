@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { addRegistry, openRegistry } from '../../shared/commands/registries.js';
-import { rotateSecrets } from '../../shared/commands/rotate-secrets.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
+import { addRegistry, openRegistry } from '../../shared/images/registry-commands.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { Sensitive } from '../../shared/secrets/sensitive.js';
+import { rotateSecrets } from '../../shared/secrets/rotate.js';
 import { expectError, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 
 describe('Sources of an installation that runs containers', () => {
@@ -42,12 +42,20 @@ describe('Sources of an installation that runs containers', () => {
     const image = 'registry.example.com/app:1';
     const refused: [configuration: object, field: string, message: RegExp][] = [
       [{ sourceType: 'image' }, 'image', /empty/],
-      [{ sourceType: 'image', image: 'https://x/y' }, 'image', /no name such as/],
+      [{ sourceType: 'image', image: 'https://x/y' }, 'image', /not a name such as/],
       [{ sourceType: 'image', image: '127.0.0.1:5000/app' }, 'image', /private address/],
-      [{ sourceType: 'image', image, registryId: stranger }, 'registryId', /no registry of this workspace/],
-      [{ sourceType: 'image', image, registryId: 'x' }, 'registryId', /no registry of this workspace/],
+      [
+        { sourceType: 'image', image, registryId: stranger },
+        'registryId',
+        /does not name a registry of this workspace/,
+      ],
+      [{ sourceType: 'image', image, registryId: 'x' }, 'registryId', /does not name a registry of this workspace/],
       [{ sourceType: 'image', image: 'nginx', registryId }, 'registryId', /is for registry.example.com, .* docker.io/],
-      [{ repository: 'https://example.com/a.git', registryId: 'x' }, 'registryId', /no registry of this workspace/],
+      [
+        { repository: 'https://example.com/a.git', registryId: 'x' },
+        'registryId',
+        /does not name a registry of this workspace/,
+      ],
       [{ buildMethod: 'dockerfile' }, 'repository', /empty/],
     ];
     for (const [configuration, field, message] of refused) {

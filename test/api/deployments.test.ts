@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { Sensitive } from '../../shared/core/sensitive.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { Sensitive } from '../../shared/secrets/sensitive.js';
+import { openSnapshot } from '../../shared/variables/snapshots.js';
 import {
   expectError,
   type Json,
@@ -112,7 +113,10 @@ describeEngines('Deployments, actions and operations', (queues) => {
       const source = first.body.deployment.id;
       const live = await pretendLive(api.db, service.id);
       const { image_id } = await api.db('deployments').where({ id: live }).first();
-      await api.db('deployments').where({ id: source }).update({ status: 'live', image_id, went_live_at: new Date() });
+      await api
+        .db('deployments')
+        .where({ id: source })
+        .update({ status: 'live', image_id, went_live_at: new Date(), finished_at: new Date() });
       const one = `${path}/deploys/${source}`;
       expect((await workspace.owner.client.get(one)).body.deployment.canRollback).to.equal(true);
       const { status, body } = await workspace.owner.client.post(`${one}/rollback`, { confirm: service.name });
@@ -121,13 +125,16 @@ describeEngines('Deployments, actions and operations', (queues) => {
       expect(body.deployment.id).to.not.equal(source);
     });
 
-    it('reuses the source’s configuration and its encrypted secret snapshot, whatever was changed since', async () => {
+    it('reuses the source’s configuration and its encrypted secret snapshot, in spite of later changes', async () => {
       const { client } = workspace.owner;
       await client.post(`${path}/variables`, { key: 'TOKEN', value: 'of then' });
       const source = (await client.post(`${path}/deploys`)).body.deployment.id;
       const live = await pretendLive(api.db, service.id);
       const { image_id } = await api.db('deployments').where({ id: live }).first();
-      await api.db('deployments').where({ id: source }).update({ status: 'live', image_id, went_live_at: new Date() });
+      await api
+        .db('deployments')
+        .where({ id: source })
+        .update({ status: 'live', image_id, went_live_at: new Date(), finished_at: new Date() });
       const { body: listed } = await client.get(`${path}/variables`);
       await client.patch(`${path}/variables/${listed.variables[0].id}`, { value: 'of now' });
       await client.patch(path, { configuration: { startCommand: './changed' } });
@@ -137,9 +144,7 @@ describeEngines('Deployments, actions and operations', (queues) => {
       expect(row.configuration).to.deep.equal(before.configuration);
       expect(row.image_id).to.equal(image_id);
       const keyring = new Keyring(api.config.secretsKey);
-      expect(JSON.parse(keyring.open(row.sealed_variables, `deployment:${row.id}`))).to.deep.equal({
-        TOKEN: 'of then',
-      });
+      expect(await openSnapshot(api.db, keyring, row)).to.deep.equal({ TOKEN: 'of then' });
     });
 
     it('needs the service’s exact name, and a source that went live with a retained image', async () => {
@@ -245,14 +250,15 @@ suite(`Where the queue engine (Redis) cannot be reached${outage}`, () => {
     expectError(await client.post(`${path}/actions`, { action: 'restart' }), 409, 'engine_unavailable');
     expectError(await client.patch(path, { configuration: { maintenance: true } }), 409, 'engine_unavailable');
     expectError(await client.delete(path, { confirm: service.name }), 409, 'engine_unavailable');
-    for (const table of ['operations', 'receipts', 'outbox']) expect(await api.db(table)).to.deep.equal([]);
+    for (const table of ['operations', 'receipts']) expect(await api.db(table)).to.deep.equal([]);
+    expect(await api.db('deployments').whereNull('finished_at')).to.deep.equal([]);
     expect(await api.db('services').where({ name: 'Outage' })).to.deep.equal([]);
     const { body } = await client.get(path);
     expect(body.service).to.include({ archived: false });
     expect(body.service.configuration.maintenance).to.equal(false);
   });
 
-  it('what queues nothing goes on', async () => {
+  it('requests that queue nothing succeed', async () => {
     const { client } = workspace.owner;
     const service = await newService(client, workspace.path);
     const path = `${workspace.path}/services/${service.id}`;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Keyring } from '../../shared/secrets/keyring.js';
+import { openSnapshot } from '../../shared/variables/snapshots.js';
 import {
   type Client,
   expectError,
@@ -241,7 +242,7 @@ describe('Environment groups', () => {
         const { body } = await client.post(`${path}/deploys`);
         const row = await api.db('deployments').where({ id: body.deployment.id }).first();
         const keyring = new Keyring(api.config.secretsKey);
-        return JSON.parse(keyring.open(row.sealed_variables, `deployment:${row.id}`));
+        return openSnapshot(api.db, keyring, row);
       };
       expect(await snapshot()).to.deep.equal({
         FIRST: 'earlier',

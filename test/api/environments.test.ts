@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Db } from '../../shared/db/client.js';
+import type { Db } from '../../shared/core/database/client.js';
 import {
   expectError,
   type Json,
@@ -116,7 +116,7 @@ describe('Environments', () => {
       expect((await admin.client.patch(guarded.path, { name: 'x' })).body.environment.protected).to.equal(true);
     });
 
-    it('whatever writes to a service in them takes an admin', async () => {
+    it('every write to a service in them takes an admin', async () => {
       const live = await pretendLive(api.db, service.id);
       const queued = await newDeployment(api.db, service.id);
       const variable = await admin.client.post(`${path}/variables`, { key: 'KEPT', value: '1' });
@@ -150,7 +150,7 @@ describe('Environments', () => {
       expect((await admin.client.post(`${path}/deploys/${queued}/cancel`)).status).to.equal(200);
     });
 
-    it('whatever waits for a move into them to commit takes an admin', async () => {
+    it('every write that waits for a move into them takes an admin', async () => {
       const moved = await newService(developer.client, workspace.path, {
         ...project.placement,
         configuration: { repository: 'https://example.com/shop.git' },
@@ -171,7 +171,7 @@ describe('Environments', () => {
       expect(after).to.deep.equal({ ...before, environment_id: guarded.id });
     });
 
-    it('whatever writes to a group that reaches into them takes an admin', async () => {
+    it('every write to a group with a service in them takes an admin', async () => {
       const confined = await newGroup(admin.client, workspace.path, { environmentId: guarded.id });
       const shared = await newGroup(admin.client, workspace.path);
       const body = { name: 'x', environmentId: guarded.id };

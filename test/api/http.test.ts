@@ -23,7 +23,7 @@ describe('Every request', () => {
   });
 
   describe('X-Request-ID', () => {
-    it('is accepted where it is valid, and returned in the header and in error bodies', async () => {
+    it('is accepted if it is valid, and returned in the header and in error bodies', async () => {
       for (const id of ['a', '0-_.Z', 'x'.repeat(64)]) {
         const response = await workspace.owner.client.get('/nowhere', { 'X-Request-ID': id });
         expect(response.headers.get('x-request-id')).to.equal(id);
@@ -31,7 +31,7 @@ describe('Every request', () => {
       }
     });
 
-    it('is replaced where it is not valid', async () => {
+    it('is replaced if it is not valid', async () => {
       for (const id of ['', '-a', '.a', 'a b', 'x'.repeat(65), 'a/b', 'é']) {
         const response = await workspace.owner.client.get('/catalog', { 'X-Request-ID': id });
         expect(response.status).to.equal(200);
@@ -184,7 +184,7 @@ describe('Every request', () => {
       expect(service.name).to.equal(name);
     });
 
-    it('may be absent where nothing is required', async () => {
+    it('may be absent if nothing is required', async () => {
       const service = await newService(workspace.owner.client, workspace.path);
       const path = `${services}/${service.id}`;
       expect((await workspace.owner.client.send('POST', `${path}/archive`)).status).to.equal(200);

@@ -9,21 +9,17 @@ import {
   type TestWorkspace,
   useTestApi,
 } from '../support/api.js';
-import { describeEngines } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
-describeEngines('Idempotency', (queues) => {
+describe('Idempotency', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let services: string;
 
-  useTestApi(
-    (given) => {
-      ({ api, workspace } = given);
-      services = `${workspace.path}/services`;
-    },
-    { queues },
-  );
+  useTestApi((given) => {
+    ({ api, workspace } = given);
+    services = `${workspace.path}/services`;
+  });
 
   const keyed = (key: string) => ({ 'Idempotency-Key': key });
   const replayed = ({ headers }: ApiResponse) => headers.get('idempotency-replayed');
@@ -65,7 +61,7 @@ describeEngines('Idempotency', (queues) => {
     expect(await named('Stampede')).to.have.length(1);
   });
 
-  it('whoever lost the answer gets it from the retry, and the work was done once', async () => {
+  it('a caller who lost the answer gets it from the retry, and the work is done once', async () => {
     const body = JSON.stringify({ name: 'Lost', kind: 'web' });
     const lost = request(`${api.url}/api/v1${services}`, {
       method: 'POST',
@@ -150,6 +146,25 @@ describeEngines('Idempotency', (queues) => {
     const again = await workspace.owner.client.post(services, body, keyed('expiring'));
     expect([again.status, replayed(again)]).to.deep.equal([201, 'false']);
     expect(await named('Expiring')).to.have.length(2);
+  });
+
+  it('the receipts of a workspace are bounded: beyond that its keyed writes are 429, replays and writes without a key go on', async () => {
+    const { id, path, owner } = await api.workspace();
+    const post = (key: string | null) =>
+      owner.client.post(`${path}/services`, { name: 'Bounded', kind: 'web' }, key === null ? {} : keyed(key));
+    const neighbour = await api.workspace();
+    const kept = await api.db('receipts').where({ workspace_id: id });
+    expect(kept).to.deep.equal([]);
+    const huge = { payload_hash: '', status: 200, body: '', workspace_id: id, size: 128 * 1024 * 1024 - 1 };
+    await api.db('receipts').insert({ ...huge, scope: 'x', key: 'huge', expires_at: api.db.raw(`now() + '1 hour'`) });
+    expect((await post('last')).status).to.equal(201);
+    const refused = await post('one-more');
+    expectError(refused, 429, 'rate_limited');
+    expect(refused.headers.get('retry-after')).to.match(/^[1-9]\d*$/);
+    expect(replayed(await post('last'))).to.equal('true');
+    expect((await post(null)).status).to.equal(201);
+    const elsewhere = `${neighbour.path}/services`;
+    expect((await neighbour.owner.client.post(elsewhere, { name: 'x', kind: 'web' }, keyed('x'))).status).to.equal(201);
   });
 
   it('a deployment keeps its key: once the receipt is gone the key is idempotency_legacy_conflict', async () => {

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { ingestLogs, insertLogBatch } from '../../shared/db/log-batches.js';
-import type { LogSource } from '../../shared/domain/log.js';
+import { insertLogBatch } from '../../shared/logs/batch-store.js';
+import { ingestLogs } from '../../shared/logs/ingest.js';
+import type { LogSource } from '../../shared/logs/model.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
-import { describeEngines } from '../support/platform.js';
 import { newDeployment } from '../support/records.js';
 
-describeEngines('Logs', (queues) => {
+describe('Logs', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let service: Json;
   let path: string;
 
-  useTestApi((given) => ({ api, workspace } = given), { queues });
+  useTestApi((given) => ({ api, workspace } = given));
   beforeEach(async () => {
     service = await newService(workspace.owner.client, workspace.path);
     path = `${workspace.path}/services/${service.id}/logs`;
@@ -69,6 +69,21 @@ describeEngines('Logs', (queues) => {
     expect(await messages(`?after=${cursor}`)).to.deep.equal(['f']);
   });
 
+  it('that are long come in answers of bounded size, without a gap', async () => {
+    await write(Array.from({ length: 600 }, () => '\ufffd'.repeat(16_384)));
+    const seen: number[] = [];
+    for (let cursor = 0, more = true; more; ) {
+      const { body } = await workspace.owner.reader.get(`${path}?after=${cursor}`);
+      expect(JSON.stringify(body).length).to.be.below(2 * 1024 * 1024);
+      seen.push(...body.items.map((item: Json) => item.id));
+      ({ cursor, hasMore: more } = body);
+    }
+    expect(seen).to.deep.equal(Array.from({ length: 600 }, (_, i) => i + 1));
+    const { body } = await workspace.owner.reader.get(path);
+    expect(body.items.at(-1).id).to.equal(600);
+    expect(body.items.length).to.be.within(1, 100);
+  });
+
   it('come in batches of at most 500 lines, 500 by default', async () => {
     await write(Array.from({ length: 501 }, (_, index) => String(index)));
     for (const query of ['', '?limit=500']) {
@@ -81,7 +96,7 @@ describeEngines('Logs', (queues) => {
     expect((await workspace.owner.reader.get(`${path}?search=${'x'.repeat(200)}`)).status).to.equal(200);
   });
 
-  it('of many writers at once have no gap for whoever follows the cursor meanwhile', async () => {
+  it('of many writers at once have no gap for a reader that follows the cursor meanwhile', async () => {
     const writers = 6;
     const batches = 8;
     let writing = true;
@@ -121,7 +136,7 @@ describeEngines('Logs', (queues) => {
     expect(await messages('?source=system')).to.deep.equal([]);
   });
 
-  it('leave out previews without includePreviewLogs, but for who asks for the deployment', async () => {
+  it('leave out previews without includePreviewLogs, unless the deployment is asked for', async () => {
     const own = await newDeployment(api.db, service.id, { branch: 'main' });
     const preview = await newDeployment(api.db, service.id, { branch: 'feature' });
     await write(['of main'], { deploymentId: own });

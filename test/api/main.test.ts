@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { addMember, createKey, createUser, createWorkspace } from '../../shared/commands/identity.js';
-import { makeService } from '../support/factories.js';
+import { addMember, createKey, createWorkspace } from '../../shared/identity/commands.js';
+import { makeService, makeUser } from '../support/factories.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { eventually, freePorts, PlatformProcess } from '../support/processes.js';
 
@@ -67,7 +67,7 @@ describe('The API process', () => {
     const { workspace } = await db.transaction((trx) =>
       createWorkspace(trx, { name: 'Drain', owner: 'a@example.com' }),
     );
-    await createUser(db, { email, verified: true });
+    await makeUser(db, { email, verified: true });
     await db.transaction((trx) => addMember(trx, { workspaceId: workspace.id, email, role: 'developer' }));
     const { key } = await createKey(db, {
       workspaceId: workspace.id,

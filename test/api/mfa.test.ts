@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { Secret, TOTP } from 'otpauth';
-import { addMember, createUser } from '../../shared/commands/identity.js';
+import { addMember } from '../../shared/identity/commands.js';
 import { runAdmin } from '../support/admin.js';
 import { expectError, newKey, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { Browser } from '../support/browser.js';
+import { makeUser } from '../support/factories.js';
 
 const PASSWORD = 'correct horse battery staple';
 
@@ -22,7 +23,7 @@ describe('Second factor', () => {
 
   async function signedIn() {
     const email = `person-${++people}@example.com`;
-    await createUser(api.db, { email, password: PASSWORD, verified: true });
+    await makeUser(api.db, { email, password: PASSWORD, verified: true });
     await api.db.transaction((trx) => addMember(trx, { workspaceId: strict.id, email, role: 'developer' }));
     const browser = new Browser(api.url);
     await browser.signIn(email, PASSWORD);

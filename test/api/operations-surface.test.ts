@@ -1,8 +1,10 @@
 import { expect } from 'chai';
-import { Sensitive } from '../../shared/secrets/sensitive.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
 import { newService, startTestApi, type TestApi, useTestApi } from '../support/api.js';
 import { describeEngines } from '../support/platform.js';
 import { pretendLive } from '../support/records.js';
+
+const TOKEN = 'a-token-of-prometheus';
 
 describeEngines('What operators see', (queues) => {
   let api: TestApi;
@@ -10,6 +12,7 @@ describeEngines('What operators see', (queues) => {
 
   useTestApi((given) => ({ api } = given), {
     dashboard: { user: 'operator', password: new Sensitive('sesame') },
+    metricsToken: new Sensitive(TOKEN),
     isEnding: () => ending,
     queues,
   });
@@ -38,7 +41,13 @@ describeEngines('What operators see', (queues) => {
     const service = await newService(owner.client, path);
     const step = { name: 'build', startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '2026-01-01T00:00:04.000Z' };
     await pretendLive(api.db, service.id, { steps: JSON.stringify([step]) });
-    const text = await (await get('/metrics')).text();
+    for (const headers of [{}, basic('operator:wrong'), { Authorization: 'Bearer x' }]) {
+      const refused = await get('/metrics', headers as Record<string, string>);
+      expect(refused.status).to.equal(401);
+      expect(await refused.text()).to.not.contain('ranvier_');
+    }
+    const text = await (await get('/metrics', basic('operator:sesame'))).text();
+    expect(await (await get('/metrics', { Authorization: `Bearer ${TOKEN}` })).text()).to.contain('ranvier_workers');
     expect(text).to.match(
       /ranvier_http_request_duration_seconds_count\{[^}]*route="\/workspaces\/:workspaceId\/services"/,
     );
@@ -78,6 +87,19 @@ describeEngines('What operators see', (queues) => {
       const response = await get('/admin/queues/api/queues', basic('operator:sesame'));
       const { queues } = (await response.json()) as { queues: { name: string }[] };
       expect(queues.map(({ name }) => name)).to.have.members(Object.keys(api.engine.queues));
+    });
+
+    it('loads nothing from another host, and sends its Referer only to its own origin', async () => {
+      const html = await (await get('/admin/queues/', basic('operator:sesame'))).text();
+      const references = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map((match) => match[1] ?? '');
+      expect(references.length).to.be.greaterThan(3);
+      expect(references.filter((text) => /^(?:[a-z]+:)?\/\//i.test(text))).to.deep.equal([]);
+      const [, base = ''] = /<base href="([^"]+)"/.exec(html) ?? [];
+      for (const sheet of references.filter((text) => text.endsWith('.css'))) {
+        const path = new URL(sheet, new URL(base, api.url)).pathname;
+        const css = await (await get(path, basic('operator:sesame'))).text();
+        expect(css).to.not.match(/(?:url\(|@import)\s*["']?(?:https?:)?\/\//);
+      }
     });
 
     it('counts jobs of a paused queue', async () => {

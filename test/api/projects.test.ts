@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PROJECT_COLORS } from '../../shared/domain/project.js';
+import { PROJECT_COLORS } from '../../shared/projects/model.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { addEnvironment, newGroup, newProject } from '../support/places.js';
 import { pretendLive } from '../support/records.js';
@@ -12,6 +12,28 @@ describe('Projects', () => {
   useTestApi(async (given) => {
     ({ api, workspace } = given);
     projects = `${workspace.path}/projects`;
+  });
+
+  it('are at most 1000 in a workspace, with at most 100 environments each', async () => {
+    const other = await api.workspace();
+    const project = await newProject(other.owner.client, other.path);
+    await api.db.raw(
+      `insert into projects (id, workspace_id, name, color)
+       select gen_random_uuid(), ?, 'bulk', 'red' from generate_series(1, 999)`,
+      [other.id],
+    );
+    await api.db.raw(
+      `insert into environments (id, workspace_id, project_id, name, protected)
+       select gen_random_uuid(), ?, ?, 'bulk ' || n, false from generate_series(1, 99) n`,
+      [other.id, project.id],
+    );
+    expectError(
+      await other.owner.client.post(`${other.path}/projects`, { name: 'One more', color: 'red' }),
+      409,
+      'capacity_exceeded',
+    );
+    const environments = `${other.path}/projects/${project.id}/environments`;
+    expectError(await other.owner.client.post(environments, { name: 'One more' }), 409, 'capacity_exceeded');
   });
 
   describe('list', () => {

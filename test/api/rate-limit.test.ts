@@ -40,7 +40,7 @@ describeEngines('Rate limits', (queues) => {
     expect(refused.headers.get('ratelimit-remaining')).to.equal('0');
   });
 
-  it('count reads and writes apart', async () => {
+  it('count reads and writes separately', async () => {
     const { client } = workspace.owner;
     const responses: ApiResponse[] = [];
     for (let i = 0; i < 7; i++) responses.push(await client.patch(workspace.path, { configuration: {} }));
@@ -52,7 +52,7 @@ describeEngines('Rate limits', (queues) => {
     expect((await api.client(`Bearer ${key}`).get('/catalog')).status).to.equal(200);
   });
 
-  it('limit failed authentication of an address, and never hinder who has a key', async () => {
+  it('limit failed authentication of an address, and never refuse a valid key', async () => {
     const stranger = api.client('Bearer nonsense');
     const responses = await Promise.all(Array.from({ length: 25 }, () => stranger.get('/catalog')));
     expect(statuses(responses)).to.deep.equal({ 401: 20, 429: 5 });

@@ -1,21 +1,17 @@
 import { expect } from 'chai';
-import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { expectError, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
-import { describeEngines } from '../support/platform.js';
 import { newEnvironment, pretendLive } from '../support/records.js';
 
-describeEngines('Services', (queues) => {
+describe('Services', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let services: string;
 
-  useTestApi(
-    (given) => {
-      ({ api, workspace } = given);
-      services = `${workspace.path}/services`;
-    },
-    { queues },
-  );
+  useTestApi((given) => {
+    ({ api, workspace } = given);
+    services = `${workspace.path}/services`;
+  });
 
   describe('create', () => {
     it('stores configuration only, over the defaults of the catalog', async () => {
@@ -245,10 +241,10 @@ describeEngines('Services', (queues) => {
       expect(body.service.deploymentId).to.equal(null);
     });
 
-    it('shows nobody the password of a repository’s address, and keeps it when it is sent back as shown', async () => {
+    it('never shows the password of a repository’s address, and keeps it when it is sent back as shown', async () => {
       const { client } = workspace.owner;
       const repository = 'https://deploy:s3cret-t0ken@example.com/shop.git';
-      const shown = 'https://deploy:***@example.com/shop.git';
+      const shown = 'https://***@example.com/shop.git';
       const service = await newService(client, workspace.path, { configuration: { repository } });
       const path = `${services}/${service.id}`;
       expect(service.configuration.repository).to.equal(shown);
@@ -290,7 +286,7 @@ describeEngines('Services', (queues) => {
       expect(response.body.error.details[0].path).to.equal('/kind');
     });
 
-    it('queues routing reconciliation where a routing setting of a live service changes, and only there', async () => {
+    it('queues routing reconciliation if a routing setting of a live service changes, and only then', async () => {
       const service = await newService(workspace.owner.client, workspace.path);
       const path = `${services}/${service.id}`;
       const queued = () => api.db('operations').where({ service_id: service.id, kind: 'routing' });
@@ -302,7 +298,7 @@ describeEngines('Services', (queues) => {
       await workspace.owner.client.patch(path, { configuration: { maintenance: false } });
       const [operation] = await queued();
       expect(operation).to.include({ status: 'queued', actor: workspace.owner.email });
-      expect(await api.db('outbox').where({ record_id: operation.id })).to.have.length(1);
+      expect(operation.due_at, 'its job is due').to.not.equal(null);
     });
 
     it('moves a service between environments, unless a group of it would be left behind', async () => {
@@ -344,11 +340,15 @@ describeEngines('Services', (queues) => {
       });
       const path = `${services}/${service.id}`;
       const archived = await workspace.owner.client.post(`${path}/archive`);
-      expect(archived.body.service).to.include({ archived: true, lifecycleStatus: 'draft' });
+      const { updatedAt } = archived.body.service;
+      expect(archived.body.service).to.deep.equal({ ...service, archived: true, updatedAt });
       expect((await workspace.owner.client.post(`${path}/archive`)).body.service.archived).to.equal(true);
       expectError(await workspace.owner.client.post(`${path}/deploys`), 409, 'service_archived');
       const restored = await workspace.owner.client.post(`${path}/restore`);
-      expect(restored.body.service).to.include({ archived: false, status: 'not_deployed' });
+      expect(restored.body.service).to.deep.equal({ ...service, updatedAt: restored.body.service.updatedAt });
+      for (const table of ['deployments', 'operations']) {
+        expect(await api.db(table).where({ service_id: service.id }), table).to.deep.equal([]);
+      }
       expect((await workspace.owner.client.post(`${path}/deploys`)).status).to.equal(200);
     });
   });
@@ -357,15 +357,15 @@ describeEngines('Services', (queues) => {
     const service = await newService(workspace.owner.client, workspace.path);
     const live = await pretendLive(api.db, service.id);
     const path = `${services}/${service.id}`;
+    const before = (await workspace.owner.client.get(path)).body.service;
+    const deployments = await api.db('deployments').where({ service_id: service.id });
     for (const action of ['archive', 'restore']) {
       const { body } = await workspace.owner.client.post(`${path}/${action}`);
-      expect(body.service).to.include({
-        archived: action === 'archive',
-        lifecycleStatus: 'active',
-        liveDeploymentId: live,
-        deploymentId: live,
-      });
+      expect(body.service).to.include({ lifecycleStatus: 'active', liveDeploymentId: live, deploymentId: live });
+      const { updatedAt } = body.service;
+      expect(body.service).to.deep.equal({ ...before, archived: action === 'archive', updatedAt });
       expect(await api.db('operations').where({ service_id: service.id })).to.deep.equal([]);
+      expect(await api.db('deployments').where({ service_id: service.id })).to.deep.equal(deployments);
     }
   });
 
@@ -375,10 +375,15 @@ describeEngines('Services', (queues) => {
       const path = `${services}/${service.id}`;
       expectError(await workspace.owner.client.delete(path, { confirm: 'precious' }), 400, 'invalid_confirmation');
       expectError(await workspace.owner.client.delete(path), 400, 'invalid_request');
+      expect((await workspace.owner.client.get(path)).body).to.deep.equal({ service });
     });
 
     it('without infrastructure deletes at once: 200, deleted: true', async () => {
-      const service = await newService(workspace.owner.client, workspace.path, { name: 'Short lived' });
+      const service = await newService(workspace.owner.client, workspace.path, {
+        name: 'Short lived',
+        configuration: { repository: 'https://user:token-of-git@example.com/a.git' },
+        variables: [{ key: 'TOKEN', value: 'kept for nobody' }],
+      });
       const path = `${services}/${service.id}`;
       const { status, body } = await workspace.owner.client.delete(path, { confirm: 'Short lived' });
       expect(status).to.equal(200);
@@ -388,6 +393,8 @@ describeEngines('Services', (queues) => {
         expectError(await workspace.owner.client.get(`${path}/${rest}`), 404, 'not_found');
       }
       expect((await workspace.owner.client.get(`${path}/operations`)).body.operations).to.deep.equal([]);
+      expect(await api.db('variables').where({ service_id: service.id })).to.deep.equal([]);
+      expect(await api.db('services').where({ id: service.id }).first()).to.include({ sealed_repository: null });
       const { body: list } = await workspace.owner.client.get(services);
       expect(list.services.map((row: { id: string }) => row.id)).to.not.include(service.id);
     });

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { addMember, createUser, removeMember } from '../../shared/commands/identity.js';
-import { findUserByEmail, setPasswordHash } from '../../shared/db/identity.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
+import { addMember, removeMember } from '../../shared/identity/commands.js';
+import { findUserByEmail, setPasswordHash } from '../../shared/identity/store.js';
 import { hashPassword } from '../../shared/secrets/password.js';
-import { Sensitive } from '../../shared/secrets/sensitive.js';
 import { expectError, newService, startTestApi, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { Browser } from '../support/browser.js';
+import { makeUser } from '../support/factories.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const PASSWORD = 'correct horse battery staple';
@@ -24,7 +25,7 @@ describe('Browser sessions', () => {
   async function person(options: { verified?: boolean; role?: 'viewer' | 'developer' | 'admin' } = {}) {
     const email = `person-${++people}@example.com`;
     const { verified = true, role = 'developer' } = options;
-    const { user } = await createUser(api.db, { email, password: PASSWORD, verified });
+    const user = await makeUser(api.db, { email, password: PASSWORD, verified });
     await api.db.transaction((trx) => addMember(trx, { workspaceId: workspace.id, email, role }));
     return { id: user.id, email };
   }
@@ -48,7 +49,7 @@ describe('Browser sessions', () => {
       expect(answer.headers.get('cache-control')).to.equal('no-store');
     });
 
-    it('with a session says who is signed in, and the workspaces with the role in each', async () => {
+    it('with a session shows the user, and the workspaces with the role in each', async () => {
       const { browser, email, id } = await signedIn({ role: 'admin' });
       const { user, workspaces } = await browser.bootstrap();
       expect(user).to.deep.equal({ id, email, emailVerified: true, mfaEnabled: false, mfaVerified: false });
@@ -144,12 +145,12 @@ describe('Browser sessions', () => {
     });
   });
 
-  it('is slowed per address, whatever the account; right sign-ins do not count', async () => {
+  it('is limited per address for all accounts together; successful sign-ins do not count', async () => {
     const fresh = await startTestApi();
     try {
-      await createUser(fresh.db, { email: 'often@example.com', password: PASSWORD, verified: true });
+      await makeUser(fresh.db, { email: 'often@example.com', password: PASSWORD, verified: true });
       const guess = (email: string) => new Browser(fresh.url).post('/api/session', { email, password: 'x' });
-      const counted = () => fresh.db('rate_limits').where('key', 'like', 'password-address:%');
+      const counted = () => fresh.db('rate_limits').where('key', 'like', 'guess-client:%');
       for (let i = 0; i < 3; i++) await new Browser(fresh.url).signIn('often@example.com', PASSWORD);
       expect((await counted().first()).points).to.equal(0);
       await guess('guess-1@example.com');
@@ -183,7 +184,7 @@ describe('Browser sessions', () => {
       expectError(await bare.post(services, body()), 401, 'unauthenticated');
     });
 
-    it('need no token with a valid key, and a wrong key is 401 whatever the session', async () => {
+    it('need no token with a valid key, and a wrong key is 401 even with a session', async () => {
       const { browser } = await signedIn();
       browser.csrfToken = '';
       const key = { Authorization: `Bearer ${workspace.owner.key}` };
@@ -250,7 +251,7 @@ describe('Browser sessions', () => {
     expectError(await browser.get(path), 404, 'not_found');
   });
 
-  it('cursors are the user’s: his next session goes on with them, nobody else’s', async () => {
+  it('cursors belong to the user: the next session continues with them, no other user does', async () => {
     for (let i = 0; i < 2; i++) await newService(workspace.owner.client, workspace.path);
     const { browser, email } = await signedIn();
     const { body: page } = await browser.get(`${services}?limit=1`);
@@ -262,7 +263,7 @@ describe('Browser sessions', () => {
   });
 
   describe('ends', () => {
-    it('at sign-out, for whoever has its cookie', async () => {
+    it('at sign-out, for everyone who has its cookie', async () => {
       const { browser } = await signedIn();
       const copy = new Browser(api.url);
       for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
@@ -302,7 +303,7 @@ describe('Browser sessions', () => {
     });
   });
 
-  it('behind TLS the cookie is Secure and only ours; X-Forwarded-Proto counts where the proxy is trusted', async () => {
+  it('behind TLS the cookie is Secure and only ours; X-Forwarded-Proto counts if the proxy is trusted', async () => {
     const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '203.0.113.9' };
     const { email } = await person();
     const untrusted = new Browser(api.url, headers);
@@ -311,7 +312,7 @@ describe('Browser sessions', () => {
 
     const behind = await startTestApi({ trustProxy: true });
     try {
-      await createUser(behind.db, { email: 'tls@example.com', password: PASSWORD, verified: true });
+      await makeUser(behind.db, { email: 'tls@example.com', password: PASSWORD, verified: true });
       const browser = new Browser(behind.url, headers);
       const answer = await browser.post('/api/session', { email: 'tls@example.com', password: PASSWORD });
       const cookie = answer.headers.getSetCookie().find((header) => header.includes('ranvier_session=')) ?? '';
@@ -343,7 +344,7 @@ describe('Browser sessions', () => {
     });
 
     async function unverified(email: string) {
-      await createUser(mailing.db, { email, password: PASSWORD, verified: false });
+      await makeUser(mailing.db, { email, password: PASSWORD, verified: false });
       const browser = new Browser(mailing.url);
       await browser.signIn(email, PASSWORD);
       return browser;

@@ -40,7 +40,7 @@ describe('Workspace settings', () => {
   });
 
   for (const [name, { good, bad }] of Object.entries(SETTINGS)) {
-    it(`${name} is stored and shown, and refused where it is wrong`, async () => {
+    it(`${name} is stored and shown, and refused if it is wrong`, async () => {
       const others = await settings();
       for (const value of good) {
         const { status, body } = await patch({ [name]: value });
@@ -57,7 +57,7 @@ describe('Workspace settings', () => {
     });
   }
 
-  it('are refused whole where one of them is wrong', async () => {
+  it('are all refused if one of them is wrong', async () => {
     expectError(await patch({ description: 'new', timezone: 'nowhere' }), 400, 'invalid_request');
     expect((await settings()).description).to.equal('');
   });

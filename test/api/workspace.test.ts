@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { expectError, type Json, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { makeWorker } from '../support/factories.js';
-import { describeEngines } from '../support/platform.js';
 
-describeEngines('Workspace and catalog', (queues) => {
+describe('Workspace and catalog', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
 
-  useTestApi((given) => ({ api, workspace } = given), { queues });
+  useTestApi((given) => ({ api, workspace } = given));
 
   it('the workspace shows the caller’s role and every setting with its default', async () => {
     const viewer = await workspace.member('viewer');

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DEFAULT_CONFIGURATION } from '../../shared/domain/configuration.js';
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { type AppRepository, makeRepository } from '../support/apps.js';
 import { type ApiClient, visit } from '../support/client.js';
 import { createService, deploy, queueDeploy, type Service } from '../support/deployments.js';
@@ -99,7 +99,7 @@ class Overload {
         await this.#client.call('POST', `/services/${other.id}/deploys/${queued.id}/cancel`, {});
       },
       'scrape of metrics': async () => {
-        await (await fetch(`http://127.0.0.1:${this.#platform.apiPort}/metrics`)).text();
+        await this.#platform.metrics();
       },
     };
   }
@@ -112,9 +112,9 @@ class Overload {
     for (let i = 0; i < 50; i++) services.push((await makeService(db)).id);
     for (let from = 0; from < HISTORY; from += CHUNK) {
       await db.raw(
-        `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration, sealed_variables,
+        `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration,
                                   steps, admitted_at, created_at, started_at, finished_at)
-         select gen_random_uuid(), s.workspace_id, s.id, 'failed', 'manual', 'bench', '{}', '', cast(:steps as jsonb),
+         select gen_random_uuid(), s.workspace_id, s.id, 'failed', 'manual', 'bench', '{}', cast(:steps as jsonb),
                 t, t, t, t + interval '20 seconds'
            from generate_series(cast(:from as int), cast(:to as int)) n
            join lateral (select now() - interval '1 day' - n * interval '30 seconds') x(t) on true
@@ -134,8 +134,8 @@ class Overload {
         services.push((await makeService(db, workspace)).id);
     }
     await db.raw(
-      `insert into deployments (id, workspace_id, service_id, trigger, actor, configuration, sealed_variables)
-       select gen_random_uuid(), s.workspace_id, s.id, 'manual', 'bench', cast(:configuration as jsonb), ''
+      `insert into deployments (id, workspace_id, service_id, trigger, actor, configuration)
+       select gen_random_uuid(), s.workspace_id, s.id, 'manual', 'bench', cast(:configuration as jsonb)
          from generate_series(1, cast(:queued as int)) n join services s on s.id = (cast(:services as uuid[]))[n % cast(:count as int) + 1]`,
       {
         configuration: JSON.stringify({ ...DEFAULT_CONFIGURATION, repository: 'http://127.0.0.1:9/none' }),

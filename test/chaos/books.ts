@@ -1,5 +1,5 @@
-import { rowsOf } from '../../shared/db/client.js';
-import type { DeploymentRow } from '../../shared/db/rows.js';
+import { rowsOf } from '../../shared/core/database/client.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { visit } from '../support/client.js';
 import type { Platform } from '../support/platform.js';
 import type { Entry } from './entries.js';
@@ -53,10 +53,7 @@ export async function balance(ground: Ground, promises: Promises, visits: Visits
       .map((row) => JSON.stringify(row)),
   );
   await none('failed by a fault of the platform', `select id, error from deployments where status = 'failed'`);
-  await none(
-    'operations that have not ended',
-    `select id, kind, status from operations where status in ('queued', 'running')`,
-  );
+  await none('operations that have not ended', `select id, kind, status from operations where finished_at is null`);
   await none(
     'live is not the newest release that went live',
     `select s.id from services s
@@ -64,7 +61,10 @@ export async function balance(ground: Ground, promises: Promises, visits: Visits
         (select id from deployments d where d.service_id = s.id and d.went_live_at is not null order by d.went_live_at desc limit 1)`,
   );
   await none('deleted services that are still there', `select id from services where lifecycle_status = 'deleting'`);
-  await none('outbox', 'select id, queue from outbox');
+  await none(
+    'records that still need a job',
+    'select id from deployments where due_at is not null union all select id from operations where due_at is not null',
+  );
   await none('log batches on their way', 'select id from log_batches');
   await none(
     'leases',
@@ -99,7 +99,7 @@ export async function balance(ground: Ground, promises: Promises, visits: Visits
 }
 
 async function jobsLeft(platform: Platform): Promise<string[]> {
-  const metrics = await (await fetch(`http://127.0.0.1:${platform.apiPort}/metrics`)).text();
+  const metrics = await platform.metrics();
   return metrics
     .split('\n')
     .filter(

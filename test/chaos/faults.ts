@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { testPostgresPid } from '../support/postgres.js';
 import type { PlatformProcess } from '../support/processes.js';
-import type { Ground } from './ground.js';
+import type { Ground, GroundFault } from './ground.js';
 import type { Random } from './random.js';
 
 const FAULTS = [
@@ -14,33 +14,30 @@ const FAULTS = [
   'restart postgresql at once',
   'restart redis',
   'flush redis',
-];
-/** One of these, or one of the ground's own. */
-export type FaultKind = string;
+] as const;
 
 export interface Fault {
   afterMs: number;
-  kind: FaultKind;
-  /** Which of the workers, by position. */
-  worker: number;
+  what: (typeof FAULTS)[number] | GroundFault;
+  /** Which of the workers, or of what else there are several of. */
+  position: number;
   durationMs: number;
 }
 
 /** The sequence of faults: decided before the first one strikes, by the seed alone. */
 export function planFaults(random: Random, count: number, { platform, faults }: Ground): Fault[] {
-  const common = FAULTS.filter((kind) => platform.redis !== null || !kind.includes('redis'));
-  const kinds = [...common, ...faults.map(({ kind }) => kind)];
+  const common = FAULTS.filter((what) => platform.redis !== null || !what.includes('redis'));
   return Array.from({ length: count }, () => ({
     afterMs: random.between(1500, 4000),
-    kind: random.pick(kinds),
-    worker: random.between(0, 99),
+    what: random.pick([...common, ...faults]),
+    position: random.between(0, 99),
     durationMs: random.between(8000, 14_000),
   }));
 }
 
 /** Strikes the platform with the plan, again and again until told to stop; replaces what it killed. */
 export class FaultInjector {
-  readonly struck = new Map<FaultKind, number>();
+  readonly struck = new Map<string, number>();
   readonly #ground: Ground;
   readonly #say: (what: string) => void;
   /** Replacements that are starting, and stopped workers that will wake up. */
@@ -58,26 +55,31 @@ export class FaultInjector {
     for (const fault of plan) {
       await delay(fault.afterMs, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted) break;
-      this.struck.set(fault.kind, (this.struck.get(fault.kind) ?? 0) + 1);
-      this.#say(fault.kind);
+      const kind = typeof fault.what === 'string' ? fault.what : fault.what.kind;
+      this.struck.set(kind, (this.struck.get(kind) ?? 0) + 1);
+      this.#say(kind);
       await this.#strike(fault);
     }
     await Promise.all(this.#later);
   }
 
-  async #strike({ kind, worker, durationMs }: Fault): Promise<void> {
+  async #strike({ what, position, durationMs }: Fault): Promise<void> {
     const { platform } = this.#ground;
-    switch (kind) {
+    if (typeof what !== 'string') {
+      this.#later.push(what.strike(position, durationMs));
+      return;
+    }
+    switch (what) {
       case 'kill a worker':
-        await this.#take(worker)?.stop('SIGKILL');
+        await this.#take(position)?.stop('SIGKILL');
         this.#later.push(this.#replace());
         return;
       case 'term a worker':
         // As in an upgrade: the new one starts while the old one still hands over.
-        this.#later.push(this.#replace(), this.#take(worker)?.stop('SIGTERM') ?? Promise.resolve());
+        this.#later.push(this.#replace(), this.#take(position)?.stop('SIGTERM') ?? Promise.resolve());
         return;
       case 'stop a worker for longer than its locks': {
-        const target = this.#take(worker);
+        const target = this.#take(position);
         target?.kill('SIGSTOP');
         this.#later.push(delay(durationMs).then(() => this.#wake(target)));
         return;
@@ -85,7 +87,7 @@ export class FaultInjector {
       case 'kill the api':
       case 'term the api': {
         const api = platform.processes.find((process) => process.name === 'api' && !process.ended);
-        await api?.stop(kind === 'kill the api' ? 'SIGKILL' : 'SIGTERM');
+        await api?.stop(what === 'kill the api' ? 'SIGKILL' : 'SIGTERM');
         await persistently(() => platform.startApi());
         return;
       }
@@ -98,10 +100,6 @@ export class FaultInjector {
       case 'flush redis':
         await platform.redis?.flush();
         return;
-      default: {
-        const own = this.#ground.faults.find((fault) => fault.kind === kind);
-        if (own) this.#later.push(own.strike(worker, durationMs));
-      }
     }
   }
 

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import type { Files } from '../support/apps.js';
 import type { Platform } from '../support/platform.js';
 import type { PlatformProcess } from '../support/processes.js';
-import type { Entry } from './entries.js';
+import { type Entry, listFolder } from './entries.js';
 import type { Failure } from './load.js';
 
 /** A fault that not every ground has. */
@@ -24,6 +26,18 @@ export interface Ground {
   excuses(failure: Failure): boolean;
   books(): Promise<Entry[]>;
   stop(): Promise<void>;
+}
+
+/** Ids of the replicas that run, or are to. */
+export async function ownedReplicas({ database }: Platform): Promise<string[]> {
+  const rows = await database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
+  return rows.map((row) => row.id);
+}
+
+/** Of builds that have ended, on every host. */
+export async function leftBuildFolders(dataDirs: readonly string[]): Promise<Entry> {
+  const left = await Promise.all(dataDirs.map((folder) => listFolder(join(folder, 'builds'))));
+  return { what: 'build folders left', counted: 0, wrong: left.flat() };
 }
 
 export const SERVER: Files = {

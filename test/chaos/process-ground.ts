@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import type { ReplicaRow } from '../../shared/db/rows.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import type { PlatformProcess } from '../support/processes.js';
 import { afterSweeps, type Entry, listFolder } from './entries.js';
-import { type Ground, PATIENCE, SERVER } from './ground.js';
+import { type Ground, leftBuildFolders, ownedReplicas, PATIENCE, SERVER } from './ground.js';
 
 /** Everything on this host; applications are its processes. */
 export class ProcessGround implements Ground {
@@ -35,19 +34,15 @@ export class ProcessGround implements Ground {
 
   async books(): Promise<Entry[]> {
     const { dataDir } = this.platform;
-    const owned = async () => {
-      const rows = await this.platform.database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
-      return rows.map((row) => row.id);
-    };
     return [
-      { what: 'build folders left', counted: 0, wrong: await listFolder(join(dataDir, 'builds')) },
+      await leftBuildFolders([dataDir]),
       await afterSweeps('folders that no replica owns', async () => {
-        const ids = await owned();
+        const ids = await ownedReplicas(this.platform);
         const folders = await listFolder(join(dataDir, 'replicas'));
         return { counted: folders.length, wrong: folders.filter((name) => !ids.includes(name)) };
       }),
       await afterSweeps('processes that no replica owns', async () => {
-        const ids = await owned();
+        const ids = await ownedReplicas(this.platform);
         const marks = [...(await markedProcesses(await this.platform.sandboxToken()))];
         const stray = marks.filter(([, mark]) => !ids.some((id) => mark.includes(id)));
         return { counted: marks.length, wrong: stray.map(([pid, mark]) => `${pid} ${mark}`) };

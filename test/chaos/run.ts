@@ -1,4 +1,4 @@
-import { createKey, createWorkspace } from '../../shared/commands/identity.js';
+import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { type AppRepository, makeRepository } from '../support/apps.js';
 import { ApiClient } from '../support/client.js';
 import { createService, deploy } from '../support/deployments.js';
@@ -130,12 +130,12 @@ async function makeTenants(ground: Ground, repository: AppRepository, options: C
 }
 
 /** Nothing is open any more, and what was replaced has been stopped. */
-async function cameToRest(platform: Platform): Promise<void> {
+export async function cameToRest(platform: Platform): Promise<void> {
   const open = async () => {
     const { rows } = await platform.database.db.raw(`
-      select (select count(*) from deployments where status in ('queued', 'building', 'releasing'))
-           + (select count(*) from operations where status in ('queued', 'running'))
-           + (select count(*) from outbox) + (select count(*) from log_batches)
+      select (select count(*) from deployments where finished_at is null)
+           + (select count(*) from operations where finished_at is null)
+           + (select count(*) from log_batches)
            + (select count(*) from replicas r join services s on s.id = r.service_id
                where r.state <> 'stopped' and (r.desired = 'stopped' or r.state <> 'ready'
                  or s.live_deployment_id is distinct from r.deployment_id)) as open`);

@@ -1,12 +1,11 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReplicaRow } from '../../shared/db/rows.js';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
 import type { EngineName, Platform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 import { SwarmPlatform } from '../support/swarm-platform.js';
-import { afterSweeps, type Entry, listFolder } from './entries.js';
-import { type Ground, type GroundFault, PATIENCE, SERVER } from './ground.js';
+import { afterSweeps, type Entry } from './entries.js';
+import { type Ground, type GroundFault, leftBuildFolders, ownedReplicas, PATIENCE, SERVER } from './ground.js';
 import type { Failure } from './load.js';
 
 const NODES = 3;
@@ -69,6 +68,7 @@ export class SwarmGround implements Ground {
   }
 
   #cut(node: DockerNode | undefined, durationMs: number): Promise<void> {
+    const { manager } = this.#swarm;
     const turn = this.#away.then(async () => {
       if (!node) return;
       const cut = { at: Date.now(), until: Date.now() + BACK_MS, alone: await this.#onlyOn(node) };
@@ -76,11 +76,12 @@ export class SwarmGround implements Ground {
       this.#say(`${node.name} is cut; ${cut.alone.size} services are on no other`);
       await this.#swarm.cut(node);
       // Nobody moves them while the only manager is away.
-      if (node === this.#swarm.manager) cut.until = Number.POSITIVE_INFINITY;
+      if (node === manager) cut.until = Number.POSITIVE_INFINITY;
       await delay(AWAY * durationMs);
       await this.#swarm.boot(node);
-      await eventually(`${node.name} is back in the swarm`, () => this.#isReady(node), 90_000);
-      if (node === this.#swarm.manager) cut.until = Date.now() + BACK_MS;
+      const isReady = async () => (await manager.swarmNode(node.name)).Status.State === 'ready';
+      await eventually(`${node.name} is back in the swarm`, isReady, 90_000);
+      if (node === manager) cut.until = Date.now() + BACK_MS;
       this.#say(`${node.name} is back`);
     });
     // The next one is cut when what ran on this one has been missed, and is back.
@@ -94,39 +95,27 @@ export class SwarmGround implements Ground {
     return new Set(ready.map((row) => row.service_id).filter((id) => !elsewhere.has(id)));
   }
 
-  async #isReady({ name }: DockerNode): Promise<boolean> {
-    const nodes: { Description: { Hostname: string }; Status: { State: string } }[] =
-      await this.#swarm.manager.docker.listNodes();
-    return nodes.some(({ Description, Status }) => Description.Hostname === name && Status.State === 'ready');
-  }
-
   async books(): Promise<Entry[]> {
-    const builds = await Promise.all(this.#swarm.dataDirs.map((folder) => listFolder(join(folder, 'builds'))));
     return [
-      { what: 'build folders left', counted: 0, wrong: builds.flat() },
+      await leftBuildFolders(this.#swarm.dataDirs),
       await afterSweeps('Swarm services that no replica owns', () => this.#strayServices()),
       await afterSweeps('containers that no replica owns', () => this.#strayContainers()),
     ];
   }
 
-  async #owned(): Promise<Set<string | undefined>> {
-    const rows = await this.platform.database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
-    return new Set(rows.map((row) => row.id));
-  }
-
   async #strayServices(): Promise<Omit<Entry, 'what'>> {
-    const owned = await this.#owned();
+    const owned = await ownedReplicas(this.platform);
     const services = await this.#swarm.manager.docker.listServices();
-    const stray = services.filter(({ Spec }) => !owned.has(Spec?.Labels?.['ranvier.replica']));
+    const stray = services.filter(({ Spec }) => !owned.includes(Spec?.Labels?.['ranvier.replica'] ?? ''));
     return { counted: services.length, wrong: stray.map(({ Spec }) => Spec?.Name ?? '') };
   }
 
   /** Of builds too. */
   async #strayContainers(): Promise<Omit<Entry, 'what'>> {
-    const owned = await this.#owned();
+    const owned = await ownedReplicas(this.platform);
     const all = await Promise.all(this.#swarm.machines.nodes.map((node) => node.docker.listContainers()));
     const containers = all.flat();
-    const stray = containers.filter(({ Labels }) => !owned.has(Labels['ranvier.replica']));
+    const stray = containers.filter(({ Labels }) => !owned.includes(Labels['ranvier.replica'] ?? ''));
     return { counted: containers.length, wrong: stray.map(({ Names, Status }) => `${Names[0]} ${Status}`) };
   }
 

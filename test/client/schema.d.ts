@@ -48,7 +48,7 @@ export interface paths {
   "/workspaces/{workspaceId}/services/{serviceId}": {
     /** Read a service: its configuration and its runtime state */
     get: operations["serviceRead"];
-    /** Delete a service, or queue its deletion where it has runtime infrastructure */
+    /** Delete a service, or queue its deletion if it has runtime infrastructure */
     delete: operations["serviceDelete"];
     /** Change fields of a service; nothing is deployed */
     patch: operations["serviceUpdate"];
@@ -76,7 +76,7 @@ export interface paths {
     get: operations["deploymentRead"];
   };
   "/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}/cancel": {
-    /** Request the cancellation of a deployment; poll it for its end */
+    /** Request the cancellation of a deployment; poll the deployment until it ends */
     post: operations["deploymentCancel"];
   };
   "/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}/rollback": {
@@ -100,7 +100,7 @@ export interface paths {
   "/workspaces/{workspaceId}/services/{serviceId}/variables/{variableId}": {
     /** Delete a variable of a service */
     delete: operations["variableDelete"];
-    /** Replace what a variable of a service holds */
+    /** Replace the content of a variable of a service */
     patch: operations["variableUpdate"];
   };
   "/workspaces/{workspaceId}/environment-groups": {
@@ -114,7 +114,7 @@ export interface paths {
     get: operations["groupRead"];
     /** Delete an environment group with its variables; its services are unlinked */
     delete: operations["groupDelete"];
-    /** Rename an environment group, or confine it to another environment that has all its services */
+    /** Rename an environment group, or restrict it to another environment that has all its services */
     patch: operations["groupUpdate"];
   };
   "/workspaces/{workspaceId}/environment-groups/{groupId}/services": {
@@ -134,7 +134,7 @@ export interface paths {
   "/workspaces/{workspaceId}/environment-groups/{groupId}/variables/{variableId}": {
     /** Delete a variable of an environment group */
     delete: operations["groupVariableDelete"];
-    /** Replace what a variable of an environment group holds */
+    /** Replace the content of a variable of an environment group */
     patch: operations["groupVariableUpdate"];
   };
   "/workspaces/{workspaceId}/services/{serviceId}/logs": {
@@ -148,17 +148,17 @@ export interface paths {
     patch: operations["canvasSave"];
   };
   "/bootstrap": {
-    /** Read who is signed in, his workspaces and the token that his writes need */
+    /** Read the signed-in user, the workspaces and the token that writes need */
     get: operations["sessionBootstrap"];
   };
   "/session": {
-    /** Sign in: sets the session cookie, and answers as /api/bootstrap does from now on */
+    /** Sign in: sets the session cookie, and answers as /api/bootstrap does with it */
     post: operations["sessionCreate"];
-    /** Sign out: the session ends, whoever else has its cookie */
+    /** Sign out: the session ends for everyone who has its cookie */
     delete: operations["sessionDelete"];
   };
   "/session/mfa": {
-    /** Make a secret for an authenticator; it counts once it is confirmed */
+    /** Create a secret for an authenticator; it takes effect when it is confirmed */
     post: operations["mfaEnrol"];
     /** Remove the second factor with its current code; other sessions end */
     delete: operations["mfaRemove"];
@@ -168,7 +168,7 @@ export interface paths {
     post: operations["mfaConfirm"];
   };
   "/session/verification": {
-    /** Mail a link that verifies the e-mail address */
+    /** Send a link that verifies the e-mail address */
     post: operations["verificationRequest"];
   };
   "/session/verification/confirm": {
@@ -715,7 +715,7 @@ export interface components {
     ErrorResponse: {
       error: {
         /** @enum {string} */
-        code: "invalid_json" | "invalid_request" | "invalid_cursor" | "invalid_confirmation" | "source_invalid" | "canvas_invalid_node" | "unauthenticated" | "forbidden" | "csrf_failed" | "email_unverified" | "mfa_required" | "billing_required" | "not_found" | "method_not_allowed" | "conflict" | "idempotency_conflict" | "idempotency_legacy_conflict" | "service_archived" | "deployment_terminal" | "no_runtime" | "hosting_disabled" | "capacity_exceeded" | "engine_unavailable" | "canvas_revision_conflict" | "payload_too_large" | "canvas_too_large" | "rate_limited" | "internal_error";
+        code: "invalid_json" | "invalid_request" | "invalid_cursor" | "invalid_confirmation" | "source_invalid" | "canvas_invalid_node" | "unauthenticated" | "forbidden" | "csrf_failed" | "email_unverified" | "mfa_required" | "billing_required" | "not_found" | "method_not_allowed" | "conflict" | "idempotency_conflict" | "idempotency_legacy_conflict" | "service_archived" | "deployment_terminal" | "no_runtime" | "hosting_disabled" | "capacity_exceeded" | "engine_unavailable" | "canvas_revision_conflict" | "payload_too_large" | "canvas_too_large" | "rate_limited" | "internal_error" | "request_timeout";
         message: string;
         details?: {
             path: string;
@@ -835,9 +835,21 @@ export interface components {
         "application/json": components["schemas"]["ErrorResponse"];
       };
     };
+    /** @description undefined. Codes: request_timeout */
+    Error503: {
+      headers: {
+        "X-Request-ID": components["headers"]["X-Request-ID"];
+        "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+        "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+        "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+      };
+      content: {
+        "application/json": components["schemas"]["ErrorResponse"];
+      };
+    };
   };
   parameters: {
-    /** @description Names the request in answers and logs; an invalid value is replaced */
+    /** @description Identifies the request in answers and logs; an invalid value is replaced */
     "X-Request-ID"?: string;
     /** @description The same key with the same payload gets the answer of the first success again, for 24 hours */
     "Idempotency-Key"?: string;
@@ -848,7 +860,7 @@ export interface components {
   headers: {
     /** @description The request’s id, as accepted or generated */
     "X-Request-ID": string;
-    /** @description Whether this is the retained answer of an earlier request; absent where no key receipt is used */
+    /** @description Whether this is the retained answer of an earlier request; absent if no key receipt is used */
     "Idempotency-Replayed": "true" | "false";
     /** @description Seconds until a request may succeed */
     "Retry-After": number;
@@ -897,6 +909,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read the workspace */
@@ -933,6 +946,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Change settings of the workspace */
@@ -980,6 +994,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** List the projects with their environments */
@@ -1021,6 +1036,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Create a project with its Production environment */
@@ -1071,6 +1087,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read a project with its environments */
@@ -1108,6 +1125,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Delete an empty project with its environments */
@@ -1157,6 +1175,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Change fields of a project */
@@ -1208,6 +1227,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Add an environment to a project */
@@ -1257,6 +1277,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Delete an empty environment that is not the last of its project */
@@ -1306,6 +1327,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Rename an environment, protect it or remove its protection */
@@ -1344,6 +1366,27 @@ export interface operations {
         content: {
           "application/json": {
             environment: components["schemas"]["Environment"];
+            references?: ({
+                key: string;
+                from: {
+                  /** @enum {string} */
+                  kind: "service" | "environment-group";
+                  /** Format: uuid */
+                  id: string;
+                  name: string;
+                };
+                to: {
+                  /** Format: uuid */
+                  serviceId: string;
+                  name: string;
+                  key: string;
+                };
+              })[];
+            sharedGroups?: {
+                /** Format: uuid */
+                id: string;
+                name: string;
+              }[];
           };
         };
       };
@@ -1356,6 +1399,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** List the services, archived ones included */
@@ -1397,6 +1441,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Create a service; with deploy, queue its first deployment too */
@@ -1454,6 +1499,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read a service: its configuration and its runtime state */
@@ -1491,9 +1537,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Delete a service, or queue its deletion where it has runtime infrastructure */
+  /** Delete a service, or queue its deletion if it has runtime infrastructure */
   serviceDelete: {
     parameters: {
       header?: {
@@ -1541,6 +1588,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Change fields of a service; nothing is deployed */
@@ -1594,6 +1642,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Archive a service: deployment is prevented, nothing is stopped */
@@ -1641,6 +1690,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Restore an archived service; nothing is deployed or resumed */
@@ -1688,6 +1738,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Queue restart, suspend, resume, deploy or clear-cache */
@@ -1741,6 +1792,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** List a service's deployments, newest first */
@@ -1785,6 +1837,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Queue a deployment */
@@ -1835,6 +1888,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read a deployment */
@@ -1873,9 +1927,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Request the cancellation of a deployment; poll it for its end */
+  /** Request the cancellation of a deployment; poll the deployment until it ends */
   deploymentCancel: {
     parameters: {
       header?: {
@@ -1922,6 +1977,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Queue a new deployment of an earlier release */
@@ -1971,6 +2027,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** List a service's operations, newest first */
@@ -2013,6 +2070,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read an operation */
@@ -2051,6 +2109,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** List the variables of a service, masked */
@@ -2093,6 +2152,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Create an encrypted variable of a service, or a reference to one of another service */
@@ -2147,6 +2207,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Delete a variable of a service */
@@ -2196,9 +2257,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Replace what a variable of a service holds */
+  /** Replace the content of a variable of a service */
   variableUpdate: {
     parameters: {
       header?: {
@@ -2250,6 +2312,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** List the environment groups */
@@ -2291,6 +2354,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Create an environment group, for one environment or for the whole workspace */
@@ -2339,6 +2403,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read an environment group */
@@ -2376,6 +2441,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Delete an environment group with its variables; its services are unlinked */
@@ -2424,9 +2490,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Rename an environment group, or confine it to another environment that has all its services */
+  /** Rename an environment group, or restrict it to another environment that has all its services */
   groupUpdate: {
     parameters: {
       header?: {
@@ -2473,6 +2540,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Link a service: the variables of the group reach its next deployment */
@@ -2522,6 +2590,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Unlink a service from the group */
@@ -2570,6 +2639,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** List the variables of an environment group, masked */
@@ -2612,6 +2682,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Create an encrypted variable of an environment group, or a reference to one of another service */
@@ -2666,6 +2737,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Delete a variable of an environment group */
@@ -2715,9 +2787,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Replace what a variable of an environment group holds */
+  /** Replace the content of a variable of an environment group */
   groupVariableUpdate: {
     parameters: {
       header?: {
@@ -2769,6 +2842,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read a service's logs, in ascending order of id */
@@ -2818,6 +2892,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Read the canvas of the workspace, of one project or of one environment */
@@ -2856,6 +2931,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Replace the positions and the viewport of a canvas */
@@ -2913,9 +2989,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Read who is signed in, his workspaces and the token that his writes need */
+  /** Read the signed-in user, the workspaces and the token that writes need */
   sessionBootstrap: {
     parameters: {
       header?: {
@@ -2948,9 +3025,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Sign in: sets the session cookie, and answers as /api/bootstrap does from now on */
+  /** Sign in: sets the session cookie, and answers as /api/bootstrap does with it */
   sessionCreate: {
     parameters: {
       header?: {
@@ -2992,9 +3070,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Sign out: the session ends, whoever else has its cookie */
+  /** Sign out: the session ends for everyone who has its cookie */
   sessionDelete: {
     parameters: {
       header?: {
@@ -3032,9 +3111,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Make a secret for an authenticator; it counts once it is confirmed */
+  /** Create a secret for an authenticator; it takes effect when it is confirmed */
   mfaEnrol: {
     parameters: {
       header?: {
@@ -3072,6 +3152,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Remove the second factor with its current code; other sessions end */
@@ -3114,6 +3195,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Confirm the authenticator with its current code; other sessions end */
@@ -3156,9 +3238,10 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
-  /** Mail a link that verifies the e-mail address */
+  /** Send a link that verifies the e-mail address */
   verificationRequest: {
     parameters: {
       header?: {
@@ -3196,6 +3279,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
   /** Verify an e-mail address with the token that was mailed to it; no session is needed */
@@ -3237,6 +3321,7 @@ export interface operations {
       413: components["responses"]["Error413"];
       429: components["responses"]["Error429"];
       500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
     };
   };
 }

@@ -15,7 +15,7 @@ import { startRailpack } from '../support/railpack.js';
 const REASON = NO_DOCKER || NO_REGISTRY || NO_OPENSSL;
 const REGISTRY_PORT = 5000;
 
-/** What a person does with a platform whose applications are containers, over HTTP, on a swarm of the test's own. */
+/** Uses a platform with containers as a person does, over HTTP, on a swarm of the test's own. */
 describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(240_000);
   let machines: DockerMachines;
@@ -36,7 +36,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
       engine: 'postgres',
       env: {
         RUNTIME: 'swarm',
-        // Everything goes over TLS, as to an engine on another host.
+        // All connections use TLS, as to an engine on another host.
         DOCKER_HOST: manager.tlsHost,
         DOCKER_TLS_VERIFY: '1',
         DOCKER_CERT_PATH: manager.certificates,
@@ -65,7 +65,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
 
   const answerOf = async (url: string) => (await visit(url, platform.edgePort)).body;
 
-  it('goes live from a repository, changes, and rolls back to the very image', async () => {
+  it('goes live from a repository, changes, and rolls back to the same image', async () => {
     const { client } = platform;
     const repository = await repositoryOf(answering('one'));
     const service = await createService(client, { name: 'app', configuration: { repository: repository.url } });
@@ -100,7 +100,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     expect(await answerOf(service.url)).to.equal('own');
   });
 
-  it('runs an image of a registry, pinned to what its tag meant', async () => {
+  it('runs an image of a registry, pinned to the digest of its tag', async () => {
     const { client } = platform;
     const image = `127.0.0.1:${REGISTRY_PORT}/team/app:1`;
     const program = "require('node:http').createServer((_, r) => r.end('image')).listen(process.env.PORT)";
@@ -123,7 +123,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     expect((await readDeployment(client, broken.id, failed.id)).status).to.equal('failed');
   });
 
-  it('builds by a stand-in for Railpack, which this test cannot have, where the worker has it', async () => {
+  it('builds with a stand-in for Railpack if the worker has it', async () => {
     const { client } = platform;
     const program = "require('node:http').createServer((_, r) => r.end('made')).listen(process.env.PORT)";
     await manager.derive('local/made:latest', [`CMD ${JSON.stringify(['node', '-e', program])}`]);
@@ -137,13 +137,13 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
       await deploy(client, service.id);
       expect(await answerOf(service.url)).to.equal('made');
       const lines = (await readLogs(client, service.id)).map((line) => line.message);
-      expect(lines).to.include.members(['Builds with Railpack', 'buildkit says done: solve']);
+      expect(lines).to.include.members(['Builds with Railpack', 'buildkit says done: Solve']);
     } finally {
       railpack.stop();
     }
   });
 
-  it('waits for an engine that is away, and cancels meanwhile', async () => {
+  it('waits for an engine that does not answer, and cancels meanwhile', async () => {
     const { client } = platform;
     const slow = `FROM ${NODE_IMAGE}\nRUN echo building now && sleep 15\nCOPY server.js .\nCMD ["node", "server.js"]\n`;
     const repository = await repositoryOf({ ...answering('patient'), Dockerfile: slow });

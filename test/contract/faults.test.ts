@@ -17,14 +17,18 @@ describeEngines('When a worker dies', (engine) => {
   let platform: Platform;
   const repositories: AppRepository[] = [];
 
-  beforeEach(async function () {
+  before(async function () {
     this.timeout(240_000);
     platform = await startPlatform({ engine, workers: 2 });
   });
-  afterEach(async function () {
+  beforeEach(async function () {
+    this.timeout(240_000);
+    while (platform.workers.length < 2) await platform.startWorker();
+  });
+  after(async function () {
     this.timeout(240_000);
     await platform?.stop();
-    for (const repository of repositories.splice(0)) await repository.remove();
+    for (const repository of repositories) await repository.remove();
   });
 
   async function serviceOf(files: Files, configuration: object = {}): Promise<Service> {

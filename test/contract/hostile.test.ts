@@ -7,6 +7,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { planOf } from '../../shared/workspaces/catalog.js';
+import { markedProcesses } from '../../workers/sandbox/proc.js';
 import { type AppRepository, type Files, makeRepository, nodeServer, staticSite } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
@@ -34,7 +36,8 @@ const SPY = {
     const { exec } = require('node:child_process');
     const harm = {
       '/hog': () => { const kept = []; for (;;) kept.push(Buffer.alloc(16 << 20, 1)); },
-      '/fork': () => exec('f() { while :; do f & done; }; f'),
+      // A shell that cannot fork ends; those that could spin on, until the limit is reached and stays reached.
+      '/fork': () => exec('f() { f & f & while :; do :; done; }; f'),
       '/print': () => { for (let i = 0; i < 200; i++) console.log('flood ' + 'x'.repeat(1 << 20)); },
     };
     require('node:http').createServer((request, response) => {
@@ -139,6 +142,52 @@ describe('Hostile builds and applications', function () {
     return failures;
   }
 
+  async function restarts(): Promise<{ sum: number; details: string }> {
+    const rows = await platform.database
+      .db('replicas')
+      .where({ service_id: spy.id, desired: 'running' })
+      .select('restarts', 'exit_detail');
+    return {
+      sum: rows.reduce((all, row) => all + row.restarts, 0),
+      details: rows.map((row) => row.exit_detail).join(),
+    };
+  }
+
+  async function spyAnswers(): Promise<void> {
+    await eventually(
+      'both replicas answer again',
+      async () => {
+        const { healthStatus } = await readService(platform.client, spy.id);
+        return healthStatus === 'ready' && (await get(spy, '/')) === 'spy';
+      },
+      60_000,
+    );
+  }
+
+  /** How many processes each sandbox of the service has, by the mark of the sandbox. */
+  async function processesOf({ id }: Service): Promise<Map<string, number>> {
+    const replicas = await platform.database.db('replicas').where({ service_id: id }).pluck('id');
+    const counts = new Map<string, number>();
+    for (const marker of (await markedProcesses(`${await platform.sandboxToken()}:`)).values()) {
+      if (replicas.some((replica) => marker.includes(replica))) counts.set(marker, (counts.get(marker) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** What a failure should say about a service: its replicas, operations, processes and the last of its log. */
+  async function stateOf(service: Service): Promise<string> {
+    const { db } = platform.database;
+    const columns = ['state', 'desired', 'pid', 'restarts', 'exit_detail'];
+    const replicas = await db('replicas').where({ service_id: service.id }).select(columns);
+    const operations = await db('operations')
+      .where({ service_id: service.id })
+      .orderBy('created_at')
+      .select('kind', 'status', 'error');
+    const lines = (await readLogs(platform.client, service.id)).slice(-10).map(({ message }) => message);
+    const processes = Object.fromEntries(await processesOf(service));
+    return JSON.stringify({ replicas, operations, processes, lines });
+  }
+
   /** Everything that a stranger would look for; each line is a shell command that should print nothing of interest. */
   function searches(): string {
     const pids = platform.processes.map(({ child }) => child.pid);
@@ -202,50 +251,43 @@ describe('Hostile builds and applications', function () {
         .and.not.contain('changed');
   });
 
-  for (const [harm, sign] of [
-    ['/hog', /memory/],
-    ['/fork', null],
-  ] as const) {
-    it(`${harm} in an application harms the application alone, and it comes back`, async function () {
-      if (!contained) this.skip();
-      const { db } = platform.database;
-      const restarts = async () => {
-        const rows = await db('replicas')
-          .where({ service_id: spy.id, desired: 'running' })
-          .select('restarts', 'exit_detail');
-        return {
-          sum: rows.reduce((all, row) => all + row.restarts, 0),
-          details: rows.map((row) => row.exit_detail).join(),
-        };
-      };
-      const before = await restarts();
-      const failures = await neighbourFailures(async () => {
-        expect(await get(spy, harm)).to.equal('begun');
-        if (sign) {
-          await eventually('the replica was started again', async () => (await restarts()).sum > before.sum, 60_000);
-          expect((await restarts()).details).to.match(sign);
-        } else {
-          // A bomb that its limit holds may burn on; taking the service down has to end it.
-          await new Promise((resolve) => setTimeout(resolve, 3000));
-          const outcome = await act(platform.client, spy.id, 'restart');
-          const [operation] = await db('operations')
-            .where({ service_id: spy.id })
-            .orderBy('created_at', 'desc')
-            .limit(1);
-          expect(outcome, operation?.error).to.equal('succeeded');
-        }
-        await eventually(
-          'both replicas answer again',
-          async () => {
-            const { healthStatus } = await readService(platform.client, spy.id);
-            return healthStatus === 'ready' && (await get(spy, '/')) === 'spy';
-          },
-          60_000,
-        );
-      });
-      expect(failures).to.deep.equal([]);
+  it('/hog in an application ends that replica, which comes back, and harms nobody else', async function () {
+    if (!contained) this.skip();
+    const before = await restarts();
+    const failures = await neighbourFailures(async () => {
+      expect(await get(spy, '/hog')).to.equal('begun');
+      await eventually('the replica was started again', async () => (await restarts()).sum > before.sum, 60_000);
+      expect((await restarts()).details).to.match(/memory/);
+      await spyAnswers();
     });
-  }
+    expect(failures).to.deep.equal([]);
+  });
+
+  it('/fork in an application burns within its limit, and a restart leaves nothing of it', async function () {
+    if (!contained) this.skip();
+    const [{ configuration }] = await platform.database.db('services').where({ id: spy.id }).select('configuration');
+    const { pids } = planOf(configuration.plan);
+    const limited = !/not limited by control groups/.test(platform.workers[0]?.output ?? '');
+    const most = limited ? pids : 8 * pids;
+    const failures = await neighbourFailures(async () => {
+      expect(await get(spy, '/fork')).to.equal('begun');
+      // A bomb that did not burn would prove nothing: half of the limit is far more than the application itself needs.
+      const [marker] = await eventually(
+        'the bomb fills its sandbox',
+        async () => [...(await processesOf(spy))].find(([, processes]) => processes > pids / 2),
+        60_000,
+      );
+      // Without a limit it would double within milliseconds.
+      for (let i = 0; i < 5; i++) {
+        expect((await processesOf(spy)).get(marker), await stateOf(spy)).to.be.within(pids / 2, most);
+      }
+      const outcome = await act(platform.client, spy.id, 'restart');
+      expect(outcome, await stateOf(spy)).to.equal('succeeded');
+      expect([...(await processesOf(spy)).keys()], await stateOf(spy)).to.not.include(marker);
+      await spyAnswers();
+    });
+    expect(failures).to.deep.equal([]);
+  });
 
   it('an application that floods its output fills neither log nor disk, and no line of another is lost', async () => {
     const flooding = await serviceOf('flooding', SPY);
@@ -303,9 +345,16 @@ describe('Hostile builds and applications', function () {
     `;
     const service = await serviceOf('stubborn', { ...nodeServer('x'), 'server.js': stubborn });
     await deploy(platform.client, service.id);
-    await eventually('all of them run', async () => (await sleepers(seconds)).length === seconds.length);
-    expect(await act(platform.client, service.id, 'suspend')).to.equal('succeeded');
-    expect(await sleepers(seconds)).to.deep.equal([]);
+    await eventually('all of them run', async () => {
+      const seen = await sleepers(seconds);
+      if (seen.length !== seconds.length) throw new Error(`only these: ${seen.join(', ')}; ${await stateOf(service)}`);
+      return true;
+    });
+    const outcome = await act(platform.client, service.id, 'suspend').catch(async (error: Error) => {
+      throw new Error(`${error.message}; left: ${await sleepers(seconds)}; ${await stateOf(service)}`);
+    });
+    expect(outcome, await stateOf(service)).to.equal('succeeded');
+    expect(await sleepers(seconds), await stateOf(service)).to.deep.equal([]);
   });
 
   it('links that lead out are refused, whether they were committed or made by the build', async () => {
@@ -391,14 +440,10 @@ describe('Hostile builds and applications', function () {
       `file://${repository.directory};touch ${mark}`,
       `fd::17/foo`,
     ]) {
-      const made = await serviceFrom('addresses', { url: address });
-      const answer = await platform.client.call<{ error: { code: string } }>(
-        'POST',
-        `/services/${made.id}/deploys`,
-        {},
-      );
+      const body = { name: 'addresses', kind: 'web', configuration: { repository: address }, deploy: true };
+      const answer = await platform.client.call<{ error: { details: { path: string }[] } }>('POST', '/services', body);
       expect(answer.status, address).to.equal(400);
-      expect(answer.body.error.code).to.equal('source_invalid');
+      expect(answer.body.error.details.map(({ path }) => path)).to.deep.equal(['/configuration/repository']);
     }
     expect(existsSync(mark)).to.equal(false);
   });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { insertSession } from '../../shared/db/sessions.js';
+import { localClient } from '../../api/http/client.js';
+import { insertSession } from '../../shared/identity/session-store.js';
 import { CsrfTokens } from '../../shared/secrets/csrf.js';
 import { newToken } from '../../shared/secrets/token.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
@@ -149,7 +150,8 @@ describe('Junk', function () {
   /** A session of the owner's, without the cost of signing in. */
   async function session(): Promise<Record<string, string>> {
     const { token, hash } = newToken();
-    await insertSession(api.db, { userId: workspace.owner.userId, tokenHash: hash, secondFactor: false });
+    const client = localClient(process.platform === 'linux' ? (process.getuid?.() ?? null) : null);
+    await insertSession(api.db, { userId: workspace.owner.userId, tokenHash: hash, secondFactor: false, client });
     digest = await digestOfRows();
     const csrf = new CsrfTokens(Buffer.from(api.config.secretsKey.reveal(), 'base64'));
     return { Cookie: `ranvier_session=${token}`, 'X-CSRFToken': csrf.tokenFor(token) };

@@ -4,15 +4,15 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
+import { Sensitive } from '../../shared/core/sensitive.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { Sensitive } from '../../shared/secrets/sensitive.js';
 import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually, PlatformProcess } from '../support/processes.js';
 
-const ADMIN = fileURLToPath(new URL('../../api/admin.js', import.meta.url));
+const ADMIN = fileURLToPath(new URL('../../api/admin/main.js', import.meta.url));
 const MANY = 3000;
 
 describe('Rotation of the secrets key', function () {
@@ -152,7 +152,7 @@ describe('Rotation of the secrets key', function () {
     const report = JSON.parse(rotation.stdout);
     expect(report).to.deep.include({ key: idOf(newKey), unopenable: [] });
     expect(report.resealed.variables).to.be.within(1, MANY + 1 - before + 1);
-    expect(report.resealed.deployments).to.be.at.least(1);
+    expect(report.resealed.snapshots).to.be.at.least(1);
     await deploying;
 
     const newer = new Keyring(new Sensitive(newKey));
@@ -163,7 +163,7 @@ describe('Rotation of the secrets key', function () {
     const [last] = await db('variables').where({ id: variableId });
     expect(newer.open(last.sealed, `variable:${variableId}`)).to.equal(`value-${changes}`);
     const again = JSON.parse((await rotate({})).stdout);
-    expect(again.resealed).to.include({ variables: 0, deployments: 0 });
+    expect(again.resealed).to.include({ variables: 0, snapshots: 0, deployments: 0 });
   });
 
   it('afterwards the old key is needed for nothing, and does not do for anything', async () => {
@@ -188,9 +188,10 @@ describe('Rotation of the secrets key', function () {
     const { db } = platform.database;
     const { id } = await queueDeploy(platform.client, service.id);
     const alien = new Keyring(new Sensitive(strange));
-    await db('deployments')
-      .where({ id })
-      .update({ sealed_variables: alien.seal('{}', `deployment:${id}`) });
+    const { snapshot_id: snapshot } = await db('deployments').where({ id }).first('snapshot_id');
+    await db('snapshots')
+      .where({ id: snapshot })
+      .update({ sealed: alien.seal('{}', `deployment:${snapshot}`) });
     await platform.startWorker();
     const deployment = await ended(platform.client, service.id, id);
     expect(deployment.status).to.equal('failed');
@@ -199,7 +200,7 @@ describe('Rotation of the secrets key', function () {
 
     const report = await rotate({});
     expect(report.code).to.equal(1);
-    expect(JSON.parse(report.stdout).unopenable.map((each: { id: string }) => each.id)).to.deep.equal([id]);
+    expect(JSON.parse(report.stdout).unopenable.map((each: { id: string }) => each.id)).to.deep.equal([snapshot]);
 
     await db('variables')
       .where({ id: variableId })
@@ -226,7 +227,7 @@ describe('Rotation of the secrets key', function () {
     expect(code).to.equal(0);
     expect(JSON.parse(stdout)).to.deep.equal({
       forgotten: lost,
-      closed: { variables: 1, services: 0, deployments: 1, users: 0, registries: 0 },
+      closed: { variables: 1, services: 0, snapshots: 1, deployments: 0, users: 0, registries: 0 },
     });
     await platform.startWorker();
     await platform.client.expect('PATCH', `/services/${service.id}/variables/${variableId}`, { value: 'set again' });

@@ -227,7 +227,7 @@ describeEngines('From a repository to a live URL', (engine) => {
       'it is well again',
       async () => (await readService(platform.client, service.id)).healthStatus === 'ready',
     );
-    expect((await get(service)).body).to.equal('alive');
+    await eventually('visitors reach it again', async () => (await get(service)).body === 'alive');
   });
 
   it('scales with the number of replicas, without a deployment', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { rowsOf } from '../../shared/db/client.js';
+import { rowsOf } from '../../shared/core/database/client.js';
 import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
 import { act, createService, deploy, ended, queueDeploy, readLogs, readService } from '../support/deployments.js';
 import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
@@ -143,7 +143,7 @@ describeEngines('Secrets', (engine) => {
       const { configuration } = (
         await client.expect<{ service: { configuration: { repository: string } } }>('GET', `/services/${made.id}`)
       ).service;
-      expect(configuration.repository).to.equal(address.replace(PASSWORD, '***'));
+      expect(configuration.repository).to.equal(`http://***@127.0.0.1:${git.port}/.git`);
       await client.expect('PATCH', `/services/${made.id}`, { configuration });
       await repository.commit('two', nodeServer('two'));
       await deploy(client, made.id);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const ADMIN = fileURLToPath(new URL('../../api/admin.js', import.meta.url));
+const ADMIN = fileURLToPath(new URL('../../api/admin/main.js', import.meta.url));
 
 interface Result {
   code: number;

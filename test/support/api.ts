@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import { createApp } from '../../api/app.js';
-import { API_ROOT } from '../../api/routes.js';
+import { API_ROOT } from '../../api/http/endpoint.js';
 import { type RunningServer, startServer } from '../../api/server.js';
-import { addMember, createKey, createUser, createWorkspace } from '../../shared/commands/identity.js';
-import { type Config, loadConfig } from '../../shared/config.js';
-import type { Db } from '../../shared/db/client.js';
-import type { KeyScope, Role } from '../../shared/domain/roles.js';
-import { createLogger } from '../../shared/log.js';
-import { createMailer } from '../../shared/mail.js';
+import { type Config, loadConfig } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { createLogger } from '../../shared/core/log.js';
+import { createMailer } from '../../shared/core/mail.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
+import { addMember, createKey, createWorkspace } from '../../shared/identity/commands.js';
+import type { KeyScope, Role } from '../../shared/identity/policy.js';
 import { createEngine, type Engine } from '../../shared/queues/engine.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { Sensitive } from '../../shared/secrets/sensitive.js';
+import { makeUser } from './factories.js';
 import { assertDocumented } from './openapi.js';
 import { ENGINES, type EngineName } from './platform.js';
 import { createTestDatabase } from './postgres.js';
@@ -113,7 +114,7 @@ export async function startTestApi({
   const keyring = new Keyring(config.secretsKey);
   const start = (): Promise<RunningServer> => {
     const app = createApp({ config, db: database.db, engine, dispatcher, keyring, mailer, log, isEnding });
-    return startServer(app, 0, '127.0.0.1');
+    return startServer(app, 0, { host: '127.0.0.1' });
   };
   const server = await start();
   const { db } = database;
@@ -147,6 +148,7 @@ let names = 0;
 
 async function createTestWorkspace(db: Db, url: string): Promise<TestWorkspace> {
   const email = `owner-${++names}@example.com`;
+  await makeUser(db, { email });
   const { workspace } = await db.transaction((trx) =>
     createWorkspace(trx, { name: `Workspace ${names}`, owner: email }),
   );
@@ -157,7 +159,7 @@ async function createTestWorkspace(db: Db, url: string): Promise<TestWorkspace> 
     owner: await createMember(db, url, id, email),
     async member(role, { verified = true } = {}) {
       const address = `${role}-${++names}@example.com`;
-      await createUser(db, { email: address, verified });
+      await makeUser(db, { email: address, verified });
       await db.transaction((trx) => addMember(trx, { workspaceId: id, email: address, role }));
       return createMember(db, url, id, address);
     },

@@ -16,10 +16,10 @@ export interface TestCaddy {
   stop(): Promise<void>;
 }
 
-/** A Caddy of the caller's own: its admin API on a free port, or on a socket; its storage in a folder of its own. */
+/** A Caddy of the caller's own: its admin API on a socket that only we can open, or on a free port; its storage in a folder of its own. */
 export async function startCaddy(
   apps: Record<string, unknown> = {},
-  admin: 'port' | 'socket' = 'port',
+  admin: 'socket' | 'port' = 'socket',
 ): Promise<TestCaddy> {
   const [port = 0] = await freePorts(1);
   const dir = await mkdtemp(join(tmpdir(), 'ranvier-caddy-'));

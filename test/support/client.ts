@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type RawAnswer, rawRequest } from './http.js';
 
 export interface Answer<T = Record<string, never>> {
   status: number;
@@ -49,31 +49,7 @@ export class ApiClient {
   }
 }
 
-export interface EdgeAnswer {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: string;
-}
-
-/** One request through the edge to the host of a service's URL, on a connection of its own unless an agent is given. */
-export function visit(url: string, edgePort: number, path = '/', method = 'GET'): Promise<EdgeAnswer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      { host: '127.0.0.1', port: edgePort, path, method, agent: false, headers: { host: new URL(url).host } },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString(),
-          }),
-        );
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end();
-  });
+/** One request through the edge to the host of a service's URL, on a connection of its own. */
+export function visit(url: string, edgePort: number, path = '/', method = 'GET'): Promise<RawAnswer> {
+  return rawRequest(`http://127.0.0.1:${edgePort}${path}`, { method, headers: { host: new URL(url).host } });
 }

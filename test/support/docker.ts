@@ -152,6 +152,14 @@ export class DockerMachines {
   }
 }
 
+export interface SwarmNode {
+  ID: string;
+  Version: { Index: number };
+  Spec: object;
+  Description: { Hostname: string };
+  Status: { State: string };
+}
+
 /** One Docker engine with containers of its own. */
 export class DockerNode {
   readonly name: string;
@@ -235,6 +243,14 @@ export class DockerNode {
   async kill(): Promise<void> {
     if (this.#machine) await ended(this.#machine);
     this.#machine = null;
+  }
+
+  /** A node of the swarm that this one manages, as the swarm sees it. */
+  async swarmNode(name: string): Promise<SwarmNode> {
+    const nodes: SwarmNode[] = await this.docker.listNodes();
+    const found = nodes.find(({ Description }) => Description.Hostname === name);
+    if (!found) throw new Error(`no node ${name} in the swarm`);
+    return found;
   }
 
   /** Makes `NODE_IMAGE` known to this engine. */

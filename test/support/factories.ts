@@ -1,13 +1,45 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, scryptSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../shared/db/client.js';
-import { insertDeployment } from '../../shared/db/deployments.js';
-import type { DeploymentRow, ServiceRow, WorkspaceRow } from '../../shared/db/rows.js';
-import { beat } from '../../shared/db/workers.js';
-import { DEFAULT_CONFIGURATION, type PartialServiceConfiguration } from '../../shared/domain/configuration.js';
-import type { WorkspaceConfiguration } from '../../shared/domain/workspace.js';
+import type { Db } from '../../shared/core/database/client.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { insertDeployment } from '../../shared/deployments/store.js';
+import type { UserRow } from '../../shared/identity/rows.js';
+import { insertUser } from '../../shared/identity/store.js';
+import { DEFAULT_CONFIGURATION, type PartialServiceConfiguration } from '../../shared/services/configuration.js';
+import type { ServiceKind } from '../../shared/services/model.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { recordHeartbeat } from '../../shared/workers/store.js';
+import type { WorkspaceConfiguration, WorkspaceRow } from '../../shared/workspaces/model.js';
 
 /** Records for tests of what stands on them; each makes the parents it needs. */
+
+/**
+ * A hash in the format of production with a cost of next to nothing: a real one takes a quarter of a second of a processor
+ * to make and again to verify.
+ */
+export function cheapHash(password: string): string {
+  const [cost, blockSize, parallelization] = [16, 8, 1];
+  const salt = randomBytes(16);
+  const key = scryptSync(password, salt, 32, { cost, blockSize, parallelization });
+  return ['scrypt', cost, blockSize, parallelization, salt.toString('base64'), key.toString('base64')].join('$');
+}
+
+/** A user with this password, or with none that anybody knows. */
+export async function makeUser(
+  db: Db,
+  { email, password = randomBytes(8).toString('hex'), verified = true }: MakeUser,
+): Promise<UserRow> {
+  const user = await insertUser(db, { email, passwordHash: cheapHash(password), verified });
+  if (!user) throw new Error(`the user ${email} exists already`);
+  return user;
+}
+
+interface MakeUser {
+  email: string;
+  password?: string;
+  verified?: boolean;
+}
+
 export async function makeWorkspace(
   db: Db,
   configuration: Partial<WorkspaceConfiguration> = {},
@@ -23,6 +55,7 @@ export async function makeService(
   db: Db,
   workspace?: WorkspaceRow,
   configuration: PartialServiceConfiguration = {},
+  kind: ServiceKind = 'web',
 ): Promise<ServiceRow> {
   const { id: workspaceId } = workspace ?? (await makeWorkspace(db));
   const [row] = await db<ServiceRow>('services')
@@ -31,7 +64,7 @@ export async function makeService(
       workspace_id: workspaceId,
       name: 'Service',
       slug: `service-${randomBytes(4).toString('hex')}`,
-      kind: 'web',
+      kind,
       configuration: { ...DEFAULT_CONFIGURATION, ...configuration },
     })
     .returning('*');
@@ -53,7 +86,7 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
       clearCache: false,
       sourceDeploymentId: null,
       configuration: service.configuration,
-      sealedVariables: Buffer.alloc(0),
+      snapshotId: null,
       sealedRepository: null,
       imageId: null,
       idempotency: null,
@@ -64,7 +97,7 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
 /** A worker that says it is online, with so many deployment slots. */
 export async function makeWorker(db: Db, slots: number): Promise<string> {
   const id = uuidv7();
-  await beat(db, {
+  await recordHeartbeat(db, {
     id,
     host: 'test',
     host_id: uuidv7(),

@@ -2,11 +2,11 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Credentials } from '../../shared/embedded/credentials.js';
-import { labelOf } from '../../shared/embedded/leftovers.js';
+import type { Credentials } from '../../shared/launcher/credentials.js';
+import { labelOf } from '../../shared/launcher/leftovers.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
 
-const LAUNCH = fileURLToPath(new URL('../../shared/embedded/launch.js', import.meta.url));
+const LAUNCH = fileURLToPath(new URL('../../shared/launcher/launch.js', import.meta.url));
 
 /** Stands in for the API: is ready at once, tells its settings, and takes a moment to end. */
 const API = `

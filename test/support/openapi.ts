@@ -1,16 +1,17 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
-import { apiDocument } from '../../api/document.js';
-import { FORMATS } from '../../shared/domain/formats.js';
+import { describeApi } from '../../api/http/openapi.js';
+import { ROUTES } from '../../api/resources/index.js';
+import { stringFormats } from '../../shared/core/formats.js';
 import type { Json } from './api.js';
 
 /** The document that the application serves; every answer of every API test is held against it. */
-export const DOCUMENT: Json = JSON.parse(JSON.stringify(apiDocument()));
+export const DOCUMENT: Json = JSON.parse(JSON.stringify(describeApi(ROUTES)));
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 addFormats.default(ajv);
-for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
+for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);
 ajv.addSchema(DOCUMENT, 'document');
 const validators = new Map<string, ValidateFunction>();
 

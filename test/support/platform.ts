@@ -3,9 +3,10 @@ import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createKey, createWorkspace } from '../../shared/commands/identity.js';
-import { onlineWorkers } from '../../shared/db/workers.js';
+import { createKey, createWorkspace } from '../../shared/identity/commands.js';
+import { onlineWorkers } from '../../shared/workers/store.js';
 import { ApiClient } from './client.js';
+import { makeUser } from './factories.js';
 import { createTestDatabase, type TestDatabase } from './postgres.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
 import { hasRedis, startRedis, type TestRedis } from './redis.js';
@@ -75,6 +76,16 @@ export class Platform {
     const worker = this.#spawn('worker', 'workers/main.js', env, dist);
     await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
     return worker;
+  }
+
+  /** The text of /metrics, as an operator reads it. */
+  async metrics(): Promise<string> {
+    const { DASHBOARD_USER, DASHBOARD_PASSWORD } = this.env;
+    const proof = Buffer.from(`${DASHBOARD_USER}:${DASHBOARD_PASSWORD}`).toString('base64');
+    const headers = { Authorization: `Basic ${proof}` };
+    const response = await fetch(`http://127.0.0.1:${this.apiPort}/metrics`, { headers });
+    if (!response.ok) throw new Error(`/metrics answered ${response.status}`);
+    return response.text();
   }
 
   /** What marks the processes of this platform's sandboxes. */
@@ -177,6 +188,7 @@ function inherited(): Record<string, string> {
 
 async function seed({ db }: TestDatabase): Promise<{ workspace: string; key: string }> {
   const email = 'owner@example.test';
+  await makeUser(db, { email });
   const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: 'Test', owner: email }));
   const { key } = await createKey(db, {
     workspaceId: workspace.id,

@@ -3,11 +3,11 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createDatabase, type Db } from '../../shared/db/client.js';
-import { migrate } from '../../shared/db/migrate.js';
-import { type EmbeddedPostgres, startPostgres } from '../../shared/embedded/postgres.js';
-import { createLogger } from '../../shared/log.js';
-import { migrateQueues } from '../../shared/queues/migrate.js';
+import { createDatabase, type Db } from '../../shared/core/database/client.js';
+import { migrate } from '../../shared/core/database/migrate.js';
+import { createLogger } from '../../shared/core/log.js';
+import { type EmbeddedPostgres, startPostgres } from '../../shared/launcher/postgres.js';
+import { migrateQueues } from '../../shared/queues/bull-pool.js';
 
 /** One PostgreSQL for the whole test run, with a migrated template that each test file clones. */
 const TEMPLATE = 'ranvier_template';
@@ -17,12 +17,12 @@ interface Run {
   dataDir: string;
 }
 let run: Run | null = null;
-/** Where the files run in processes of their own, the one that started the server tells them where it is. */
+/** Tells processes that this one starts where the server is. */
 const ADDRESS = 'TEST_POSTGRES_URL';
 
-/** Mocha calls this once, before the first test. */
-export function mochaGlobalSetup(): Promise<void> {
-  return startTestPostgres({ durable: false });
+/** Mocha calls this once, before the first test. A process that started this one may have started the server. */
+export async function mochaGlobalSetup(): Promise<void> {
+  if (process.env[ADDRESS] === undefined) await startTestPostgres({ durable: false });
 }
 
 /** `durable`: what was committed outlives a crash of the server, for those who cause one. */

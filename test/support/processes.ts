@@ -17,15 +17,19 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Waits until the condition holds; its last error or value is part of the failure's message. */
+/** Milliseconds between two looks: short at first, because most conditions hold at once, then kinder to the machine. */
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 100;
+
+/** Waits until the condition returns a truthy value and returns it. The failure's message has the last error or value. */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   let last: unknown;
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
     try {
       const value = await condition();
       if (value) return value;
@@ -34,7 +38,7 @@ export async function eventually<T>(
       last = error;
     }
     if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what} (last: ${String(last)})`);
-    await delay(25);
+    await delay(pauseMs);
   }
 }
 

@@ -1,25 +1,28 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { createServer, type Socket } from 'node:net';
+import { createServer } from 'node:http2';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { extract, pack } from 'tar-stream';
 import type { DockerNode } from './docker.js';
 
-/** The program cannot be had where the tests run: this takes its place, with its options as its documentation has them. */
+/**
+ * A stand-in for the Railpack program, which cannot be installed for tests. It has the options of Railpack's
+ * documentation.
+ */
 export interface RailpackStandIn {
   /** The folder of the program, for a PATH. */
   bin: string;
-  /** As `BUILDKIT_HOST` takes it: what listens there answers, and only root may ask. */
+  /** The value of `BUILDKIT_HOST`. Only root may connect to it. */
   buildkitHost: string;
-  /** Open connections to what listens there. */
+  /** Open connections to the stand-in of BuildKit. */
   connections: Set<Socket>;
   stop(): void;
 }
 
-/** Tells how it was called, asks BuildKit, and gives an image to `docker load`, as the documentation has it. */
+/** Prints its arguments and environment, calls BuildKit, and gives an image to `docker load`. */
 const PROGRAM = `#!${process.execPath}
 const { openSync, readdirSync, existsSync, symlinkSync } = require('node:fs');
 const { spawn, spawnSync } = require('node:child_process');
@@ -31,11 +34,16 @@ args.forEach((arg, i) => arg === '--env' && console.log('env', args[i + 1], JSON
 console.log('platform', JSON.stringify([process.env.SECRETS_KEY, process.env.DOCKER_HOST, process.env.RAILPACK_DISABLE_CACHES]));
 console.log('kept', readdirSync('/tmp/railpack').length);
 require('node:fs').writeFileSync('/tmp/railpack/tool', '');
-const socket = require('node:net').connect(process.env.BUILDKIT_HOST.slice('unix://'.length));
-socket.on('error', () => {});
-socket.on('close', () => { console.error('failed to get buildkit information.'); process.exit(1); });
-socket.write('solve');
-socket.once('data', (answer) => {
+const connect = () => require('node:net').connect(process.env.BUILDKIT_HOST.slice('unix://'.length));
+const buildkit = require('node:http2').connect('http://buildkit', { createConnection: connect });
+buildkit.on('error', () => {});
+buildkit.on('close', () => { console.error('failed to get buildkit information.'); process.exit(1); });
+const call = (method) => {
+  const headers = { ':method': 'POST', ':path': '/moby.buildkit.v1.Control/' + method, 'content-type': 'application/grpc' };
+  return buildkit.request(headers).on('error', () => {}).end(method);
+};
+call('DiskUsage').on('response', ({ 'grpc-status': status }) => console.log('disk usage', status));
+call('Solve').once('data', (answer) => {
   console.log('buildkit says', String(answer));
   if (existsSync('broken')) {
     console.log('#8 0.312 Error: the cause');
@@ -54,8 +62,8 @@ socket.once('data', (answer) => {
 `;
 
 /**
- * Puts the stand-in and what it takes for BuildKit into a folder. Whatever it is to build, it gives out the image of that
- * name, which the engine then has no more, under these names.
+ * Puts the stand-ins of Railpack and BuildKit into a folder. Every build returns the image of that name, under these
+ * names; the engine no longer has it then.
  */
 export async function startRailpack(
   folder: string,
@@ -70,9 +78,14 @@ export async function startRailpack(
   await writeFile(join(bin, 'image.tar'), await likeBuildkit(saved, names));
   await docker.getImage(image).remove();
   const connections = new Set<Socket>();
-  const server = createServer((connection) => {
+  const server = createServer();
+  server.on('connection', (connection: Socket) => {
     connections.add(connection.on('close', () => connections.delete(connection)));
-    connection.on('error', () => {}).on('data', (data) => connection.write(`done: ${data}`));
+    connection.on('error', () => {});
+  });
+  server.on('stream', (call) => {
+    call.on('error', () => {}).on('data', (data) => call.write(`done: ${data}`));
+    call.respond({ ':status': 200, 'content-type': 'application/grpc' });
   });
   const socket = join(folder, 'buildkitd.sock');
   await new Promise<void>((resolve) => server.listen(socket, resolve));
@@ -84,7 +97,10 @@ export async function startRailpack(
   return { bin, buildkitHost: `unix://${socket}`, connections, stop };
 }
 
-/** The archive of `docker save` as BuildKit writes it: an OCI layout with Docker's manifest, here with names of others. */
+/**
+ * The archive of `docker save` in the form of BuildKit: an OCI layout with Docker's manifest, with the names of other
+ * images.
+ */
 async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
   const entries = await entriesOf(saved);
   const [{ Config, Layers }] = JSON.parse(String(entries.get('manifest.json')));
@@ -118,16 +134,7 @@ async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
 async function entriesOf(archive: Buffer): Promise<Map<string, Buffer>> {
   const found = new Map<string, Buffer>();
   const reader = extract();
-  reader.on('entry', (header, body: Readable, next) => {
-    buffer(body).then((content) => {
-      found.set(header.name, content);
-      next();
-    }, next);
-  });
-  await new Promise<void>((resolve, reject) => {
-    reader.on('finish', () => resolve());
-    reader.on('error', reject);
-    reader.end(archive);
-  });
+  reader.end(archive);
+  for await (const entry of reader) found.set(entry.header.name, await buffer(entry));
   return found;
 }

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../shared/db/client.js';
-import { insertImage } from '../../shared/db/images.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { type DeploymentState, isTerminal } from '../../shared/deployments/model.js';
+import { insertImage } from '../../shared/images/store.js';
 
 /** Records that tests need and that the API under test does not make: they stand for what workers have done. */
 
@@ -56,6 +57,7 @@ export async function newEnvironment(
 export async function newDeployment(db: Db, serviceId: string, fields: Record<string, unknown> = {}): Promise<string> {
   const service = await db('services').where({ id: serviceId }).first();
   const id = uuidv7();
+  const hasEnded = isTerminal((fields.status ?? 'queued') as DeploymentState);
   await db('deployments').insert({
     id,
     workspace_id: service.workspace_id,
@@ -63,7 +65,7 @@ export async function newDeployment(db: Db, serviceId: string, fields: Record<st
     trigger: 'manual',
     actor: 'test@example.com',
     configuration: service.configuration,
-    sealed_variables: Buffer.alloc(0),
+    finished_at: hasEnded ? db.fn.now() : null,
     ...fields,
   });
   return id;

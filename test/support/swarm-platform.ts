@@ -71,10 +71,7 @@ export class SwarmPlatform {
       });
       return new SwarmPlatform({ machines, manager, platform }, folder, caddy, registries);
     } catch (error) {
-      await caddy?.stop();
-      for (const registry of registries.values()) await registry.stop();
-      await machines.destroy();
-      await rm(folder, { recursive: true, force: true });
+      await tearDown(machines, registries, folder, caddy);
       throw error;
     }
   }
@@ -106,11 +103,20 @@ export class SwarmPlatform {
 
   async stop(): Promise<void> {
     await this.platform.stop({ hosted: false });
-    await this.#caddy.stop();
-    for (const registry of this.#registries.values()) await registry.stop();
-    await this.machines.destroy();
-    await rm(this.#folder, { recursive: true, force: true });
+    await tearDown(this.machines, this.#registries, this.#folder, this.#caddy);
   }
+}
+
+async function tearDown(
+  machines: DockerMachines,
+  registries: ReadonlyMap<DockerNode, TestRegistry>,
+  folder: string,
+  caddy?: TestCaddy,
+): Promise<void> {
+  await caddy?.stop();
+  for (const registry of registries.values()) await registry.stop();
+  await machines.destroy();
+  await rm(folder, { recursive: true, force: true });
 }
 
 /** One registry for all, with one account: each machine has it on its own loopback, with the images in one folder. */

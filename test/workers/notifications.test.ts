@@ -1,19 +1,15 @@
 import { expect } from 'chai';
-import {
-  cancelOpenDeployments,
-  claimDeployment,
-  endDeployment,
-  finishLive,
-  switchRoute,
-} from '../../shared/db/deployments.js';
-import { takeNotifications } from '../../shared/db/notifications.js';
-import type { DeploymentRow, ServiceRow } from '../../shared/db/rows.js';
-import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
-import type { WorkspaceConfiguration } from '../../shared/domain/workspace.js';
-import { createLogger } from '../../shared/log.js';
-import { createMailer, type Mailer } from '../../shared/mail.js';
-import { Sensitive } from '../../shared/secrets/sensitive.js';
-import { sendNotifications } from '../../workers/sweeps/notify.js';
+import { createLogger } from '../../shared/core/log.js';
+import { createMailer, type Mailer } from '../../shared/core/mail.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { cancelOpenDeployments, claimDeployment } from '../../shared/deployments/store.js';
+import { applyEvent } from '../../shared/deployments/transitions.js';
+import { claimNotifications } from '../../shared/notifications/store.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
+import { sendDeploymentMails } from '../../workers/sweeps/deployment-mails.js';
 import { makeRepository, nodeServer } from '../support/apps.js';
 import { createService, ended, queueDeploy } from '../support/deployments.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../support/factories.js';
@@ -47,7 +43,7 @@ describe('Deploy notifications', () => {
     await database.drop();
   });
 
-  const sweep = (by = mailer) => sendNotifications({ db: database.db, mailer: by, log, config });
+  const sweep = (by = mailer) => sendDeploymentMails({ db: database.db, mailer: by, log, config });
   const waiting = async () => (await database.db('notifications').select('*')).length;
 
   async function newService(
@@ -64,7 +60,7 @@ describe('Deploy notifications', () => {
     const { db } = database;
     const { id } = await makeDeployment(db, service);
     await db('deployments').where({ id }).update({ admitted_at: db.fn.now(), status: 'releasing' });
-    const deployment = await claimDeployment(db, id, await makeWorker(db, 1), 10);
+    const deployment = await claimDeployment(db, id, await makeWorker(db, 1));
     if (!deployment) throw new Error('not claimed');
     return { deployment, claim: { id, fence: deployment.fence } };
   }
@@ -72,9 +68,11 @@ describe('Deploy notifications', () => {
   async function end(service: ServiceRow, how: 'live' | 'failed' | 'cancelled'): Promise<string> {
     const { claim } = await claimed(service);
     if (how === 'live') {
-      await database.db.transaction((trx) => switchRoute(trx, claim));
-      await finishLive(database.db, claim);
-    } else await endDeployment(database.db, claim, how, how === 'failed' ? 'build: exit code 9' : '');
+      await applyEvent(database.db, claim, 'releasing', { type: 'routeSwitched' });
+      await applyEvent(database.db, claim, 'switched', { type: 'edgesConfirmed' });
+    } else if (how === 'failed') {
+      await applyEvent(database.db, claim, 'releasing', { type: 'failed', error: 'build: exit code 9' });
+    } else await applyEvent(database.db, claim, 'releasing', { type: 'cancelled' });
     return claim.id;
   }
 
@@ -142,14 +140,16 @@ describe('Deploy notifications', () => {
 
   it('an end that is not ours to write notes nothing', async () => {
     const { claim } = await claimed(await newService({}));
-    expect(await endDeployment(database.db, { ...claim, fence: claim.fence - 1 }, 'failed', 'x')).to.equal(undefined);
+    const stale = { ...claim, fence: claim.fence - 1 };
+    const failed = { type: 'failed', error: 'x' } as const;
+    expect(await applyEvent(database.db, stale, 'releasing', failed)).to.equal(undefined);
     expect(await waiting()).to.equal(0);
   });
 
   it('a route that has moved notes nothing before the edges serve it', async () => {
     const { claim } = await claimed(await newService({}));
-    expect(await finishLive(database.db, claim)).to.equal(false);
-    await database.db.transaction((trx) => switchRoute(trx, claim));
+    expect(await applyEvent(database.db, claim, 'switched', { type: 'edgesConfirmed' })).to.equal(undefined);
+    await applyEvent(database.db, claim, 'releasing', { type: 'routeSwitched' });
     expect(await waiting()).to.equal(0);
   });
 
@@ -169,7 +169,7 @@ describe('Deploy notifications', () => {
 
   it('a mail whose sender died is sent by the next; two senders at once send it once', async () => {
     await end(await newService({}), 'failed');
-    expect(await takeNotifications(database.db, 10)).to.have.length(1);
+    expect(await claimNotifications(database.db, 10)).to.have.length(1);
     await database.db('notifications').update({ due_at: database.db.fn.now() });
     await Promise.all([sweep(), sweep()]);
     expect(smtp.mails).to.have.length(1);

@@ -1,10 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LastLines } from '../../shared/core/last-lines.js';
 import type { BuildContext } from './builder.js';
 
-/** Lines of one command's output that reach the log in full; of what comes after them only the last ones do. */
+/** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */
 const MOST_LINES = 20_000;
 const LAST_LINES = 20;
+/** The same limit in characters: one line may have 16,384 of them. */
+const MOST_CHARACTERS = 32 * 1024 * 1024;
+/** Output beyond the limits is read in steps of this size with a pause after each, so that it leaves time for other work. */
+const STEP = { lines: 1000, characters: 1024 * 1024 };
+const PAUSE_MS = 20;
 
-/** What package managers say after every failure, whatever its cause. */
+/** Lines that package managers print after every failure. They do not tell its cause. */
 const BOILERPLATE = [
   /^npm (err!|error)( A complete log| *$| code | errno| path | command | workspace | location | Lifecycle script| signal)/i,
   /^npm (err!|error)\s+\S+\.log$/i,
@@ -20,11 +27,14 @@ const BOILERPLATE = [
 const TELLING = /error|fail|cannot|could not|not found|exception|fatal|denied|missing|invalid|unexpected|refused/i;
 const LONGEST_CAUSE = 500;
 
-/** The output of one command on its way into the build log: bounded, its end remembered for the error. */
+/** Passes the output of one command to the build log, within bounds. It keeps the last lines for the error message. */
 export class CommandOutput {
   readonly #context: BuildContext;
   #lines = 0;
-  readonly #last: string[] = [];
+  #characters = 0;
+  #written = 0;
+  #step = { lines: 0, characters: 0 };
+  readonly #last = new LastLines(LAST_LINES);
 
   constructor(context: BuildContext) {
     this.#context = context;
@@ -33,22 +43,32 @@ export class CommandOutput {
   async write(line: string): Promise<void> {
     this.#lines += 1;
     this.#last.push(line);
-    if (this.#last.length > LAST_LINES) this.#last.shift();
-    if (this.#lines <= MOST_LINES) await this.#context.log(line);
+    this.#characters += line.length;
+    if (this.#lines > MOST_LINES || this.#characters > MOST_CHARACTERS) return this.#holdBack(line);
+    this.#written += 1;
+    await this.#context.log(line);
   }
 
-  /** Writes the end of an output that was too long. */
+  /** Writes the last lines of an output that was too long. */
   async close(): Promise<void> {
-    const left = this.#lines - MOST_LINES;
+    const left = this.#lines - this.#written;
     if (left <= 0) return;
-    const shown = this.#last.slice(-left);
+    const shown = this.#last.lines.slice(-left);
     await this.#context.log(`(${left - shown.length} more lines are left out; the last ones follow)`, 'warn');
     for (const line of shown) await this.#context.log(line);
   }
 
-  /** The line that says most about a failure; '' where there is none. */
+  async #holdBack(line: string): Promise<void> {
+    this.#step.lines += 1;
+    this.#step.characters += line.length;
+    if (this.#step.lines < STEP.lines && this.#step.characters < STEP.characters) return;
+    this.#step = { lines: 0, characters: 0 };
+    await delay(PAUSE_MS);
+  }
+
+  /** The line that tells most about a failure; '' if there is none. */
   cause(): string {
-    const masked = this.#last.map(plain).map((line) => this.#context.masker?.mask(line) ?? line);
+    const masked = this.#last.lines.map(plain).map((line) => this.#context.masker?.mask(line) ?? line);
     const lines = masked.filter((line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)));
     return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, LONGEST_CAUSE);
   }

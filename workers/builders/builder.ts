@@ -1,10 +1,10 @@
-import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
-import type { ImageManifest } from '../../shared/domain/image.js';
-import type { ServiceKind } from '../../shared/domain/service.js';
+import type { BuiltImage } from '../../shared/images/model.js';
 import type { Masker } from '../../shared/secrets/mask.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import type { ServiceKind } from '../../shared/services/model.js';
 
 export interface BuildRequest {
-  /** Marks processes and folders of this attempt: `<deploymentId>-<fence>`. */
+  /** Names the processes and folders of this attempt: `<deploymentId>-<fence>`. */
   id: string;
   workspaceId: string;
   serviceId: string;
@@ -14,26 +14,19 @@ export interface BuildRequest {
   repository: string;
   commitSha: string;
   clearCache: boolean;
-  /** The service's variables in clear: builds see them. */
+  /** The service's variables in clear text: builds see them. */
   environment: Record<string, string>;
 }
 
 export interface BuildContext {
   signal: AbortSignal;
-  /** A line for the build log; awaiting it holds the build's output back. */
+  /** Writes a line to the build log. The build's output waits for the promise. */
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
-  /** Knows the secrets that no cut may tear apart; `log` masks by itself. */
+  /** Knows the secrets, so that no long line is cut within one. `log` masks its lines itself. */
   masker?: Masker;
 }
 
-export interface BuiltImage {
-  /** sha256 of the content, hex. */
-  digest: string;
-  sizeBytes: number;
-  manifest: ImageManifest;
-}
-
-/** Why a build failed: the command and the cause, in words for the person who deployed. */
+/** Why a build failed: the command and the cause, for the person who deployed. */
 export class BuildError extends Error {
   constructor(message: string) {
     super(message);
@@ -44,17 +37,30 @@ export class BuildError extends Error {
 /** Makes an immutable image from a commit. Throws `BuildError`; an abort rejects with the signal's reason. */
 export interface Builder {
   build(request: BuildRequest, context: BuildContext): Promise<BuiltImage>;
-  /** Removes what builds of dead workers left and caches that were not used for 30 days; returns how many caches. */
+  /** Removes what builds of dead workers left, and caches that were not used for 30 days; returns how many caches. */
   sweep(): Promise<number>;
 }
 
-/** An image as it is stored: the manifest says of which kind it is. */
+/** An image in a store. The manifest says of which kind it is. */
 export type StoredImage = Pick<BuiltImage, 'digest' | 'manifest'>;
 
-/** Where images live: folders of this host, or a container engine. */
+/** The store of images: folders of this host, or a container engine. */
 export interface ImageStore {
-  /** True where this host can run or serve it. */
+  /** True if this host can run or serve the image. */
   has(image: StoredImage): Promise<boolean>;
-  /** Removes images that nobody wants and that are older than an hour, and whatever a crash left half-made. */
+  /**
+   * Removes images that nobody wants and that are not young (`isYoungImage`), and what a crash left unfinished. Returns how
+   * many images it removed.
+   */
   sweep(isWanted: (digest: string) => boolean): Promise<number>;
+}
+
+const YOUNG_MS = 60 * 60_000;
+
+/**
+ * True if an image was stored less than an hour ago. It may seem unwanted only because its deployment is not recorded yet.
+ * Times are in milliseconds since the epoch.
+ */
+export function isYoungImage(storedAt: number, now: number): boolean {
+  return now - storedAt < YOUNG_MS;
 }

@@ -1,136 +1,129 @@
+import { RE2JS } from 're2js';
+
 /**
- * `includePaths` and `ignorePaths`: patterns in the manner of .gitignore over the paths of the repository. A pattern
- * with a slash before its end is anchored at the repository's top, another one matches at any depth; a folder stands for
- * all below it; `*`, `?` and `[…]` stay within a name, `**` does not; `!` takes back, and the last pattern that matches
- * decides.
+ * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository. A pattern with a
+ * slash before its end is anchored at the repository's top; another one matches at any depth. A folder includes
+ * everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The last
+ * pattern that matches decides.
  */
 export interface PathFilter {
-  /** True where a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
+  /** True if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
   keeps(path: string): boolean;
 }
 
-/** Files that no `includePaths` names, where there are any, and files that `ignorePaths` names are left out. */
+/** Leaves out files that `ignorePaths` match, and files that `includePaths` do not match if there are any. */
 export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
-  const include = includePaths.map(compile);
-  const ignore = ignorePaths.map(compile);
+  const included = selection(includePaths.map(parse));
+  const ignored = selection(ignorePaths.map(parse));
   return {
-    keeps: (path) => {
-      const parts = path.split('/');
-      return (include.length === 0 || selects(include, parts)) && !selects(ignore, parts);
-    },
+    keeps: (path) => (includePaths.length === 0 || included(path)) && !ignored(path),
   };
 }
 
 /**
- * The lines of a .dockerignore: as `ignorePaths`, but a pattern stands for a path from the top, however few slashes it
- * has, and `[^…]` is a class of other characters.
+ * The lines of a .dockerignore. They work like `ignorePaths`, but every pattern is anchored at the top, and `[^…]` is a
+ * negated class.
  */
-export function createDockerignore(text: string): PathFilter {
-  const patterns = text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .filter((line) => !line.startsWith('#'))
-    .map((line) => line.trim())
-    .map((line) => (line.startsWith('!') ? `!${anchored(line.slice(1).trim())}` : anchored(line)))
-    .filter((line) => !/^!?\/\.?$/.test(line))
-    .map(compile);
-  return { keeps: (path) => !selects(patterns, path.split('/')) };
+export function createDockerignore(lines: readonly string[]): PathFilter {
+  const ignored = selection(
+    lines
+      .map((line) => (line.startsWith('!') ? `!${anchored(line.slice(1).trim())}` : anchored(line)))
+      .filter((line) => !/^!?\/\.?$/.test(line))
+      .map(parse),
+  );
+  return { keeps: (path) => !ignored(path) };
 }
 
 function anchored(pattern: string): string {
-  return `/${pattern.replace(/^(\.?\/)+|\/+$/g, '')}`;
+  return `/${withoutOuterSlashes(pattern)}`;
+}
+
+/** Without leading `./` and `/` and trailing `/`. The loop is linear; a regular expression for the end would not be. */
+function withoutOuterSlashes(pattern: string): string {
+  let end = pattern.length;
+  while (end > 0 && pattern[end - 1] === '/') end -= 1;
+  return pattern.slice(0, end).replace(/^(?:\.?\/)+/, '');
 }
 
 interface Pattern {
   negated: boolean;
-  foldersOnly: boolean;
-  /** A name's pattern for each level; `**` is any number of levels. */
-  levels: (Token[] | '**')[];
+  /**
+   * An expression of RE2 for paths that end with a slash. It matches the beginning of the paths that the pattern names.
+   */
+  expression: string;
 }
 
-/** One character of a name: `*` is any number of them. */
-type Token = '*' | { matches: (char: string) => boolean };
-
-function compile(text: string): Pattern {
+function parse(text: string): Pattern {
   const negated = text.startsWith('!');
   const body = negated ? text.slice(1) : text;
-  const foldersOnly = body.endsWith('/');
-  const path = body.replace(/^(\.?\/)+|\/+$/g, '');
-  const anchored = path.includes('/') || /^\.?\//.test(body);
-  const levels = path.split('/').map((level) => (level === '**' ? level : tokens(level)));
-  return { negated, foldersOnly, levels: anchored ? levels : ['**', ...levels] };
+  const path = withoutOuterSlashes(body);
+  const levels = path.split('/').map((level) => (level === '**' ? ANY_LEVELS : `${nameExpression(level)}/`));
+  const isAnchored = path.includes('/') || /^\.?\//.test(body);
+  // What is below a folder follows its slash. A pattern for folders only needs a character after it.
+  const below = body.endsWith('/') ? '[^/]' : '';
+  return { negated, expression: `${isAnchored ? '' : ANY_LEVELS}${levels.join('')}${below}` };
 }
 
-function tokens(level: string): Token[] {
-  const found: Token[] = [];
-  for (const [part] of level.matchAll(/\*+|\[[!^]?\]?[^\]]*\]|\\.|./gsu)) {
-    if (part.startsWith('*')) found.push('*');
-    else if (part === '?') found.push({ matches: () => true });
-    else if (part.length > 2 && part.startsWith('[')) found.push({ matches: characterClass(part.slice(1, -1)) });
-    else found.push({ matches: (char) => char === part.replace(/^\\(?=.)/su, '') });
+const ANY_LEVELS = '(?:[^/]*/)*';
+const NOTHING = '[^\\x{0}-\\x{10FFFF}]';
+
+/**
+ * Combines the patterns into one function. RE2 takes linear time for every path and pattern. Neighbours of the same
+ * kind become one expression, and the last ones are tried first.
+ */
+function selection(patterns: readonly Pattern[]): (path: string) => boolean {
+  const runs: { negated: boolean; expressions: string[] }[] = [];
+  for (const { negated, expression } of patterns) {
+    const last = runs.at(-1);
+    if (last?.negated === negated) last.expressions.push(expression);
+    else runs.push({ negated, expressions: [expression] });
   }
-  return found;
+  const compiled = runs
+    .reverse()
+    .map(({ negated, expressions }) => ({ negated, regex: RE2JS.compile(`^(?:${expressions.join('|')})`) }));
+  return (path) => compiled.find(({ regex }) => regex.test(`${path}/`))?.negated === false;
 }
 
-function characterClass(body: string): (char: string) => boolean {
+function nameExpression(name: string): string {
+  let expression = '';
+  for (const [part] of name.matchAll(/\*+|\[[!^]?\]?[^\]]*\]|\\.|./gsu)) {
+    if (part.startsWith('*')) expression += '[^/]*';
+    else if (part === '?') expression += '[^/]';
+    else if (part.length > 2 && part.startsWith('[')) expression += characterClass(part.slice(1, -1));
+    else expression += exactly(part.replace(/^\\(?=.)/su, ''));
+  }
+  return expression;
+}
+
+const SLASH = 0x2f;
+
+/** A class never matches the slash, even if a range contains it. */
+function characterClass(body: string): string {
   const negated = /^[!^]/.test(body);
-  const ranges = [...(negated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, single]) => {
-    return { from: single ?? from ?? '', to: single ?? to ?? '' };
-  });
-  return (char) => ranges.some(({ from, to }) => char >= from && char <= to) !== negated;
-}
-
-function selects(patterns: readonly Pattern[], parts: readonly string[]): boolean {
-  return patterns.findLast((pattern) => covers(pattern, parts))?.negated === false;
-}
-
-/** The pattern names the file or a folder above it. */
-function covers({ levels, foldersOnly }: Pattern, parts: readonly string[]): boolean {
-  for (let length = foldersOnly ? parts.length - 1 : parts.length; length > 0; length--) {
-    const matched = wildcard(
-      levels,
-      parts.slice(0, length),
-      (level): level is '**' => level === '**',
-      (level, name) => level !== '**' && nameMatches(level, name),
-    );
-    if (matched) return true;
-  }
-  return false;
-}
-
-function nameMatches(name: readonly Token[], text: string): boolean {
-  return wildcard(
-    name,
-    [...text],
-    (token): token is '*' => token === '*',
-    (token, char) => token !== '*' && token.matches(char),
+  const ranges = [...(negated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu)]
+    .map(([, from, to, single]) => [codeOf(single ?? from ?? ''), codeOf(single ?? to ?? '')] as const)
+    .filter(([from, to]) => from <= to);
+  if (negated) return `[^/${ranges.map(([from, to]) => `${hex(from)}-${hex(to)}`).join('')}]`;
+  const parts = ranges.flatMap(([from, to]) =>
+    from <= SLASH && SLASH <= to
+      ? ([
+          [from, SLASH - 1],
+          [SLASH + 1, to],
+        ] as const)
+      : ([[from, to]] as const),
   );
+  const text = parts.filter(([from, to]) => from <= to).map(([from, to]) => `${hex(from)}-${hex(to)}`);
+  return text.length === 0 ? NOTHING : `[${text.join('')}]`;
 }
 
-/** Matches a whole sequence against a pattern with wildcards for any number of items; never worse than n × m steps. */
-function wildcard<P, T>(
-  pattern: readonly P[],
-  items: readonly T[],
-  isWildcard: (part: P) => boolean,
-  matches: (part: P, item: T) => boolean,
-): boolean {
-  let p = 0;
-  let i = 0;
-  let retry: { p: number; i: number } | null = null;
-  while (i < items.length) {
-    const part = pattern[p];
-    if (part !== undefined && isWildcard(part)) {
-      retry = { p: p + 1, i };
-      p += 1;
-    } else if (part !== undefined && matches(part, items[i] as T)) {
-      p += 1;
-      i += 1;
-    } else if (retry !== null) {
-      retry.i += 1;
-      ({ p, i } = retry);
-    } else {
-      return false;
-    }
-  }
-  return pattern.slice(p).every(isWildcard);
+function exactly(char: string): string {
+  return /^[\w]$/.test(char) ? char : hex(codeOf(char));
+}
+
+function hex(code: number): string {
+  return `\\x{${code.toString(16)}}`;
+}
+
+function codeOf(char: string): number {
+  return char.codePointAt(0) ?? 0;
 }

@@ -1,23 +1,31 @@
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../../shared/config.js';
-import { errorMessage } from '../../shared/errors.js';
-import type { Logger } from '../../shared/log.js';
-import { removeUnused } from '../folders.js';
+import type { Config } from '../../shared/core/config.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { BuiltImage } from '../../shared/images/model.js';
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
+import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { ownDirectory } from '../sandbox/users.js';
-import type { RepositorySource } from '../sources/source.js';
-import { type BuildFolder, buildsFolder, openBuildFolder, removeDeadBuilds } from './build-folder.js';
-import type { BuildContext, Builder, BuildRequest, BuiltImage } from './builder.js';
-import { cachesFolder, openCache } from './cache-folder.js';
+import { ownDirectory } from '../sandbox/service-users.js';
+import type { RepositorySource } from '../sources/repository-source.js';
+import { BUILD_SANDBOX, Commands, inSearchPath, storageMb } from './build-commands.js';
+import {
+  type BuildFolder,
+  buildsFolder,
+  cachesFolder,
+  openBuildFolder,
+  openCache,
+  removeDeadBuilds,
+} from './build-folder.js';
+import type { BuildPlan } from './build-plan.js';
+import { TimeLimit } from './build-time-limit.js';
+import type { BuildContext, Builder, BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
-import { BUILD_SANDBOX, Commands, inSearchPath, storageMb } from './commands.js';
-import { type BuildPlan, planBuild } from './detect.js';
-import type { LocalImageStore } from './image-store.js';
-import { below, folderInside, readProject } from './project.js';
-import { publishedFolder } from './publish.js';
-import { TimeLimit } from './time-limit.js';
+import type { LocalImageStore } from './folder-image-store.js';
+import { below, projectOf } from './project-files.js';
+import { readFiles } from './reader/read-files.js';
 
 export interface RepositoryBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
@@ -27,30 +35,35 @@ export interface RepositoryBuilderOptions {
   images: LocalImageStore;
 }
 
-/** Builds from a repository on this host, without containers: detection, commands in the sandbox, a folder as image. */
+/**
+ * Builds a repository on this host without containers: it detects the project, runs commands in the sandbox, and stores
+ * a folder.
+ */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   return {
     build: async (request, context) => {
+      const deps = { dataDir: options.config.dataDir, log: options.log };
       await removeLeftovers(options).catch((error: unknown) => {
-        options.log.error({ err: error }, `what other builds left is still there: ${errorMessage(error)}`);
+        options.log.error({ err: error }, `the leftovers of other builds could not be removed: ${errorMessage(error)}`);
       });
       const folder = await openBuildFolder(options.config.dataDir, request.id);
       try {
         return await new RepositoryBuild(options, request, context, folder).run();
       } finally {
-        await folder.remove();
+        await discardTree(deps, folder.path);
       }
     },
     sweep: async () => {
       await removeLeftovers(options);
-      return removeUnused(cachesFolder(options.config.dataDir));
+      const deps = { dataDir: options.config.dataDir, log: options.log };
+      return removeUnused(deps, cachesFolder(deps.dataDir));
     },
   };
 }
 
-/** Folders, processes and groups of builds whose worker was killed. */
+/** Removes folders, processes and groups of builds whose worker was killed. */
 async function removeLeftovers({ config, sandbox, log }: RepositoryBuilderOptions): Promise<void> {
-  await removeDeadBuilds(config.dataDir);
+  await removeDeadBuilds({ dataDir: config.dataDir, log });
   const builds = buildsFolder(config.dataDir);
   const ended = await sandbox.sweep((id) => {
     if (!id.startsWith(BUILD_SANDBOX)) return true;
@@ -86,10 +99,12 @@ class RepositoryBuild {
       }),
     );
     const app = await realpath(this.#app);
-    const project = await folderInside(app, configuration.rootDirectory, 'rootDirectory');
-    const plan = planBuild(await readProject(project), kind, configuration);
+    const { signal } = this.#limit;
+    const { project, plan } = await this.#limit.within('looking at the repository', () =>
+      readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal }),
+    );
     await this.#announce(plan);
-    await ownDirectory(app, userNumber);
+    await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
     await this.#runCommands(plan, below(app, project));
     this.#context.signal.throwIfAborted();
     return this.#limit.within('storing the image', () => this.#store(plan, app, project));
@@ -102,7 +117,11 @@ class RepositoryBuild {
   }
 
   async #runCommands(plan: BuildPlan, cwd: string): Promise<void> {
-    const cache = await openCache(this.#options.config.dataDir, this.#request, this.#context);
+    const cache = await openCache(
+      { dataDir: this.#options.config.dataDir, log: this.#options.log },
+      this.#request,
+      this.#context,
+    );
     const commands = new Commands({
       sandbox: this.#options.sandbox,
       app: this.#app,
@@ -115,12 +134,15 @@ class RepositoryBuild {
       environment: this.#environment(plan, cache),
     });
     await commands.requireTools(plan);
-    // Whatever the application runs with, its build needs the tools among its development dependencies.
+    // Builds need tools that are development dependencies, also if the application runs with another NODE_ENV.
     for (const command of plan.install) await commands.run(command, { NODE_ENV: 'development' });
     for (const command of plan.build) await commands.run(command);
   }
 
-  /** The service's own variables win; of the platform's there are only those that are named for builds. */
+  /**
+   * The service's variables take precedence. Of the platform's variables, a build gets only those configured for
+   * builds.
+   */
   #environment(plan: BuildPlan, cache: string): Record<string, string> {
     const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
     return {
@@ -136,11 +158,19 @@ class RepositoryBuild {
   async #store(plan: BuildPlan, app: string, project: string): Promise<BuiltImage> {
     const { configuration } = this.#request;
     const isStatic = plan.type === 'static';
-    const folder = isStatic ? await publishedFolder(project, configuration, plan.build.length > 0) : app;
+    const { publishDirectory } = configuration;
+    const published = {
+      project,
+      publishDirectory,
+      isDefault: publishDirectory === DEFAULT_CONFIGURATION.publishDirectory,
+      built: plan.build.length > 0,
+    };
+    const { signal } = this.#limit;
+    const folder = isStatic ? await readFiles('publishedFolder', published, { signal }) : app;
     const { digest, sizeBytes } = await this.#options.images.put(folder, {
       limitBytes: storageMb(this.#request) * 1024 ** 2,
       seenAs: join(this.#options.sandbox.pathOf({ directory: app }), below(app, folder)),
-      signal: this.#limit.signal,
+      signal,
     });
     return {
       digest,

@@ -1,25 +1,20 @@
-import { snapshotContext } from '../../shared/commands/queue-deployment.js';
-import { deploymentAddressContext } from '../../shared/commands/repository-address.js';
-import type { Db } from '../../shared/db/client.js';
-import { getDeployment } from '../../shared/db/deployments.js';
-import { getImage } from '../../shared/db/images.js';
-import type { DeploymentRow } from '../../shared/db/rows.js';
-import { getService } from '../../shared/db/service-lifecycle.js';
+import type { Db } from '../../shared/core/database/client.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { getDeployment } from '../../shared/deployments/store.js';
+import { getImage } from '../../shared/images/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { ReleaseError, type ReleaseSpec } from '../runtime/driver.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { getService } from '../../shared/services/store.js';
+import { openSnapshot } from '../../shared/variables/snapshots.js';
+import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
 
-/** The variables a deployment was queued with, in clear. Throws `SealError`. */
-export function openVariables(keyring: Keyring, deployment: DeploymentRow): Record<string, string> {
-  return JSON.parse(keyring.open(deployment.sealed_variables, snapshotContext(deployment.id)));
-}
-
-/** The address of a deployment's repository with its secret. Throws `SealError`. */
+/** The address of a deployment's repository, with the secret in it. Throws `SealError`. */
 export function openRepository(keyring: Keyring, { id, configuration, sealed_repository }: DeploymentRow): string {
   if (sealed_repository === null) return configuration.repository;
-  return keyring.open(sealed_repository, deploymentAddressContext(id));
+  return openFrom(keyring, SEALED.deploymentRepository, id, sealed_repository);
 }
 
-/** What a runtime needs to run a deployment's release. Throws `ReleaseError` where there is nothing to run. */
+/** What a runtime needs to run a deployment's release. Throws `ReleaseError` if there is no image, `SealError` if a secret cannot be opened. */
 export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: string): Promise<ReleaseSpec> {
   const deployment = await getDeployment(db, deploymentId);
   const service = deployment && (await getService(db, deployment.service_id));
@@ -35,6 +30,6 @@ export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: st
     environmentId: service.environment_id,
     configuration: { ...deployment.configuration, repository: openRepository(keyring, deployment) },
     image: { id: image.id, digest: image.digest, manifest: image.manifest },
-    environment: { ...image.manifest.environment, ...openVariables(keyring, deployment) },
+    environment: { ...image.manifest.environment, ...(await openSnapshot(db, keyring, deployment)) },
   };
 }

@@ -1,26 +1,26 @@
 import Docker from 'dockerode';
-import type { Config } from '../../shared/config.js';
-import { errorMessage } from '../../shared/errors.js';
-import { endStreamsOfTheGone } from './watch.js';
+import type { Config } from '../../shared/core/config.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { endStreamsOfTheGone } from './engine-watch.js';
 
-/** A call that the engine does not answer within this time has failed; an engine that hangs must not hang us. */
+/** Time limit of a call, in milliseconds. Without it, an engine that hangs would block the worker. */
 const CALL_MS = 30_000;
-/** An engine that is there answers within this time that it is. */
+/** Time limit of the check whether the engine still answers, in milliseconds. */
 const LOOK_MS = 5_000;
-/** Engine 20.10: the first with process limits for services. */
+/** The API of Docker 20.10, the first with process limits for services. */
 const OLDEST_API = '1.41';
 
 /** One Docker engine. */
 export interface Engine {
-  /** For calls with an answer. */
+  /** For calls that return one answer. They have a time limit. */
   calls: Docker;
-  /** For what streams for as long as it likes: logs, events, builds, pushes. */
+  /** For streams without a time limit: logs, events, builds, pushes. */
   streams: Docker;
-  /** As `DOCKER_HOST` has it, for messages. */
+  /** The value of `DOCKER_HOST`, for messages. */
   host: string;
 }
 
-/** What keeps the platform from working with the engine, in words for who runs it: which variable, what to do. */
+/** Why the platform cannot use the engine, for the operator: which variable is wrong, and what to do. */
 export class EngineError extends Error {
   constructor(message: string) {
     super(message);
@@ -28,7 +28,7 @@ export class EngineError extends Error {
   }
 }
 
-/** Talks to the engine of `DOCKER_HOST`; connects on demand, so this cannot fail. */
+/** A client of the engine of `DOCKER_HOST`. It connects on the first call, so this does not fail. */
 export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
   const streams = new Docker(address);
@@ -40,8 +40,8 @@ export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, call
 type Dial = Docker['modem']['dial'];
 
 /**
- * Lets no call wait longer than this. The client's own timeout does not: a call whose answer had begun when its connection
- * broke is never settled by it.
+ * Gives every call a time limit. The client's own timeout is not enough: it never settles a call whose connection broke
+ * after the answer had begun.
  */
 function bounded(docker: Docker, ms: number): Docker {
   const dial: Dial = docker.modem.dial.bind(docker.modem);
@@ -60,10 +60,21 @@ function bounded(docker: Docker, ms: number): Docker {
   return docker;
 }
 
+/** Where something listens: a Unix socket, or a host and port. */
+export type SocketAddress = { path: string } | { host: string; port: number };
+
+const UNIX = 'unix://';
+
+/** Reads an address in the form of `DOCKER_HOST` (`unix:///path`, `tcp://host:port`) that the configuration has accepted. */
+export function socketAddress(address: string): SocketAddress {
+  if (address.startsWith(UNIX)) return { path: address.slice(UNIX.length) };
+  const { hostname, port } = new URL(address);
+  return { host: hostname, port: Number(port) };
+}
+
 function addressOf(host: string): Docker.DockerOptions {
-  if (host.startsWith('unix://')) return { host: '', socketPath: host.slice('unix://'.length) };
-  const { hostname, port } = new URL(host);
-  return { host: hostname, port };
+  const address = socketAddress(host);
+  return 'path' in address ? { host: '', socketPath: address.path } : address;
 }
 
 /** Makes sure that the engine answers and is new enough. Throws `EngineError`. */
@@ -105,24 +116,27 @@ function unreachable(error: unknown): string {
   }
 }
 
-/** The engine's own words about what went wrong, without the frame that the client puts around them. */
+/** The engine's message about a failure, without the text that the client adds. */
 export function engineMessage(error: unknown): string {
   const said = (error as { json?: { message?: unknown } }).json?.message;
   return typeof said === 'string' ? said.trim() : errorMessage(error);
 }
 
-/** The HTTP status that the engine answered with; undefined where it did not answer. */
+/** The HTTP status of the engine's answer; undefined if the engine did not answer. */
 export function engineStatus(error: unknown): number | undefined {
   const status = (error as { statusCode?: unknown }).statusCode;
   return typeof status === 'number' ? status : undefined;
 }
 
-/** Something of that name is there already; the engine says so in two ways, the second where two asked at once. */
+/**
+ * True if the name is taken. The engine reports that in two ways, the second one if two calls create it at the same
+ * time.
+ */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }
 
-/** Takes "it is not there" for an answer. */
+/** Resolves to undefined if the engine answers 404. */
 export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

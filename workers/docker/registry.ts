@@ -1,14 +1,28 @@
-import type { Config } from '../../shared/config.js';
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { openRegistry } from '../../shared/images/registry-commands.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
 
-/** Where images are pushed to and where nodes pull them from. */
-export interface Registry {
-  /** What an image's name begins with: `registry.example.com:5000/prefix`, without a slash at its end. */
-  prefix: string;
-  /** Credentials as Docker's API takes them (`authconfig`); none where the address has none. */
-  auth: { username: string; password: string; serveraddress: string } | undefined;
+/** An account at a registry, in the form of Docker's API (`authconfig`). */
+export interface RegistryAccount {
+  username: string;
+  password: string;
+  /** The registry's host and port, as they stand in the names of its images. */
+  serveraddress: string;
 }
 
-/** The registry of `REGISTRY_URL`; null where none is set. */
+/** Registry (as it stands in the names of images) → account. */
+export type Accounts = ReadonlyMap<string, RegistryAccount>;
+
+/** The registry of the installation: built images are pushed to it, and nodes pull from it. */
+export interface Registry {
+  /** What the names of its images begin with: `registry.example.com:5000/prefix`, without a slash at the end. */
+  prefix: string;
+  /** Undefined if `REGISTRY_URL` names no user. */
+  auth: RegistryAccount | undefined;
+}
+
+/** The registry of `REGISTRY_URL`; null if none is set. */
 export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>): Registry | null {
   if (registryUrl === null) return null;
   const { host, pathname, username, password } = new URL(registryUrl.reveal());
@@ -21,4 +35,35 @@ export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>):
           serveraddress: host,
         };
   return { prefix: `${host}${pathname}`.replace(/\/+$/, ''), auth };
+}
+
+/** The account that a workspace's `registryId` names; null if it names none. Throws `SealError`. */
+export async function findAccount(
+  db: Db,
+  keyring: Keyring,
+  workspaceId: string,
+  registryId: string,
+): Promise<RegistryAccount | null> {
+  const found = await openRegistry(db, keyring, workspaceId, registryId);
+  return found && { username: found.username, password: found.password.reveal(), serveraddress: found.server };
+}
+
+/** Docker Hub expects this address in credentials, and not the host that its images name. */
+const HUB_ADDRESS = 'https://index.docker.io/v1/';
+
+/** The value of `X-Registry-Auth`. The engine requires the header even if there is no account. */
+export function authconfig(account: RegistryAccount | undefined): object {
+  if (account === undefined) return {};
+  return { ...account, serveraddress: addressOf(account.serveraddress) };
+}
+
+/** The value of `X-Registry-Config`: address of a registry → credentials. */
+export function registryconfig(accounts: Accounts): Record<string, object> {
+  return Object.fromEntries(
+    [...accounts].map(([server, { username, password }]) => [addressOf(server), { username, password }]),
+  );
+}
+
+function addressOf(server: string): string {
+  return server === 'docker.io' ? HUB_ADDRESS : server;
 }

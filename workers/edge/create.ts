@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Config } from '../../shared/config.js';
-import type { Logger } from '../../shared/log.js';
+import type { Config } from '../../shared/core/config.js';
+import type { Logger } from '../../shared/core/log.js';
 import { CaddyEdge } from './caddy/caddy-edge.js';
 import type { Edge } from './edge.js';
 import { NodeEdge } from './proxy/node-edge.js';
@@ -13,8 +13,15 @@ export interface EdgeNeeds {
 
 /** The edge that the settings ask for (`EDGE`). */
 export function createEdge(config: Config, { log, refresh }: EdgeNeeds): Edge {
-  const { edgePort: port, edgeDomain: domain, caddyAdminUrl: adminUrl, edgeTls: tls } = config;
+  const {
+    edgePort: port,
+    edgeDomain: domain,
+    caddyAdminUrl: adminUrl,
+    edgeSocketDir: socketDir,
+    edgeTls: tls,
+    edgeLimits: limits,
+  } = config;
   const imagesDir = join(config.dataDir, 'images');
-  if (config.edge === 'node') return new NodeEdge({ port, imagesDir, log, refresh });
-  return new CaddyEdge({ port, domain, adminUrl, tls, imagesDir, log, refresh });
+  if (config.edge === 'node') return new NodeEdge({ port, imagesDir, limits, log, refresh });
+  return new CaddyEdge({ port, domain, adminUrl, socketDir, tls, imagesDir, limits, log, refresh });
 }

@@ -1,7 +1,12 @@
+import type { EdgeFigures } from '../../shared/routing/store.js';
 import type { RouteTable } from './table.js';
+
+export type { EdgeFigures };
 
 /** What stands before the hosted services: it answers for the hosts of a table. */
 export interface Edge {
+  /** What the edge counts about itself, for the operator. */
+  readonly figures: EdgeFigures;
   /** Begins to take requests. */
   listen(): Promise<void>;
   /**

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { loadConfig } from '../../shared/config.js';
-import { createDatabase } from '../../shared/db/client.js';
-import { removeEdge } from '../../shared/db/edge.js';
-import { CHANNELS, Listener } from '../../shared/db/listener.js';
-import { assertMigrated } from '../../shared/db/migrate.js';
-import { errorMessage } from '../../shared/errors.js';
-import { Lifecycle } from '../../shared/lifecycle.js';
-import { createLogger } from '../../shared/log.js';
+import { loadConfig } from '../../shared/core/config.js';
+import { createDatabase } from '../../shared/core/database/client.js';
+import { CHANNELS, Listener } from '../../shared/core/database/listener.js';
+import { assertMigrated } from '../../shared/core/database/migrate.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { Lifecycle } from '../../shared/core/lifecycle.js';
+import { createLogger } from '../../shared/core/log.js';
+import { removeEdge } from '../../shared/routing/store.js';
 import { createEdge } from './create.js';
+import { containUncaught } from './proxy/containment.js';
 import { RouteSync } from './route-sync.js';
 
 /** The edge's process: loads the routes, serves them, and follows every change until it is told to end. */
@@ -17,7 +18,7 @@ try {
   const config = loadConfig();
   const log = createLogger('edge', config.logLevel);
   const lifecycle = new Lifecycle(log, (code) => process.exit(code));
-  lifecycle.watchSignals();
+  lifecycle.watchSignals(containUncaught);
 
   const url = config.databaseUrl.reveal();
   const db = createDatabase({ url, name: 'ranvier-edge', poolSize: 4, log });

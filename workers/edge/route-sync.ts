@@ -1,13 +1,13 @@
-import type { Db } from '../../shared/db/client.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
 import {
   acknowledgeRoutes,
   type EdgeIdentity,
   loadRouteFacts,
   type RouteFacts,
   reportEdge,
-} from '../../shared/db/edge.js';
-import { errorMessage } from '../../shared/errors.js';
-import type { Logger } from '../../shared/log.js';
+} from '../../shared/routing/store.js';
 import type { Edge } from './edge.js';
 import { type RouteTable, tableOf, updatedTable } from './table.js';
 
@@ -137,7 +137,7 @@ export class RouteSync {
 
   /** An edge that PostgreSQL had forgotten has no acknowledgements left, so all are given again. */
   async #report(): Promise<void> {
-    const fresh = await reportEdge(this.#options.db, this.#options.identity);
+    const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);
     if (!fresh) return;
     this.#acknowledged.clear();
     if (this.#timers.length > 0) this.wake(null);

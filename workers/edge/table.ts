@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ReadyReplica, RouteFacts } from '../../shared/db/edge.js';
-import type { ServiceConfiguration } from '../../shared/domain/configuration.js';
-import { isRouted } from '../../shared/domain/service.js';
+import type { ReadyReplica, RouteFacts } from '../../shared/routing/store.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import { isRouted } from '../../shared/services/model.js';
 
 /** What a host serves. */
 export type Target =

@@ -1,22 +1,15 @@
-import type { Db } from '../../shared/db/client.js';
-import { recordChecked, recordReady, recordUnhealthy } from '../../shared/db/replicas.js';
-import type { ReplicaRow } from '../../shared/db/rows.js';
-import type { ReleaseSpec } from './driver.js';
-import { checkHealth } from './health.js';
+import type { Db } from '../../shared/core/database/client.js';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import { recordChecked, recordReady, recordUnhealthy } from '../../shared/replicas/store.js';
+import { checkHealth } from './health-check.js';
+import { CHECKS_KEPT, decideReadiness, hasSettled } from './readiness.js';
+import type { ReleaseSpec } from './runtime-driver.js';
 
-/** Between the checks of a replica that comes up, of one that answered once, of one that fails, and of one that is well. */
-const CHECK_MS = { starting: 100, proving: 200, failing: 1_000, ready: 5_000 };
-/** A replica that listens nowhere is ready when it has stayed alive this long. */
-const SETTLED_MS = 1_000;
-const GOOD_CHECKS = 2;
-const BAD_CHECKS = 2;
-
-/** Checks one replica's health at the pace that its state asks for, and records what comes of it. */
+/** The readiness probe of one replica: runs a check when one is due and records what `decideReadiness` decides. */
 export class HealthWatch {
   readonly #db: Db;
   readonly #edgeDomain: string;
-  #good = 0;
-  #bad = 0;
+  #checks: boolean[] = [];
   #startedAt = 0;
   #nextCheckAt = 0;
 
@@ -30,38 +23,34 @@ export class HealthWatch {
     return this.#nextCheckAt;
   }
 
-  /** A new attempt to run the replica begins. */
+  /** Forgets earlier checks, because a new attempt to run the replica begins. */
   begin(): void {
-    this.#good = 0;
-    this.#bad = 0;
+    this.#checks = [];
     this.#startedAt = Date.now();
     this.#nextCheckAt = 0;
   }
 
-  /** Checks if it is time to. `listens` confirms that an answer on the port came from this replica. */
-  async look(row: ReplicaRow, spec: ReleaseSpec, listens: (port: number) => Promise<boolean>): Promise<void> {
+  /**
+   * Runs a check if one is due. `ownsPort` resolves to false if another process listens on the replica's port; the check
+   * then fails without a request to it.
+   */
+  async check(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<void> {
     if (Date.now() < this.#nextCheckAt) return;
-    const healthy = await this.#isHealthy(row, spec, listens);
-    this.#good = healthy ? this.#good + 1 : 0;
-    this.#bad = healthy ? 0 : this.#bad + 1;
-    const good = this.#good >= (row.state === 'starting' && row.port !== null ? GOOD_CHECKS : 1);
-    if (row.state !== 'ready') {
-      if (good) await recordReady(this.#db, row);
-    } else if (this.#bad >= BAD_CHECKS) await recordUnhealthy(this.#db, row);
-    else await recordChecked(this.#db, row);
-    this.#nextCheckAt = Date.now() + CHECK_MS[pace(row, healthy, good)];
+    const passed = await this.#passes(row, spec, ownsPort);
+    this.#checks = [...this.#checks, passed].slice(-CHECKS_KEPT);
+    const { state, port } = row;
+    const { verdict, nextCheckMs } = decideReadiness({ state, port, checks: this.#checks });
+    if (verdict === 'ready') await recordReady(this.#db, row);
+    else if (verdict === 'unhealthy') await recordUnhealthy(this.#db, row);
+    else if (state === 'ready') await recordChecked(this.#db, row);
+    this.#nextCheckAt = Date.now() + nextCheckMs;
   }
 
-  async #isHealthy(row: ReplicaRow, spec: ReleaseSpec, listens: (port: number) => Promise<boolean>): Promise<boolean> {
-    if (row.port === null) return Date.now() - this.#startedAt >= SETTLED_MS;
+  async #passes(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<boolean> {
+    const { address, port } = row;
+    if (port === null) return hasSettled(this.#startedAt, Date.now());
+    if (!(await ownsPort(port))) return false;
     const host = `${spec.slug}.${this.#edgeDomain}`;
-    const path = spec.configuration.healthCheckPath;
-    const { healthy } = await checkHealth({ address: row.address, port: row.port, path, host });
-    return healthy && (row.state !== 'starting' || (await listens(row.port)));
+    return (await checkHealth({ address, port, path: spec.configuration.healthCheckPath, host })).healthy;
   }
-}
-
-function pace(row: ReplicaRow, healthy: boolean, good: boolean): keyof typeof CHECK_MS {
-  if (row.state === 'starting' && !good) return healthy ? 'proving' : 'starting';
-  return healthy ? 'ready' : 'failing';
 }

@@ -1,23 +1,56 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CHANNELS } from '../../shared/db/listener.js';
-import { replicasOf, wantReplicas, wantStopped } from '../../shared/db/replicas.js';
-import type { ReplicaRow } from '../../shared/db/rows.js';
-import type { ReplicaRuntimeDeps } from './deps.js';
-import { type CommandOptions, ReleaseError, type ReleaseSpec, type ReplicaView, type RuntimeDriver } from './driver.js';
+import type { Config } from '../../shared/core/config.js';
+import type { Db, Transaction } from '../../shared/core/database/client.js';
+import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { LogLine } from '../../shared/logs/model.js';
+import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import { replicasOf } from '../../shared/replicas/store.js';
+import { generationToReplace, rolloutOutcome } from './rollout.js';
+import {
+  type CommandOptions,
+  ReleaseError,
+  type ReleaseSpec,
+  type ReplicaView,
+  type RuntimeDriver,
+} from './runtime-driver.js';
 
-const LOOK_MS = 250;
-/** Beyond the grace of the processes: for the edges to let go, and for another worker to take this host over. */
+/** Polling interval when no notification arrives, in milliseconds. */
+const POLL_MS = 250;
+/** Added to the grace period of the processes: edges have to drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
 
-/** What one kind of runtime does in its own way. */
-export interface ReplicaHost {
+/** What a runtime works with that keeps the wanted and the observed state of its replicas in the `replicas` table. */
+export interface ReplicaRuntimeDeps {
+  db: Db;
+  listener: Listener;
+  config: Config;
+  log: Logger;
+  /** Names the host in the `replicas` table, and the lock of its supervisor. */
+  hostId: string;
+  /** Loads a release as its deployment's snapshot describes it. Controllers call it when a replica starts. */
+  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
+  logs: RuntimeLogs;
+}
+
+/** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
+export interface RuntimeLogs {
+  append(
+    batch: { serviceId: string; deploymentId: string; source: 'runtime'; lines: LogLine[] },
+    trx: Transaction,
+  ): Promise<void>;
+}
+
+/** The part of a runtime that differs between processes and Swarm. */
+export interface RuntimeBackend {
   readonly name: string;
-  /** Begins to look after the replicas, where it leads. */
+  /** Starts to compete for the lead of this host; the leader reconciles its replicas. */
   start(): Promise<void>;
   close(platformEnds: boolean): Promise<void>;
-  /** Why a replica that never was healthy has ended. */
+  /** Why a replica ended before it was ever ready. */
   explainExit(spec: ReleaseSpec, row: ReplicaRow): Promise<string>;
-  /** Why a release is not healthy although it has not failed. */
+  /** Why a release is not ready in time although no replica has failed. */
   explainSilence(spec: ReleaseSpec, rows: readonly ReplicaRow[]): Promise<string>;
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
 }
@@ -25,26 +58,26 @@ export interface ReplicaHost {
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
 
 /**
- * Says in the `replicas` table what is wanted and waits until it is so; the host's supervisor, which may live in another
- * worker, does it.
+ * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor of the host,
+ * which may run in another worker, reconciles the two.
  */
 export class ReplicaRuntime implements RuntimeDriver {
   readonly name: string;
   readonly #deps: Deps;
-  readonly #host: ReplicaHost;
+  readonly #backend: RuntimeBackend;
 
-  constructor(deps: Deps, host: ReplicaHost) {
-    this.name = host.name;
+  constructor(deps: Deps, backend: RuntimeBackend) {
+    this.name = backend.name;
     this.#deps = deps;
-    this.#host = host;
+    this.#backend = backend;
   }
 
   start(): Promise<void> {
-    return this.#host.start();
+    return this.#backend.start();
   }
 
   close(platformEnds = false): Promise<void> {
-    return this.#host.close(platformEnds);
+    return this.#backend.close(platformEnds);
   }
 
   async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
@@ -76,8 +109,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   async restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
     if (spec.image.manifest.type === 'static') return;
     const before = await this.#running(spec.deploymentId);
-    const oldest = before.length === 0 ? 0 : Math.min(...before.map((row) => row.generation));
-    const count = before.filter((row) => row.generation === oldest).length || spec.configuration.replicas;
+    const { generation: oldest, count } = generationToReplace(before, spec.configuration.replicas);
     let generation = 0;
     try {
       generation = await this.#bringUp(spec, count, true, signal);
@@ -104,10 +136,10 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
-    return this.#host.runCommand(spec, command, options);
+    return this.#backend.runCommand(spec, command, options);
   }
 
-  /** Wants the replicas and waits until all of their generation are ready. Returns the generation. */
+  /** Writes that the replicas are wanted and waits until all of their generation are ready. Returns the generation. */
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const { db, hostId, config } = this.#deps;
@@ -116,18 +148,27 @@ export class ReplicaRuntime implements RuntimeDriver {
     const deadline = Date.now() + config.releaseTimeoutSeconds * 1000;
     for (;;) {
       const rows = (await this.#running(spec.deploymentId)).filter((row) => row.generation === generation);
-      if (rows.length === 0) throw new ReleaseError('the release was stopped while it was starting');
-      // A replica that was still stopping when it was wanted again can be wanted only now.
-      if (rows.length < count) await wantReplicas(db, release, count, false);
-      else if (rows.every((row) => row.state === 'ready' || row.position > count)) return generation;
-      const failed = rows.find((row) => row.state === 'exited' && row.ready_at === null);
-      if (failed) throw new ReleaseError(await this.#host.explainExit(spec, failed));
-      if (Date.now() >= deadline) throw new ReleaseError(await this.#host.explainSilence(spec, rows));
-      await this.#news(Math.min(LOOK_MS, deadline - Date.now()), signal);
+      const outcome = rolloutOutcome(rows, count, Date.now() >= deadline);
+      switch (outcome.type) {
+        case 'ready':
+          return generation;
+        case 'stopped':
+          throw new ReleaseError('the release was stopped while it was starting');
+        case 'failed':
+          throw new ReleaseError(await this.#backend.explainExit(spec, outcome.row));
+        case 'late':
+          throw new ReleaseError(await this.#backend.explainSilence(spec, rows));
+        case 'incomplete':
+          await wantReplicas(db, release, count, false);
+          break;
+        case 'pending':
+          break;
+      }
+      await this.#notified(Math.min(POLL_MS, deadline - Date.now()), signal);
     }
   }
 
-  /** Stops these replicas, or all, and returns when none of them is left. */
+  /** Stops these replicas, or all, and resolves when none of them is left. Throws `ReleaseError` if one is left too long. */
   async #bringDown(deploymentId: string, rows?: readonly ReplicaRow[]): Promise<void> {
     if (rows?.length === 0) return;
     const { db, config } = this.#deps;
@@ -141,7 +182,7 @@ export class ReplicaRuntime implements RuntimeDriver {
         const where = left.map((row) => `replica ${row.position} (${row.state}) on host ${row.host_id}`).join(', ');
         throw new ReleaseError(`not stopped in time: ${where}; a worker must run on that host`);
       }
-      await this.#news(LOOK_MS, new AbortController().signal);
+      await this.#notified(POLL_MS, new AbortController().signal);
     }
   }
 
@@ -149,15 +190,15 @@ export class ReplicaRuntime implements RuntimeDriver {
     return (await replicasOf(this.#deps.db, deploymentId)).filter((row) => row.desired === 'running');
   }
 
-  /** Until something has changed on this host, or the time has passed. Rejects with the signal's reason. */
-  async #news(ms: number, signal: AbortSignal): Promise<void> {
+  /** Resolves when a replica has changed, or after `ms`. Rejects with the signal's reason. */
+  async #notified(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const rung = new AbortController();
-    const unlisten = this.#deps.listener.on(CHANNELS.replica, () => rung.abort());
+    const news = new AbortController();
+    const unlisten = this.#deps.listener.on(CHANNELS.replica, () => news.abort());
     try {
-      await sleep(Math.max(1, ms), undefined, { signal: AbortSignal.any([signal, rung.signal]) });
+      await sleep(Math.max(1, ms), undefined, { signal: AbortSignal.any([signal, news.signal]) });
     } catch (error) {
-      if (!rung.signal.aborted || signal.aborted) {
+      if (!news.signal.aborted || signal.aborted) {
         signal.throwIfAborted();
         throw error;
       }

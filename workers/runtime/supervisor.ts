@@ -1,58 +1,62 @@
-import { Leadership } from '../../shared/db/leadership.js';
-import { CHANNELS } from '../../shared/db/listener.js';
-import { replicasOfHost } from '../../shared/db/replicas.js';
-import type { ReplicaRow } from '../../shared/db/rows.js';
-import { errorMessage } from '../../shared/errors.js';
-import type { ReplicaRuntimeDeps } from './deps.js';
+import { Leadership } from '../../shared/core/database/leadership.js';
+import { CHANNELS } from '../../shared/core/database/listener.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import { replicasOfHost } from '../../shared/replicas/store.js';
+import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime.js';
 
-const SWEEP_MS = 60_000;
-
-/** Looks after one replica: each call of `step` does what its row asks for now. */
-export interface Keeper {
-  /** When the replica wants to be looked at again, in milliseconds since the epoch. */
+/** Reconciles one replica: makes what runs match the row. */
+export interface ReplicaController {
+  /** When the replica has to be reconciled again, in milliseconds since the epoch, even if nothing changes. */
   readonly nextCheckAt: number;
-  step(row: ReplicaRow): Promise<void>;
-  /** Lets go of what it follows: the replica is gone, or somebody else's to look after. */
+  /** Observes the replica and applies what follows. Calls never overlap. A rejection is retried with a back-off. */
+  reconcile(row: ReplicaRow): Promise<void>;
+  /** Ends what runs in the background: the replica is gone, or another supervisor controls it. */
   close?(): void;
 }
 
-/** How one kind of host keeps replicas. */
-export interface Household {
-  /** How long the table goes unread where nobody rings, in milliseconds. */
-  readonly tickMs: number;
-  keeper(id: string, wake: () => void): Keeper;
-  /** Takes in how things stand, before the replicas are looked at one by one. */
-  survey?(): Promise<void>;
-  /** Ends what belongs to no replica of the table; those under way may be newer than the rows. */
-  sweep(rows: readonly ReplicaRow[], underWay: readonly string[]): Promise<void>;
-  /** The platform ends as a whole. */
+/** One kind of host on which replicas run. */
+export interface ReplicaHost {
+  /** Polling interval when no notification arrives, in milliseconds. */
+  readonly pollMs: number;
+  controller(id: string, wake: () => void): ReplicaController;
+  /** Refreshes the observed state once, before replicas are reconciled. */
+  observe?(): Promise<void>;
+  /** Ends what belongs to no replica of the table. The replicas in `busy` may be newer than `rows`. */
+  sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void>;
+  /** Ends all replicas because the whole platform ends. */
   end?(rows: readonly ReplicaRow[]): Promise<void>;
 }
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId'>;
 
 /**
- * Makes a host what the `replicas` table asks for. One worker of a host leads, by a lock that dies with it; signal and timer
- * run the same path, and every write names the attempt it belongs to.
+ * Reconciles the replicas of one host with the `replicas` table. One worker of a host leads: it holds a lock that the
+ * database releases if the worker dies. A notification and the timer run the same pass, and every write names the attempt
+ * it belongs to.
  */
 export class Supervisor {
   readonly #deps: Deps;
-  readonly #household: Household;
+  readonly #host: ReplicaHost;
   readonly #leadership: Leadership;
-  readonly #keepers = new Map<string, Keeper>();
+  readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
+  /** Replicas whose last reconciliation failed: how often in a row, and when to try again. */
+  readonly #failures = new Map<string, number>();
+  readonly #retryAt = new Map<string, number>();
   #unlisten: () => void = () => undefined;
   #loop: Promise<void> = Promise.resolve();
   #closed = false;
-  #rung = false;
+  #notified = false;
   #sweptAt = 0;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
-  constructor(deps: Deps, household: Household) {
+  constructor(deps: Deps, host: ReplicaHost) {
     this.#deps = deps;
-    this.#household = household;
+    this.#host = host;
     const name = `ranvier.host.${deps.hostId}`;
-    this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#taken());
+    this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#onLeadership());
   }
 
   /** Begins to compete for this host. */
@@ -64,7 +68,7 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /** Ends what is under way and lets the host go; its replicas run on, unless the platform ends as a whole. */
+  /** Waits for what is under way and gives up the lead. The replicas run on unless the whole platform ends. */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
@@ -72,83 +76,120 @@ export class Supervisor {
     await this.#loop;
     await Promise.all(this.#busy.values());
     const { db, hostId } = this.#deps;
-    if (platformEnds && this.#leadership.leading) await this.#household.end?.(await replicasOfHost(db, hostId));
+    if (platformEnds && this.#leadership.leading) await this.#host.end?.(await replicasOfHost(db, hostId));
     await this.#leadership.close();
-    this.#forget([...this.#keepers.keys()]);
+    this.#drop([...this.#controllers.keys()]);
   }
 
-  /** A new leader knows nothing: what it finds in the table and on the host is all there is. */
-  #taken(): void {
-    this.#forget([...this.#keepers.keys()]);
+  /** A new leader starts without memory: it observes the table and the host. */
+  #onLeadership(): void {
+    this.#drop([...this.#controllers.keys()]);
     this.#sweptAt = 0;
     this.#wake();
   }
 
   async #run(): Promise<void> {
     while (!this.#closed) {
-      this.#rung = false;
+      this.#notified = false;
       try {
-        if (this.#leadership.leading) await this.#tick();
+        if (this.#leadership.leading) await this.#pass();
       } catch (error) {
-        this.#deps.log.warn({ err: error }, `the supervisor of this host could not look: ${errorMessage(error)}`);
+        this.#deps.log.warn(
+          { err: error },
+          `the replicas of this host could not be reconciled: ${errorMessage(error)}`,
+        );
       }
       await this.#pause();
     }
   }
 
-  async #tick(): Promise<void> {
+  async #pass(): Promise<void> {
     const rows = await replicasOfHost(this.#deps.db, this.#deps.hostId);
-    await this.#household.survey?.();
-    if (Date.now() - this.#sweptAt > SWEEP_MS) {
-      await this.#household.sweep(rows, [...this.#busy.keys()]);
-      this.#sweptAt = Date.now();
+    await this.#host.observe?.();
+    const now = Date.now();
+    const { sweep } = this.#plan(rows, now);
+    if (sweep) {
+      // The time is set before the sweep: one that fails is tried again a minute later and does not stop the controllers.
+      this.#sweptAt = now;
+      await this.#host.sweep(rows, [...this.#busy.keys()]).catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, `the sweep of this host failed: ${errorMessage(error)}`);
+      });
     }
-    const present = new Set(rows.map((row) => row.id));
-    this.#forget([...this.#keepers.keys()].filter((id) => !present.has(id) && !this.#busy.has(id)));
-    for (const row of rows) if (!this.#busy.has(row.id)) this.#look(row);
+    const { drop, reconcile } = this.#plan(rows, Date.now());
+    this.#drop(drop);
+    const chosen = new Set(reconcile);
+    for (const row of rows) if (chosen.has(row.id)) this.#reconcile(row);
   }
 
-  #forget(ids: readonly string[]): void {
+  #plan(rows: readonly ReplicaRow[], now: number): ReconcilePlan {
+    return planPass(
+      {
+        rows: rows.map((row) => row.id),
+        controlled: this.#controllers.keys(),
+        busy: new Set(this.#busy.keys()),
+        retryAt: this.#retryAt,
+        sweptAt: this.#sweptAt,
+      },
+      now,
+    );
+  }
+
+  #drop(ids: readonly string[]): void {
     for (const id of ids) {
-      this.#keepers.get(id)?.close?.();
-      this.#keepers.delete(id);
+      this.#controllers.get(id)?.close?.();
+      this.#controllers.delete(id);
+      this.#failures.delete(id);
+      this.#retryAt.delete(id);
     }
   }
 
-  #look(row: ReplicaRow): void {
-    const keeper = this.#keepers.get(row.id) ?? this.#household.keeper(row.id, () => this.#wake());
-    this.#keepers.set(row.id, keeper);
-    const work = keeper
-      .step(row)
+  #reconcile(row: ReplicaRow): void {
+    const controller = this.#controllers.get(row.id) ?? this.#host.controller(row.id, () => this.#wake());
+    this.#controllers.set(row.id, controller);
+    const work = controller
+      .reconcile(row)
+      .then(() => {
+        this.#failures.delete(row.id);
+        this.#retryAt.delete(row.id);
+      })
       .catch((error: unknown) => {
-        this.#deps.log.warn({ replica: row.id, err: error }, `a replica was not looked after: ${errorMessage(error)}`);
+        const failures = (this.#failures.get(row.id) ?? 0) + 1;
+        this.#failures.set(row.id, failures);
+        this.#retryAt.set(row.id, Date.now() + retryDelayMs(failures));
+        this.#deps.log.warn({ replica: row.id, err: error }, `a replica was not reconciled: ${errorMessage(error)}`);
       })
       .finally(() => {
         this.#busy.delete(row.id);
-        this.#lookAt(keeper.nextCheckAt);
+        this.#wakeAt(this.#dueAt(row.id, controller));
       });
     this.#busy.set(row.id, work);
   }
 
-  #wake(): void {
-    this.#rung = true;
-    this.#lookAt(0);
+  #dueAt(id: string, controller: ReplicaController): number {
+    return this.#retryAt.get(id) ?? controller.nextCheckAt;
   }
 
-  /** Sees to it that the pause under way ends at this time, if it would last longer. */
-  #lookAt(time: number): void {
+  #wake(): void {
+    this.#notified = true;
+    this.#wakeAt(0);
+  }
+
+  /** Shortens the pause under way so that it ends at this time, in milliseconds since the epoch. */
+  #wakeAt(time: number): void {
     if (!this.#pausing || time >= this.#pausing.end) return;
     clearTimeout(this.#pausing.timer);
     this.#pausing.end = time;
     this.#pausing.timer = setTimeout(this.#pausing.resolve, Math.max(0, time - Date.now()));
   }
 
-  /** Until somebody rings, a check is due, or the tick has passed. */
+  /** Resolves when a notification arrives, a check is due, or the polling interval has passed. */
   async #pause(): Promise<void> {
-    if (this.#rung || this.#closed) return;
+    if (this.#notified || this.#closed) return;
     const now = Date.now();
-    const due = [...this.#keepers.values()].map((keeper) => keeper.nextCheckAt).filter((time) => time > now);
-    const end = Math.min(now + this.#household.tickMs, ...due);
+    const due = [...this.#controllers]
+      .map(([id, controller]) => this.#dueAt(id, controller))
+      .filter((time) => time > now);
+    const end = Math.min(now + this.#host.pollMs, ...due);
     await new Promise<void>((resolve) => {
       this.#pausing = { end, resolve, timer: setTimeout(resolve, end - now) };
     });

@@ -2,16 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage } from '../../shared/errors.js';
+import { errorMessage } from '../../shared/core/errors.js';
 import type { SandboxLimits } from './sandbox.js';
 
-/** Where this host lets us make control groups: one folder of ours for each hierarchy that we use. */
+/** The folders in which we make control groups: one for each hierarchy that we use. */
 export interface CgroupRoots {
   version: 1 | 2;
   /** Version 1: a folder per controller. Version 2: the same folder three times. */
   memory: string;
   pids: string;
   cpu: string;
+  /** A folder in the version 2 hierarchy, to which rules for sockets are attached; null if the host has none. */
+  sockets: string | null;
 }
 
 /** A control group that holds one sandbox. */
@@ -20,27 +22,29 @@ export interface Cgroup {
   procsFiles: string[];
   /** Has a line `oom_kill <count>`. */
   oomFile: string;
+  /** Its folder in the version 2 hierarchy, or null. */
+  sockets: string | null;
 }
 
-/** What the names of groups begin with that are made to find out whether they can be. */
-const TRIAL = 'trial-';
+/** Prefix of the groups that are made only to try whether groups can be made. */
+export const TRIAL = 'trial-';
 const CPU_PERIOD_US = 100_000;
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /**
- * Finds the hierarchies and tries them by making and removing a group; null where there are none, with the reasons in
- * `explain`. Ours hang below the platform's own group where it may hand controllers down, so that its own limits hold for
- * what it hosts.
+ * Finds the hierarchies and tries them by making and removing a group. Returns null if none works, after a call of `explain`
+ * with each reason. If the platform's own group may delegate controllers, ours are below it, so that its limits hold for
+ * hosted processes as well.
  */
 export async function detectCgroups(name: string, explain: (why: string) => void): Promise<CgroupRoots | null> {
   return firstUsable(await candidates(name), explain);
 }
 
-/** The first of the places in which a group can be made; those tried in vain are left as they were. */
+/** The first of the places in which a group can be made. A place that fails is left as it was. */
 export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
   const reasons: string[] = [];
   for (const roots of places) {
-    // Workers of one host start together, or while another one sweeps: nobody else may touch it.
+    // The name is unique, because other workers of this host may start or sweep at the same time.
     const id = `${TRIAL}${randomUUID()}`;
     try {
       await prepareRoots(roots);
@@ -50,7 +54,7 @@ export async function firstUsable(places: CgroupRoots[], explain: (why: string) 
       return roots;
     } catch (error) {
       reasons.push(errorMessage(error));
-      // A folder that others use is not empty, and stays.
+      // rmdir keeps a folder that others use, because it is not empty.
       for (const root of foldersOf(roots)) {
         await rmdir(join(root, id)).catch(() => undefined);
         await rmdir(root).catch(() => undefined);
@@ -70,13 +74,17 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     return mount?.[1] === undefined || path === undefined ? null : join(mount[1], path, name);
   });
   const [memory, pids, cpu] = v1;
-  if (memory && pids && cpu) return [{ version: 1, memory, pids, cpu }];
   const mount = mounts.find(([, , type]) => type === 'cgroup2')?.[1];
   const path = own.find(([id]) => id === '0')?.[2];
+  if (memory && pids && cpu) {
+    const roots = { version: 1 as const, memory, pids, cpu };
+    const sockets = mount === undefined || path === undefined ? [] : [join(mount, path, name)];
+    return [...sockets, null].map((folder) => ({ ...roots, sockets: folder }));
+  }
   if (mount === undefined || path === undefined) return [];
-  // A group that holds processes cannot hand controllers down, unless it is the root: then ours stands beside it.
+  // Only the root group can both have processes and delegate controllers. Otherwise our group is beside the platform's.
   return [...new Set([join(mount, path, name), join(mount, name)])].map((folder) => {
-    return { version: 2, memory: folder, pids: folder, cpu: folder };
+    return { version: 2, memory: folder, pids: folder, cpu: folder, sockets: folder };
   });
 }
 
@@ -97,11 +105,13 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
   const cpu = join(roots.cpu, id);
   const bytes = String(limits.memoryMb * 1024 * 1024);
   const quota = Math.max(1000, Math.round(limits.cpu * CPU_PERIOD_US));
-  for (const folder of new Set([memory, pids, cpu])) await mkdir(folder, { recursive: true });
+  const sockets = roots.sockets === null ? null : join(roots.sockets, id);
+  const folders = [...new Set([memory, pids, cpu, ...(sockets === null ? [] : [sockets])])];
+  for (const folder of folders) await mkdir(folder, { recursive: true });
   await writeFile(join(pids, 'pids.max'), String(limits.pids));
   if (roots.version === 1) {
     await writeFile(join(memory, 'memory.limit_in_bytes'), bytes);
-    // Absent where the kernel does not account swap.
+    // The file is absent if the kernel does not account swap.
     await writeFile(join(memory, 'memory.memsw.limit_in_bytes'), bytes, { flag: 'r+' }).catch(() => undefined);
     await writeFile(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
     await writeFile(join(cpu, 'cpu.cfs_quota_us'), String(quota));
@@ -111,18 +121,19 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
     await writeFile(join(cpu, 'cpu.max'), `${quota} ${CPU_PERIOD_US}`);
   }
   return {
-    procsFiles: [...new Set([memory, pids, cpu])].map((folder) => join(folder, 'cgroup.procs')),
+    procsFiles: folders.map((folder) => join(folder, 'cgroup.procs')),
     oomFile: join(memory, roots.version === 1 ? 'memory.oom_control' : 'memory.events'),
+    sockets,
   };
 }
 
-/** True where the kernel killed a process of the group because its memory was used up. */
+/** True if the kernel killed a process of the group because its memory was used up. */
 export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
   const text = await readFile(cgroup.oomFile, 'utf8');
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
 }
 
-/** The processes in a sandbox's group; empty where there is no such group. */
+/** The processes in a sandbox's group; empty if there is no such group. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
   const members = new Set<number>();
   for (const root of foldersOf(roots)) {
@@ -156,5 +167,5 @@ export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void
 }
 
 function foldersOf(roots: CgroupRoots): string[] {
-  return [...new Set([roots.memory, roots.pids, roots.cpu])];
+  return [...new Set([roots.memory, roots.pids, roots.cpu, ...(roots.sockets === null ? [] : [roots.sockets])])];
 }

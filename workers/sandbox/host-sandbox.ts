@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { open, readdir, rm } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../../shared/log.js';
+import type { Logger } from '../../shared/core/log.js';
+import { processStart } from '../../shared/core/process-identity.js';
+import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
+import { discardTree } from '../folders.js';
 import {
   type Cgroup,
   type CgroupRoots,
@@ -13,7 +16,19 @@ import {
   ranOutOfMemory,
   removeCgroup,
 } from './cgroup.js';
-import { deliver, ended, handOver, signal, signalGroup, spawned } from './child.js';
+import { guardPorts, type PortRange } from './port-guard.js';
+import { type Listener, listenersOf, listeningPortsOf, MARKER, markedProcesses, socketsOf } from './proc.js';
+import type {
+  DetachedOptions,
+  DetachedProcess,
+  PortHolder,
+  RunOptions,
+  RunOutcome,
+  Sandbox,
+  SandboxLevel,
+  SandboxSpec,
+} from './sandbox.js';
+import { ended, handOver, runChild, spawned } from './sandbox-child.js';
 import {
   APP_PATH,
   detachedArguments,
@@ -24,59 +39,53 @@ import {
   sandboxArguments,
   searchPath,
   USUAL_PATH,
-} from './plan.js';
-import { listeningPortsOf, MARKER, markedProcesses, startTimeOf } from './proc.js';
-import type {
-  DetachedOptions,
-  DetachedProcess,
-  RunOptions,
-  RunOutcome,
-  Sandbox,
-  SandboxLevel,
-  SandboxSpec,
-} from './sandbox.js';
-import { copiedImage, ownerOf, prepareScratch } from './scratch.js';
-import { commandScript } from './scripts.js';
-import { uidOf } from './users.js';
+} from './sandbox-plan.js';
+import { commandScript } from './sandbox-scripts.js';
+import { copiedImage, ownerOf, prepareScratch } from './scratch-folder.js';
+import { uidOf } from './service-users.js';
 
 interface Dependencies {
   log: Logger;
   dataDir: string;
-  /** Tells this platform's processes from those of another one on the same host. */
+  /** Marks this platform's processes on a host that may run another one. */
   token: string;
   host: Host;
   cgroups: CgroupRoots | null;
+  /** The ports that the kernel refuses to a sandbox, except its own; null if it cannot. */
+  guardedPorts: PortRange | null;
 }
 
-/** A sandbox made and not yet started. */
+/** A sandbox that is made and not started. */
 interface Prepared {
   plan: Plan;
   cgroup: Cgroup | null;
   script: string;
 }
 
-/** What the sandbox's own programs see; the command's variables never reach them. */
+/** PATH of the sandbox's own programs, which never get the command's variables. */
 const INIT_PATH = USUAL_PATH.join(':');
 const STEP_MS = 20;
-/** A process that survives KILL this long hangs in the kernel. */
+/** A process that survives KILL this long, in milliseconds, hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/** Runs commands on this host at the level that was found. */
+/** Runs commands on this host at the level that was found at start. */
 export class HostSandbox implements Sandbox {
   readonly #log: Logger;
   readonly #dataDir: string;
   readonly #token: string;
   readonly #host: Host;
   readonly #cgroups: CgroupRoots | null;
-  /** What this process runs now: no sweep touches it. */
+  readonly #guardedPorts: PortRange | null;
+  /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
 
-  constructor({ log, dataDir, token, host, cgroups }: Dependencies) {
+  constructor({ log, dataDir, token, host, cgroups, guardedPorts }: Dependencies) {
     this.#log = log;
     this.#dataDir = dataDir;
     this.#token = token;
     this.#host = host;
     this.#cgroups = cgroups;
+    this.#guardedPorts = guardedPorts;
   }
 
   get level(): SandboxLevel {
@@ -108,7 +117,7 @@ export class HostSandbox implements Sandbox {
       const child = this.#spawn(argv, prepared, ['ignore', output.fd, output.fd, 'pipe']);
       const exited = ended(child);
       const pid = await spawned(child);
-      const startedAt = await startTimeOf(pid);
+      const startedAt = await processStart(pid);
       const made = await handOver(child, prepared.script);
       if (!made || startedAt === null) {
         throw new Error(`The sandbox could not be made; the reason stands at the end of ${options.logFile}`);
@@ -125,7 +134,7 @@ export class HostSandbox implements Sandbox {
   }
 
   async isAlive({ pid, startedAt }: DetachedProcess): Promise<boolean> {
-    return (await startTimeOf(pid)) === startedAt;
+    return (await processStart(pid)) === startedAt;
   }
 
   async stop(id: string, process: DetachedProcess, graceMs: number): Promise<void> {
@@ -139,6 +148,19 @@ export class HostSandbox implements Sandbox {
 
   async listeningPorts(id: string): Promise<number[] | null> {
     return listeningPortsOf(await this.#members(id));
+  }
+
+  async portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder> {
+    const listeners = await listenersOf(address, port);
+    if (listeners === null) return 'unknown';
+    if (listeners.length === 0) return 'nobody';
+    // At level `none` all commands run as the platform's user; otherwise each service has a user of its own.
+    const uid = this.level === 'none' ? null : uidOf(userNumber);
+    const sockets = uid === null ? await socketsOf(await this.#members(id)) : new Set<string>();
+    const isOwn = (listener: Listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid);
+    // The kernel lets only one user listen for IPv4 connections. An IPv6 socket for all addresses may or may not accept them.
+    const sure = listeners.filter((listener) => !listener.anyIpv6);
+    return (sure.length > 0 ? sure : listeners).some(isOwn) ? 'own' : 'stranger';
   }
 
   async sweep(isWanted: (id: string) => boolean): Promise<number> {
@@ -167,10 +189,22 @@ export class HostSandbox implements Sandbox {
     const uid = uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
     const mounted = this.level === 'namespaces' && this.#host.overlay;
-    const owner = tied ? { pid: process.pid, startedAt: (await startTimeOf(process.pid)) ?? '' } : null;
-    const folders = { ...spec, scratch, owner, uid, mounted, dataDir: this.#dataDir, level: this.level };
+    const owner = tied ? { pid: process.pid, startedAt: (await processStart(process.pid)) ?? '' } : null;
+    const folders = {
+      ...spec,
+      scratch,
+      owner,
+      uid,
+      mounted,
+      dataDir: this.#dataDir,
+      log: this.#log,
+      level: this.level,
+    };
     const { directory, image } = await prepareScratch(folders);
     const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
+    if (this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
+      await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
+    }
     const plan: Plan = {
       marker: `${this.#token}:${spec.id}`,
       uid,
@@ -201,58 +235,13 @@ export class HostSandbox implements Sandbox {
   }
 
   async #runPrepared(id: string, prepared: Prepared, options: RunOptions): Promise<RunOutcome> {
-    // Without a namespace that dies with the worker, the open end of descriptor 4 tells the init that it lives.
+    // At the other levels no namespace ends with the worker. The init notices its end by the end of descriptor 4.
     const lifeline = this.level === 'namespaces' ? [] : (['pipe'] as const);
     const argv = sandboxArguments(this.#host, prepared.plan);
     const child = this.#spawn(argv, prepared, ['ignore', 'pipe', 'pipe', 'pipe', ...lifeline]);
-    const exited = ended(child);
-    const pid = await spawned(child);
-    let made = false;
-    const ready = handOver(child, prepared.script).then((is) => {
-      made = is;
-      return is;
-    });
-    let cut: 'timeout' | 'aborted' | null = null;
-    const stop = (reason: 'timeout' | 'aborted') => {
-      if (cut !== null) return;
-      cut = reason;
-      signalGroup(pid, 'SIGTERM');
-      killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), options.graceMs);
-    };
-    let killTimer: NodeJS.Timeout | undefined;
-    const onAbort = () => stop('aborted');
-    const timer = setTimeout(() => stop('timeout'), options.timeoutMs);
-    options.signal.addEventListener('abort', onAbort, { once: true });
-    const lastErrors: string[] = [];
-    const onLine = async (line: string, stream: 'stdout' | 'stderr') => {
-      if (made || (await ready)) await options.onLine(line, stream);
-      else lastErrors.push(line);
-    };
-    const output = Promise.all([
-      deliver(child.stdout, 'stdout', onLine, options.cutter),
-      deliver(child.stderr, 'stderr', onLine, options.cutter),
-    ]).catch(async (error: unknown) => {
-      signalGroup(pid, 'SIGKILL');
-      throw error;
-    });
-    try {
-      const [end] = await Promise.all([exited.then((code) => this.#endOf(id, code)), output]);
-      if (!(await ready) && cut === null)
-        throw new Error(`The sandbox could not be made: ${lastErrors.slice(-3).join(' ')}`);
-      if (cut !== null) return { reason: cut };
-      return await outcomeOf(end, prepared.cgroup);
-    } finally {
-      clearTimeout(timer);
-      clearTimeout(killTimer);
-      options.signal.removeEventListener('abort', onAbort);
-      for (const stream of child.stdio) stream?.destroy();
-    }
-  }
-
-  /** Ends what a command left behind, which also lets go of its output. */
-  async #endOf(id: string, code: number): Promise<number> {
-    await this.#killAll(id, null);
-    return code;
+    const { code, cut } = await runChild(child, prepared.script, options, () => this.#killAll(id, null));
+    if (cut !== null) return { reason: cut };
+    return outcomeOf(code, prepared.cgroup);
   }
 
   /** Kills until nothing of the sandbox is left, and removes its traces. */
@@ -263,7 +252,7 @@ export class HostSandbox implements Sandbox {
 
   async #discard(id: string): Promise<void> {
     if (this.#cgroups !== null) await removeCgroup(this.#cgroups, id);
-    await rm(join(this.#scratchRoot(), id), { recursive: true, force: true });
+    await discardTree({ dataDir: this.#dataDir, log: this.#log }, join(this.#scratchRoot(), id));
   }
 
   async #killAll(id: string, process: DetachedProcess | null): Promise<void> {
@@ -272,7 +261,7 @@ export class HostSandbox implements Sandbox {
       const leader = process !== null && (await this.isAlive(process));
       if (leader) signalGroup(process.pid, 'SIGKILL');
       const members = await this.#members(id);
-      for (const pid of members) signal(pid, 'SIGKILL');
+      for (const pid of members) signalProcess(pid, 'SIGKILL');
       if (!leader && members.length === 0) return;
       if (Date.now() > deadline) {
         this.#log.error({ id, members }, 'processes survive KILL');
@@ -288,7 +277,7 @@ export class HostSandbox implements Sandbox {
     for (const [pid, marker] of await markedProcesses(wanted)) if (marker === wanted) members.add(pid);
     if (this.#cgroups !== null) {
       for (const pid of await cgroupMembers(this.#cgroups, id)) {
-        if ((await startTimeOf(pid)) !== null) members.add(pid);
+        if ((await processStart(pid)) !== null) members.add(pid);
       }
     }
     return [...members];
@@ -301,7 +290,7 @@ export class HostSandbox implements Sandbox {
 
 async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // A shell cannot tell `exit 143` from the end by TERM, and means the latter.
+  // For a shell `exit 143` and an end by TERM look the same. The latter is assumed.
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };

@@ -1,34 +1,10 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { processStart } from '../../shared/core/process-identity.js';
 
 /** The variable that marks every process of a sandbox. */
 export const MARKER = 'RANVIER_SANDBOX';
 
-/** The kernel's start time of a process, or null where it does not live (a zombie does not). */
-export async function startTimeOf(pid: number): Promise<string | null> {
-  if (process.platform !== 'linux') return startTimeByPs(pid);
-  const stat = await readQuietly(`/proc/${pid}/stat`);
-  if (stat === null) return null;
-  // The command name stands in parentheses and may hold anything; field 3 follows its last one.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state, startTime] = [fields[0], fields[19]];
-  return state === 'Z' || state === 'X' || startTime === undefined ? null : startTime;
-}
-
-async function startTimeByPs(pid: number): Promise<string | null> {
-  try {
-    const { stdout } = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
-    const text = stdout.trim();
-    return text === '' || text.startsWith('Z') ? null : text.replace(/^\S+\s+/, '');
-  } catch {
-    return null;
-  }
-}
-
-/** The marked processes of this host: pid → value of the marker. Empty where there is no /proc. */
+/** The processes of this host whose marker begins with the prefix: pid → marker. Empty without /proc. */
 export async function markedProcesses(prefix: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const entry = Buffer.from(`${MARKER}=${prefix}`);
@@ -37,16 +13,15 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
     const environ = await readQuietly(`/proc/${name}/environ`, 'latin1');
     if (!environ?.includes(entry.toString('latin1'))) continue;
     const value = environ.split('\0').find((line) => line.startsWith(`${MARKER}=${prefix}`));
-    if (value !== undefined && (await startTimeOf(Number(name))) !== null) {
+    if (value !== undefined && (await processStart(Number(name))) !== null) {
       found.set(Number(name), value.slice(MARKER.length + 1));
     }
   }
   return found;
 }
 
-/** TCP ports on which one of these processes listens, ascending; null where the host does not tell. */
-export async function listeningPortsOf(pids: Iterable<number>): Promise<number[] | null> {
-  if ((await readQuietly('/proc/net/tcp')) === null) return null;
+/** The inodes of the sockets that these processes hold. */
+export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   const sockets = new Set<string>();
   for (const pid of pids) {
     for (const fd of await listQuietly(`/proc/${pid}/fd`)) {
@@ -55,21 +30,62 @@ export async function listeningPortsOf(pids: Iterable<number>): Promise<number[]
       if (inode !== undefined) sockets.add(inode);
     }
   }
-  const ports = new Set<number>();
-  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
-    for (const line of ((await readQuietly(table)) ?? '').split('\n').slice(1)) {
-      const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-      if (state === LISTEN && inode !== undefined && sockets.has(inode)) {
-        ports.add(Number.parseInt(local?.split(':')[1] ?? '', 16));
-      }
-    }
-  }
+  return sockets;
+}
+
+/** The TCP ports on which these processes listen, ascending; null without /proc. */
+export async function listeningPortsOf(pids: Iterable<number>): Promise<number[] | null> {
+  const listeners = await allListeners();
+  if (listeners === null) return null;
+  const sockets = await socketsOf(pids);
+  const ports = new Set(listeners.filter(({ inode }) => sockets.has(inode)).map(({ port }) => port));
   return [...ports].sort((a, b) => a - b);
+}
+
+/** A listening TCP socket of this host. */
+export interface Listener {
+  /** As the kernel prints it: hexadecimal, each 32 bits in the machine's byte order. */
+  address: string;
+  port: number;
+  /** The user that made the socket. */
+  uid: number;
+  inode: string;
+  /** It listens on every IPv6 address, and on every IPv4 address unless it declined that. */
+  anyIpv6: boolean;
+}
+
+/** The listening sockets that a connection to this IPv4 address and port can reach; null without /proc. */
+export async function listenersOf(address: string, port: number): Promise<Listener[] | null> {
+  const listeners = await allListeners();
+  const covering = addressesCovering(address);
+  return listeners?.filter((listener) => listener.port === port && covering.has(listener.address)) ?? null;
+}
+
+/** The address itself, all addresses, and both as IPv6 sockets have them. */
+function addressesCovering(address: string): Set<string> {
+  const plain = Buffer.from(address.split('.').map(Number).reverse()).toString('hex').toUpperCase();
+  const any = '0'.repeat(8);
+  const mapped = `${any}${any}FFFF0000`;
+  return new Set([plain, any, any.repeat(4), mapped + plain, mapped + any]);
+}
+
+async function allListeners(): Promise<Listener[] | null> {
+  const tables = [await readQuietly('/proc/net/tcp'), await readQuietly('/proc/net/tcp6')];
+  if (tables[0] === null) return null;
+  const found: Listener[] = [];
+  for (const line of tables.flatMap((table) => (table ?? '').split('\n').slice(1))) {
+    const [, local = '', , state, , , , uid, , inode] = line.trim().split(/\s+/);
+    if (state !== LISTEN || inode === undefined) continue;
+    const [address = '', port = ''] = local.split(':');
+    const anyIpv6 = /^0{32}$/.test(address);
+    found.push({ address, port: Number.parseInt(port, 16), uid: Number(uid), inode, anyIpv6 });
+  }
+  return found;
 }
 
 const LISTEN = '0A';
 
-/** Null where the process has gone or is not ours to look at: both mean that there is nothing to see. */
+/** Null if the process has ended or may not be inspected. */
 async function readQuietly(path: string, encoding: BufferEncoding = 'utf8'): Promise<string | null> {
   try {
     return await readFile(path, encoding);

@@ -1,27 +1,29 @@
-import type { LineCutter } from './lines.js';
+import type { LineCutter } from './line-splitter.js';
 
 /**
- * Runs commands of strangers (builds, pre-deploy commands, applications) as contained as the host allows. The levels,
- * detected once at start, are in `levels.ts`; what each isolates is in the README.
+ * One command of a tenant (a build, a pre-deploy command, an application) and how it is contained. The host's level of
+ * containment is found once at start (`sandbox-level.ts`).
  */
 export interface SandboxSpec {
-  /** Marks every process of this sandbox in its environment (`RANVIER_SANDBOX`); unique for each run. */
+  /** Stands in the environment of every process of this sandbox (`RANVIER_SANDBOX`). Unique for each run. */
   id: string;
   /** A shell command line for `/bin/sh -c`. */
   command: string;
-  /** The folder the command sees as its own and works in (`cwd` is below it). */
+  /** The folder that the command sees as its own. */
   directory: string;
-  /** Below `directory`; '' is the folder itself. */
+  /** The working directory, below `directory`; '' is the folder itself. */
   cwd: string;
-  /** The whole environment of the command; nothing of the platform's own is added but PATH, HOME and TMPDIR where absent. */
+  /** The environment of the command. Of the platform's own only PATH, HOME and TMPDIR are added, if they are absent. */
   env: Record<string, string>;
-  /** Number of the service: gives the unprivileged user where the platform is root. */
+  /** Number of the service. If the platform is root, it gives the unprivileged user that runs the command. */
   userNumber: number;
   limits: SandboxLimits;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
-  /** Immutable content that the command sees as its folder; what it writes lands in `directory` and never here. */
+  /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
   image?: string;
+  /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */
+  port?: number;
 }
 
 export interface SandboxLimits {
@@ -34,17 +36,17 @@ export interface SandboxLimits {
 }
 
 export interface RunOptions {
-  /** Ends the whole process tree: TERM, then KILL after `graceMs`. */
+  /** An abort ends the whole process tree: TERM, then KILL after `graceMs`. */
   signal: AbortSignal;
   timeoutMs: number;
   graceMs: number;
-  /** Each line of output, in order, without its end; awaiting it holds the output back. */
+  /** Called with each line of output, in order, without its end. The output waits for the promise. */
   onLine: (line: string, stream: 'stdout' | 'stderr') => Promise<void> | void;
-  /** Where lines that are too long are cut; anywhere by default. */
+  /** Decides the places at which long lines are cut; anywhere by default. */
   cutter?: LineCutter;
 }
 
-/** How a command ended. No process of it is left when this is returned. */
+/** How a command ended. No process of the sandbox is left. */
 export type RunOutcome =
   | { reason: 'exited'; exitCode: number }
   | { reason: 'signalled'; signal: NodeJS.Signals }
@@ -55,14 +57,14 @@ export type RunOutcome =
 /** A process that outlives the worker that started it. */
 export interface DetachedProcess {
   pid: number;
-  /** The kernel's start time of that pid: together they name the process for good. */
+  /** The start of the process (`processStart`). With the pid it names the process for good. */
   startedAt: string;
 }
 
 export interface DetachedOptions {
-  /** Output is appended here, so that it goes on while no worker lives. */
+  /** Output is appended to this file, also while no worker lives. */
   logFile: string;
-  /** How the command ended is written here, also while no worker lives: "<code>", "signal <name>" or "out-of-memory". */
+  /** Gets how the command ended, also while no worker lives: "<code>", "signal <name>" or "out-of-memory". */
   exitFile: string;
   /** Called when the process ends while the worker that started it lives. */
   onExit?: () => void;
@@ -71,23 +73,32 @@ export interface DetachedOptions {
 export interface Sandbox {
   /** `namespaces`, `user` or `none`: the strongest level this host allows. */
   readonly level: SandboxLevel;
-  /** Where the command sees its folder: the same path for every build and every run at level `namespaces`. */
+  /** The path at which the command sees its folder. At level `namespaces` it is the same for every build and every run. */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
-  /** Runs to the end. Rejects only where the sandbox itself cannot be made. */
+  /** Runs a command to its end. Rejects only if the sandbox itself cannot be made. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
-  /** Starts and leaves running. */
+  /** Starts a command that outlives the worker. Rejects if the sandbox cannot be made. */
   start(spec: SandboxSpec, options: DetachedOptions): Promise<DetachedProcess>;
-  /** True while that very process lives. */
+  /** True while this very process lives. */
   isAlive(process: DetachedProcess): Promise<boolean>;
-  /** TERM to the whole tree, KILL after `graceMs`; returns when nothing of the sandbox is left. */
+  /** TERM to the whole tree, KILL after `graceMs`. Resolves when nothing of the sandbox is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
-  /** TCP ports on which processes of this sandbox listen; null where the host does not tell. */
+  /** The TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
   /**
-   * Ends what `start` left running under ids that are not wanted any more, and what is left of `run` where its worker has
-   * died; returns how many processes it ended. Never touches what another DATA_DIR runs.
+   * Tells who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at level `none`, at which
+   * all commands share a user, a process of the sandbox. 'stranger' is any other process.
+   */
+  portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;
+  /**
+   * Ends what `start` left running under ids that are not wanted, and what is left of each `run` whose worker has died.
+   * Returns how many processes it ended. Never touches what another DATA_DIR runs.
    */
   sweep(isWanted: (id: string) => boolean): Promise<number>;
 }
 
+/** `nobody`: nothing listens. `unknown`: the host has no such information. */
+export type PortHolder = 'own' | 'stranger' | 'nobody' | 'unknown';
+
+/** `namespaces`: namespaces and an unprivileged user. `user`: only the user. `none`: no containment. */
 export type SandboxLevel = 'namespaces' | 'user' | 'none';

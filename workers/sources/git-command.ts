@@ -1,14 +1,15 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { promisify } from 'node:util';
-import { SourceError } from './source.js';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { signalGroup } from '../../shared/core/signal-process.js';
+import { DIES_WITH_WORKER, findWrappers } from '../command-wrappers.js';
+import { SourceError } from './repository-source.js';
 
 export interface GitCommand {
   args: readonly string[];
   signal: AbortSignal;
-  /** Settings that must not be seen in a list of processes. */
+  /** Settings that no list of processes may show: they reach git in its environment. */
   config?: readonly (readonly [key: string, value: string])[];
   env?: Readonly<Record<string, string>>;
-  /** Ends git where it prints more, with this as the problem. */
+  /** If git prints more, it is ended, and the problem becomes the error. */
   atMost?: OutputLimit;
 }
 
@@ -25,18 +26,18 @@ export interface GitResult {
 }
 
 export interface GitOptions {
-  /** Variables for proxies and certificates, and nothing else of the platform's. */
+  /** Variables for proxies and certificates; git gets no other variable of the platform. */
   network: Readonly<Record<string, string>>;
   /** The only configuration file that git reads. */
   configFile: string;
   allowFile: boolean;
 }
 
-const execute = promisify(execFile);
-
-const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/homebrew/bin'];
-/** The largest file git may write: a pack of a repository that is far too large ends there. */
+const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
+/** The largest file that git may write. It bounds the pack of a repository. */
 export const LARGEST_FILE_BYTES = 2 * 1024 ** 3;
+/** Bounds the files that git writes, and ends git if the worker is killed. */
+const WRAPPERS = [['prlimit', `--fsize=${LARGEST_FILE_BYTES}`, '--core=0', '--'], DIES_WITH_WORKER];
 const TIMEOUT_MS = 15 * 60_000;
 const LARGEST_OUTPUT: OutputLimit = {
   bytes: 64 * 1024 ** 2,
@@ -44,7 +45,7 @@ const LARGEST_OUTPUT: OutputLimit = {
 };
 const LARGEST_ERROR = 256 * 1024;
 
-/** Whatever a repository or a setting of this host may ask for, these stay as they are. */
+/** Settings that neither a repository nor a configuration of this host can change. */
 const HARDENED = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -59,7 +60,7 @@ const HARDENED = [
   'fetch.recurseSubmodules=false',
   'fetch.unpackLimit=1',
   'transfer.fsckObjects=true',
-  // Harmless faults of old commits that every large project has.
+  // Many large projects have old commits with these harmless faults.
   'fetch.fsck.zeroPaddedFilemode=ignore',
   'fetch.fsck.missingSpaceBeforeDate=ignore',
   'fetch.fsck.badTimezone=ignore',
@@ -73,7 +74,7 @@ const HARDENED = [
   'advice.detachedHead=false',
 ];
 
-/** Runs git with argument lists only, an environment made from nothing, and bounds on time, files and output. */
+/** Runs git with argument lists, an environment of its own, and bounds on time, files and output. */
 export class Git {
   readonly #options: GitOptions;
   #wrapper: Promise<string[]> | null = null;
@@ -82,10 +83,13 @@ export class Git {
     this.#options = options;
   }
 
-  /** Ends when git and all its helpers have ended. Throws `SourceError` where git is not installed or had to be stopped. */
+  /**
+   * Resolves when git and all its helpers have ended. Throws `SourceError` if git is not installed, or was ended because it
+   * took too long or printed too much. An abort ends git and rejects with the signal's reason.
+   */
   async run({ args, signal, config = [], env = {}, atMost = LARGEST_OUTPUT }: GitCommand): Promise<GitResult> {
     signal.throwIfAborted();
-    this.#wrapper ??= findWrapper();
+    this.#wrapper ??= findWrappers(WRAPPERS, PATH);
     const [file = 'git', ...argv] = [
       ...(await this.#wrapper),
       'git',
@@ -95,55 +99,45 @@ export class Git {
     signal.throwIfAborted();
     const child = spawn(file, argv, {
       cwd: '/',
-      env: { ...this.#environment(config), ...env },
+      env: { ...gitEnvironment(this.#options, config), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
     return collect(child, signal, atMost);
   }
-
-  #environment(config: NonNullable<GitCommand['config']>): Record<string, string> {
-    const environment: Record<string, string> = {
-      ...this.#options.network,
-      PATH: FOLDERS.join(':'),
-      HOME: '/nonexistent',
-      LC_ALL: 'C',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: this.#options.configFile,
-      GIT_ATTR_NOSYSTEM: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_ASKPASS: '/bin/false',
-      SSH_ASKPASS: '/bin/false',
-      GIT_SSH_COMMAND: '/bin/false',
-      GIT_ALLOW_PROTOCOL: this.#options.allowFile ? 'https:http:file' : 'https:http',
-      GIT_LFS_SKIP_SMUDGE: '1',
-      GIT_NO_LAZY_FETCH: '1',
-      GIT_NO_REPLACE_OBJECTS: '1',
-      GIT_CONFIG_COUNT: String(config.length),
-    };
-    config.forEach(([key, value], i) => {
-      environment[`GIT_CONFIG_KEY_${i}`] = key;
-      environment[`GIT_CONFIG_VALUE_${i}`] = value;
-    });
-    return environment;
-  }
 }
 
-/** Where the host has the tools: files stay bounded, and git does not outlive a killed worker. */
-async function findWrapper(): Promise<string[]> {
-  const tools = [
-    ['prlimit', `--fsize=${LARGEST_FILE_BYTES}`, '--core=0', '--'],
-    ['setpriv', '--pdeathsig', 'KILL', '--'],
-  ];
-  const wrapper: string[] = [];
-  for (const [file = '', ...args] of tools) {
-    const works = await execute(file, [...args, 'true'], { env: { PATH: FOLDERS.join(':') } }).then(
-      () => true,
-      () => false,
-    );
-    if (works) wrapper.push(file, ...args);
-  }
-  return wrapper;
+/**
+ * The environment of a git command, made from nothing: no variable of the worker reaches git. `file:` repositories are
+ * allowed only if `allowFile` says so.
+ */
+export function gitEnvironment(
+  { network, configFile, allowFile }: GitOptions,
+  config: NonNullable<GitCommand['config']> = [],
+): Record<string, string> {
+  const environment: Record<string, string> = {
+    ...network,
+    PATH,
+    HOME: '/nonexistent',
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: configFile,
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: '/bin/false',
+    SSH_ASKPASS: '/bin/false',
+    GIT_SSH_COMMAND: '/bin/false',
+    GIT_ALLOW_PROTOCOL: allowFile ? 'https:http:file' : 'https:http',
+    GIT_LFS_SKIP_SMUDGE: '1',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_CONFIG_COUNT: String(config.length),
+  };
+  config.forEach(([key, value], i) => {
+    environment[`GIT_CONFIG_KEY_${i}`] = key;
+    environment[`GIT_CONFIG_VALUE_${i}`] = value;
+  });
+  return environment;
 }
 
 function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit): Promise<GitResult> {
@@ -151,12 +145,12 @@ function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit):
     let stopped: unknown;
     const stop = (reason: unknown) => {
       stopped ??= reason;
-      killGroup(child);
+      if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
     };
     const onAbort = () => stop(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     const timer = setTimeout(
-      () => stop(new SourceError(`git did not end within ${TIMEOUT_MS / 60_000} min`)),
+      () => stop(new SourceError(`git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`)),
       TIMEOUT_MS,
     );
     const stdout: Buffer[] = [];
@@ -181,7 +175,7 @@ function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit):
     child.once('close', (code, killedBy) => {
       finish();
       if (stopped !== undefined) reject(stopped);
-      // A wrapper that cannot find git says so with this code.
+      // A wrapper that cannot find git exits with this code.
       else if (code === 127 && /failed to execute git/.test(stderr)) reject(gitMissing());
       else resolve({ code, killedBy, stdout: Buffer.concat(stdout).toString('utf8'), stderr });
     });
@@ -192,11 +186,19 @@ function gitMissing(): SourceError {
   return new SourceError('git is not installed on this host; install git 2.37 or newer and deploy again');
 }
 
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+/**
+ * The variables of builds that git needs too: proxies in lower case, which is the spelling that git reads, and certificates
+ * under git's own names.
+ */
+export function gitNetwork(environment: Readonly<Record<string, string>>): Record<string, string> {
+  const network: Record<string, string> = {};
+  for (const name of ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy']) {
+    const value = environment[name] ?? environment[name.toUpperCase()];
+    if (value !== undefined) network[name] = value;
   }
+  const file = environment.GIT_SSL_CAINFO ?? environment.SSL_CERT_FILE ?? environment.CURL_CA_BUNDLE;
+  const folder = environment.GIT_SSL_CAPATH ?? environment.SSL_CERT_DIR;
+  if (file !== undefined) network.GIT_SSL_CAINFO = file;
+  else if (folder !== undefined) network.GIT_SSL_CAPATH = folder;
+  return network;
 }

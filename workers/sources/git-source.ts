@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../../shared/config.js';
-import type { Logger } from '../../shared/log.js';
-import { removeUnused } from '../folders.js';
-import { explainRemote, isRedirect, lastLine, refusesCommits } from './explain.js';
-import { Git, type GitResult } from './git-command.js';
+import type { Config } from '../../shared/core/config.js';
+import type { Logger } from '../../shared/core/log.js';
+import { removeUnused, touch } from '../folders.js';
+import { Git, type GitResult, gitNetwork } from './git-command.js';
+import { explainRemote, isRedirect, lastLine, refusesCommits } from './git-failure.js';
 import { type Mirror, MirrorDamaged, withMirror } from './mirror.js';
-import { gitNetwork } from './network.js';
 import { type AddressPolicy, hostPolicy, openRemote, type Remote, redirectedAddress } from './remote.js';
-import { type RepositoryRequest, type RepositorySource, type ResolvedCommit, SourceError } from './source.js';
+import {
+  type RepositoryRequest,
+  type RepositorySource,
+  type ResolvedCommit,
+  SourceError,
+} from './repository-source.js';
 
 export interface GitSourceOptions {
   config: Pick<Config, 'dataDir' | 'allowLocalRepositories' | 'buildEnvironment'>;
   log: Logger;
-  /** How names are resolved and which addresses are private; by default the host's resolver and the known ranges. */
+  /** How names are resolved and which addresses are private; by default the host's resolver and the known private ranges. */
   policy?: AddressPolicy;
 }
 
@@ -24,7 +28,7 @@ const SHA = /^[0-9a-f]{40}$/;
 /** The same names that `configuration.branch` accepts. */
 const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 
-/** Repositories by way of the git command line. Mirrors lie in `<dataDir>/mirrors`. */
+/** Reads repositories with the git command line. Mirrors are in `<dataDir>/mirrors`. */
 export function createGitSource(options: GitSourceOptions): RepositorySource {
   return new GitSource(options);
 }
@@ -70,7 +74,7 @@ class GitSource implements RepositorySource {
   }
 
   async sweep(): Promise<number> {
-    return removeUnused(this.#mirrors);
+    return removeUnused({ dataDir: this.#dataDir, log: this.#log }, this.#mirrors);
   }
 
   async #open(address: string): Promise<Remote> {
@@ -102,7 +106,7 @@ class GitSource implements RepositorySource {
     return new SourceError(`branch or tag "${ref}" does not exist in ${remote.url}; ${has}`);
   }
 
-  /** Runs `work` on a mirror that has the commit; one that turns out to be damaged is thrown away and made again. */
+  /** Runs `work` on a mirror that has the commit. A damaged mirror is removed and made again once. */
   async #withCommit<T>(
     address: string,
     remote: Remote,
@@ -119,7 +123,7 @@ class GitSource implements RepositorySource {
         return await attempt();
       } catch (error) {
         if (!(error instanceof MirrorDamaged)) throw error;
-        this.#log.warn({ repository: remote.url }, `the mirror is made again: ${error.message}`);
+        this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);
         await mirror.discard();
       }
       try {
@@ -139,13 +143,14 @@ class GitSource implements RepositorySource {
     });
     if (result.code !== 0) throw new MirrorDamaged(result);
     const commit = await mirror.find(sha);
-    if (commit === null) throw new SourceError(`commit ${sha} does not exist in ${remote.url}`);
+    if (commit === null)
+      throw new SourceError(`commit ${sha} does not exist in ${remote.url}; deploy its branch instead`);
     return commit;
   }
 
   /**
-   * Talks to a repository; redirects are followed by hand, each new address being checked like the first one. A failure
-   * that is not the far side's is returned.
+   * Runs a git command against a repository. Redirects are followed here and not by git, so that each new address is checked
+   * like the first one. Throws `SourceError` if the server is the cause of a failure; returns other failures.
    */
   async #reach(
     first: Remote,
@@ -162,13 +167,13 @@ class GitSource implements RepositorySource {
         return { remote, result };
       }
       if (redirects === MOST_REDIRECTS) {
-        throw new SourceError(`${first.url} redirects more than ${MOST_REDIRECTS} times`);
+        throw new SourceError(`${first.url} redirects more than ${MOST_REDIRECTS} times; use its current address`);
       }
       remote = await this.#open(redirectedAddress(remote, await this.#locationOf(remote, signal)));
     }
   }
 
-  /** Where the server sends git. Git itself says so only in its trace, whose secrets it blots out and which nobody sees. */
+  /** The target of the server's redirect. Git reports it only in its trace, which masks secrets and is not stored. */
   async #locationOf(remote: Remote, signal: AbortSignal): Promise<string> {
     const { stderr } = await this.#git.run({
       args: ['ls-remote', '--', remote.url],
@@ -177,20 +182,15 @@ class GitSource implements RepositorySource {
       signal,
     });
     const location = /<= Recv header: location: *(\S+)/i.exec(stderr)?.[1];
-    if (location === undefined) throw new SourceError(`${remote.url} redirects and does not say where to`);
+    if (location === undefined) throw new SourceError(`${remote.url} redirects and does not name the new address`);
     return location;
   }
 }
 
-/** The owner of a local repository may be another user; a file is the only place where git accepts to be told so. */
+/** Makes git accept local repositories of other users: it reads that setting from a file only. */
 async function prepare(mirrors: string): Promise<void> {
   const path = join(mirrors, 'gitconfig');
-  const now = new Date();
-  const there = await utimes(path, now, now).then(
-    () => true,
-    () => false,
-  );
-  if (there) return;
+  if (await touch(path)) return;
   await mkdir(mirrors, { recursive: true, mode: 0o700 });
   const own = `${path}.${randomUUID()}`;
   await writeFile(own, '[safe]\n\tdirectory = *\n', { mode: 0o600 });

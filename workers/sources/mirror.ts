@@ -1,17 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, rm, utimes } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lastLine } from './explain.js';
+import { removeTree, touch } from '../folders.js';
 import type { Git, GitResult } from './git-command.js';
-import { withFileLock } from './lock.js';
-import { SourceError } from './source.js';
+import { lastLine } from './git-failure.js';
+import { withFileLock } from './mirror-lock.js';
+import { SourceError } from './repository-source.js';
 
-/** A checkout beyond these is refused before a file of it is written. */
+/** A larger checkout is refused before any file of it is written. */
 export const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
-/** Each fetch adds a pack; beyond this many a fresh copy is the quicker one. */
+/** Each fetch adds a pack. With more packs, a new copy is faster. */
 const MOST_PACKS = 200;
 
-/** Runs `work` with the one bare copy of a repository on this host, while nobody else uses it. */
+/** Runs `work` with this host's bare copy of a repository, while no other caller uses it. */
 export async function withMirror<T>(
   git: Git,
   folder: string,
@@ -20,12 +21,12 @@ export async function withMirror<T>(
   work: (mirror: Mirror) => Promise<T>,
 ): Promise<T> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Of the whole address: what one password opens is not lent to who has another one.
+  // The hash of the whole address, so that a copy made with one password is not used with another one.
   const path = join(folder, createHash('sha256').update(address).digest('hex'));
   return withFileLock(`${path}.lock`, signal, () => work(new Mirror(git, path, signal)));
 }
 
-/** A bare repository that holds the commits that were asked for, each without its history. */
+/** A bare repository with the commits that were fetched, each without its history. */
 export class Mirror {
   readonly #git: Git;
   readonly #path: string;
@@ -37,7 +38,7 @@ export class Mirror {
     this.#signal = signal;
   }
 
-  /** Makes the repository where there is none, and a new one where it cannot be used or has grown out of hand. */
+  /** Creates the repository if there is none. One that is damaged or has too many packs is replaced. */
   async open(): Promise<void> {
     const counted = await this.#run(['count-objects', '-v']);
     const packs = Number(/^packs: (\d+)$/m.exec(counted.stdout)?.[1] ?? Number.POSITIVE_INFINITY);
@@ -47,26 +48,25 @@ export class Mirror {
         this.#git.run({ args: ['init', '-q', '--bare', '--template=', '--', this.#path], signal: this.#signal }),
       );
     }
-    const now = new Date();
-    await utimes(this.#path, now, now);
+    await touch(this.#path);
   }
 
   async discard(): Promise<void> {
-    await rm(this.#path, { recursive: true, force: true });
+    await removeTree(this.#path, { signal: this.#signal });
   }
 
-  /** The commit that a name or number stands for here, or null. */
+  /** The commit of a name or number in this copy; null if it has none. */
   async find(sha: string): Promise<string | null> {
     const { code, stdout } = await this.#run(['rev-parse', '-q', '--verify', '--end-of-options', `${sha}^{commit}`]);
     return code === 0 ? stdout.trim() : null;
   }
 
-  /** Gets one commit. The result is git's: the far side may be to blame, or this copy. */
+  /** Fetches one commit. Returns git's result: a failure may be the server's, or that of this copy. */
   async fetchCommit(url: string, config: readonly (readonly [string, string])[], sha: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);
   }
 
-  /** Gets everything, for servers that give no commit by its number. */
+  /** Fetches all branches and tags, for servers that give no commit by its number. */
   async fetchAll(url: string, config: readonly (readonly [string, string])[]): Promise<GitResult> {
     return this.#fetch([], url, config, ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*']);
   }
@@ -76,7 +76,7 @@ export class Mirror {
     return stdout.trim();
   }
 
-  /** Writes the commit's files into a folder. Throws `SourceError` where they are too many or too large. */
+  /** Writes the commit's files into a folder. Throws `SourceError` if they are too many or too large. */
   async checkout(sha: string, directory: string): Promise<void> {
     await this.#refuseBlowUp(sha);
     const index = `${this.#path}.index.${randomUUID()}`;
@@ -93,7 +93,7 @@ export class Mirror {
   async #refuseBlowUp(sha: string): Promise<void> {
     const list = (format: string) => [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', `--format=${format}`, sha];
     const { files: most } = LARGEST_CHECKOUT;
-    // A few folders within each other can stand for billions of files: they are not listed to the end.
+    // A few nested folders can stand for billions of files, so the list is cut off at a limit.
     const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
     const atMost = { bytes: most * '.\0'.length, problem };
     await expectSuccess(this.#git.run({ args: list('.'), signal: this.#signal, atMost }));
@@ -113,7 +113,7 @@ export class Mirror {
     config: readonly (readonly [string, string])[],
     refspecs: string[],
   ): Promise<GitResult> {
-    // Nobody else is here: a lock is what a killed git left behind.
+    // This caller holds the mirror's lock, so this file was left behind by a git that was killed.
     await rm(join(this.#path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     return this.#git.run({
@@ -128,7 +128,7 @@ export class Mirror {
   }
 }
 
-/** This copy does not hold what it should; another one is made of the repository. */
+/** The copy is damaged. It is replaced by a new copy of the repository. */
 export class MirrorDamaged extends Error {
   constructor(result: GitResult) {
     super(lastLine(result));

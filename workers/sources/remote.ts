@@ -2,22 +2,26 @@ import { lookup } from 'node:dns/promises';
 import { realpath } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { decoded, hostOf, isPrivateAddress, repositoryProblem } from '../../shared/domain/source.js';
-import { errorMessage } from '../../shared/errors.js';
-import { SourceError } from './source.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { decoded, hostOf, isPrivateAddress, repositoryProblem } from '../../shared/services/source.js';
+import { SourceError } from './repository-source.js';
 
-/** An address that may be used now, and how git is told to use it. */
+/** A checked address, and the settings with which git uses it. */
 export interface Remote {
-  /** Without user and password: for git's arguments and for people. */
+  /**
+   * Without user, password, query and fragment, because other processes see git's arguments, and people see messages.
+   */
   url: string;
   /** Pinned addresses and the authorization header. */
   config: [key: string, value: string][];
   hasCredentials: boolean;
-  /** User and password as they stood in the address. */
+  /** True if the address had a query. Git does not get it. */
+  hadQuery: boolean;
+  /** User and password as the address has them. */
   userinfo: string;
 }
 
-/** What names resolve to and which addresses are out of bounds. */
+/** How names are resolved, and which addresses are forbidden. */
 export interface AddressPolicy {
   allowLocal: boolean;
   resolve: (host: string) => Promise<string[]>;
@@ -34,23 +38,23 @@ export function hostPolicy(allowLocal: boolean): AddressPolicy {
 
 export interface RemoteOptions {
   policy: AddressPolicy;
-  /** Variables of proxies and certificates, as git gets them. */
+  /** Git's variables for proxies and certificates. */
   network: Readonly<Record<string, string>>;
-  /** Repositories below it are the platform's own copies. */
+  /** The platform's own copies are below this folder; repositories in it are refused. */
   dataDir: string;
 }
 
-/** Checks an address, names resolved and pinned, and takes user and password out of it. Throws `SourceError`. */
+/** Checks an address, resolves and pins its name, and takes all secrets out of it. Throws `SourceError`. */
 export async function openRemote(address: string, { policy, network, dataDir }: RemoteOptions): Promise<Remote> {
   const problem = repositoryProblem(address, policy.allowLocal);
   if (problem !== null) throw new SourceError(problem);
   const url = new URL(address);
   const userinfo = url.username === '' && url.password === '' ? '' : `${url.username}:${url.password}`;
-  url.username = '';
-  url.password = '';
+  const hadQuery = url.search !== '';
+  for (const part of ['username', 'password', 'search', 'hash'] as const) url[part] = '';
   if (url.protocol === 'file:') {
     await refuseOwnFiles(url, dataDir);
-    return { url: url.href, config: [], hasCredentials: false, userinfo: '' };
+    return { url: url.href, config: [], hasCredentials: false, hadQuery, userinfo: '' };
   }
   const config: Remote['config'] = [];
   if (userinfo !== '') {
@@ -58,12 +62,12 @@ export async function openRemote(address: string, { policy, network, dataDir }: 
     config.push([`http.${url.origin}/.extraHeader`, `Authorization: Basic ${Buffer.from(plain).toString('base64')}`]);
   }
   if (!policy.allowLocal) config.push(...(await pinnedAddresses(url, policy, network)));
-  return { url: url.href, config, hasCredentials: userinfo !== '', userinfo };
+  return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
 }
 
 /**
- * The next address where a server answered `info/refs` with a redirect. User and password go on only to the same origin;
- * https never becomes http. Throws `SourceError`.
+ * The next address after a server answered `info/refs` with a redirect. User and password are kept only if the origin
+ * stays the same. A redirect from https to http is refused. Throws `SourceError`.
  */
 export function redirectedAddress(remote: Remote, location: string): string {
   const suffix = '/info/refs';
@@ -71,7 +75,7 @@ export function redirectedAddress(remote: Remote, location: string): string {
   try {
     target = new URL(location, `${remote.url.replace(/\/$/, '')}${suffix}`);
   } catch {
-    throw new SourceError(`${remote.url} redirects to an address that cannot be understood`);
+    throw new SourceError(`${remote.url} redirects to an invalid address; use the repository's current address`);
   }
   if (!target.pathname.endsWith(suffix)) {
     throw new SourceError(
@@ -80,7 +84,9 @@ export function redirectedAddress(remote: Remote, location: string): string {
   }
   const from = new URL(remote.url);
   if (!/^https?:$/.test(target.protocol) || (from.protocol === 'https:' && target.protocol !== 'https:')) {
-    throw new SourceError(`${remote.url} redirects to ${target.protocol}, which is not followed`);
+    throw new SourceError(
+      `${remote.url} redirects to ${target.protocol}, which is not followed; use the repository's current address`,
+    );
   }
   const userinfo = target.origin === from.origin ? remote.userinfo : '';
   const path = target.pathname.slice(0, -suffix.length);
@@ -88,13 +94,19 @@ export function redirectedAddress(remote: Remote, location: string): string {
 }
 
 async function refuseOwnFiles(url: URL, dataDir: string): Promise<void> {
-  const path = await realpath(fileURLToPath(url)).catch(() => null);
+  let file: string;
+  try {
+    file = fileURLToPath(url);
+  } catch {
+    throw new SourceError('the file: address of the repository is not a path of this host; correct it');
+  }
+  const path = await realpath(file).catch(() => null);
   if (path !== null && `${path}/`.startsWith(`${await realpath(dataDir)}/`)) {
-    throw new SourceError('a repository cannot be in the data folder of the platform');
+    throw new SourceError('a repository cannot be in the data folder of the platform; move it elsewhere');
   }
 }
 
-/** Git connects to the very addresses that were checked, whatever the name says a moment later. */
+/** Makes git connect to the addresses that were checked, even if the name resolves to others a moment later. */
 async function pinnedAddresses(
   url: URL,
   policy: AddressPolicy,
@@ -106,12 +118,13 @@ async function pinnedAddresses(
   try {
     addresses = await policy.resolve(host);
   } catch (error) {
-    // Behind a proxy the names of the world need not be known here; the proxy decides then.
+    // Behind a proxy this host may not be able to resolve public names. The proxy resolves them.
     if (usesProxy(url, network)) return [];
     throw new SourceError(`${url.href} is not reachable: the host ${host} cannot be found (${errorMessage(error)})`);
   }
   for (const address of addresses) if (policy.isPrivate(address)) throw privateAddress(url, address);
-  if (addresses.length === 0) throw new SourceError(`${url.href} is not reachable: the host ${host} has no address`);
+  if (addresses.length === 0)
+    throw new SourceError(`${url.href} is not reachable: the host ${host} has no address; check its name`);
   const port = url.port !== '' ? url.port : url.protocol === 'https:' ? '443' : '80';
   const list = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
   return [['http.curloptResolve', `${host}:${port}:${list}`]];
@@ -119,7 +132,7 @@ async function pinnedAddresses(
 
 function privateAddress(url: URL, address: string): SourceError {
   return new SourceError(
-    `${url.href} is at the private address ${address}, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES)`,
+    `${url.href} is at the private address ${address}, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES); use a public address`,
   );
 }
 

@@ -1,17 +1,22 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { Mail, Mailer } from '../../shared/core/mail.js';
+import { localTime } from '../../shared/core/mail.js';
+import {
+  budgetUsedPercent,
+  monthlyCost,
+  type PricedService,
+  reachedThresholds,
+} from '../../shared/workspaces/billing.js';
 import {
   type AlertedWorkspace,
+  claimAlert,
   markAlertSent,
-  takeAlert,
   workspacesWantingAlerts,
-} from '../../shared/db/budget-alerts.js';
-import type { Db } from '../../shared/db/client.js';
-import { pricedServices } from '../../shared/db/usage.js';
-import { budgetUsedPercent, monthlyCost, reachedThresholds } from '../../shared/domain/billing.js';
-import { localTime } from '../../shared/domain/time.js';
-import { workspaceConfiguration } from '../../shared/domain/workspace.js';
-import { errorMessage } from '../../shared/errors.js';
-import type { Logger } from '../../shared/log.js';
-import type { Mail, Mailer } from '../../shared/mail.js';
+} from '../../shared/workspaces/budget-alert-store.js';
+import { workspaceConfiguration } from '../../shared/workspaces/model.js';
+import { pricedServices } from '../../shared/workspaces/usage.js';
 
 export interface BudgetAlertDeps {
   db: Db;
@@ -19,45 +24,64 @@ export interface BudgetAlertDeps {
   log: Logger;
 }
 
+/** One alert: the percentage of the budget that is reached, and the mail about it. */
+export interface BudgetAlert {
+  threshold: number;
+  mail: Mail;
+}
+
 /**
- * Mails each workspace whose estimated costs reach a threshold of its budget, once for a threshold and month (UTC). It
- * looks at what is stored now, so that it does not matter by which change the costs rose or the budget fell. Returns a
- * line for each mail.
+ * Mails each workspace whose estimated costs reach a threshold of its budget, once for each threshold and month (UTC). It
+ * compares what is stored now, so that every cause counts: higher costs as well as a lower budget. Returns a line for each
+ * mail.
  */
 export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]> {
   const done: string[] = [];
   for (const workspace of await workspacesWantingAlerts(deps.db)) {
-    const { currency, budget } = workspaceConfiguration(workspace.configuration);
-    const cost = monthlyCost(await pricedServices(deps.db, workspace.id), currency);
-    for (const threshold of reachedThresholds(cost, budget)) {
-      if (await alert(deps, workspace, threshold, cost)) {
-        done.push(`mailed workspace ${workspace.id} that ${threshold} % of its budget is reached`);
+    const services = await pricedServices(deps.db, workspace.id);
+    for (const alert of budgetAlerts(workspace, services, new Date())) {
+      if (await sendAlert(deps, workspace.id, alert)) {
+        done.push(`mailed workspace ${workspace.id} that ${alert.threshold} % of its budget is reached`);
       }
     }
   }
   return done;
 }
 
-async function alert(
-  { db, mailer, log }: BudgetAlertDeps,
+/** The alerts that a workspace's costs call for at `now`, whether or not they were sent already this month. */
+export function budgetAlerts(
   workspace: AlertedWorkspace,
-  threshold: number,
-  cost: number,
+  services: readonly PricedService[],
+  now: Date,
+): BudgetAlert[] {
+  const { currency, budget } = workspaceConfiguration(workspace.configuration);
+  const cost = monthlyCost(services, currency);
+  return reachedThresholds(cost, budget).map((threshold) => ({
+    threshold,
+    mail: alertMail(workspace, threshold, cost, now),
+  }));
+}
+
+/** True if the mail was sent now. The database decides whether it is due, so that two workers do not both send it. */
+async function sendAlert(
+  { db, mailer, log }: BudgetAlertDeps,
+  workspaceId: string,
+  { threshold, mail }: BudgetAlert,
 ): Promise<boolean> {
-  const tries = await takeAlert(db, workspace.id, threshold);
+  const tries = await claimAlert(db, workspaceId, threshold);
   if (tries === undefined) return false;
   try {
-    const sent = await mailer.send(mailOf(workspace, threshold, cost));
-    if (sent) await markAlertSent(db, workspace.id, threshold);
+    const sent = await mailer.send(mail);
+    if (sent) await markAlertSent(db, workspaceId, threshold);
     return sent;
   } catch (error) {
-    const facts = { workspaceId: workspace.id, threshold, tries };
+    const facts = { workspaceId, threshold, tries };
     log.warn(facts, `a budget alert could not be sent, it is tried again: ${errorMessage(error)}`);
     return false;
   }
 }
 
-function mailOf(workspace: AlertedWorkspace, threshold: number, cost: number): Mail {
+function alertMail(workspace: AlertedWorkspace, threshold: number, cost: number, now: Date): Mail {
   const settings = workspaceConfiguration(workspace.configuration);
   const { notificationEmail, currency, budget, allowOverages, timezone } = settings;
   const consequence = allowOverages
@@ -69,7 +93,7 @@ function mailOf(workspace: AlertedWorkspace, threshold: number, cost: number): M
     text: [
       `The services of ${workspace.name} cost an estimated ${cost} ${currency} a month.`,
       `That is ${budgetUsedPercent(cost, budget)} % of its budget of ${budget} ${currency}.`,
-      `This is the estimate of ${localTime(new Date(), timezone)}.`,
+      `This is the estimate of ${localTime(now, timezone)}.`,
       '',
       consequence,
       '',

@@ -1,22 +1,23 @@
-import { releasesWithoutReplicas } from '../../shared/db/releases.js';
-import { errorMessage } from '../../shared/errors.js';
-import type { WorkshopDeps } from '../deploy/deps.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { releasesWithoutReplicas } from '../../shared/deployments/release-store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
+import type { WorkshopDeps } from '../worker-deps.js';
 
-const PATIENCE_MS = 120_000;
+/** How long the sweep waits for the replicas of one release to become ready, in milliseconds. */
+const READY_WITHIN_MS = 120_000;
 
-/** Starts live releases that have no replica at all, where this host has their image. Returns what it mended. */
+/** Starts live releases that have no replica at all, if this host has their image. Returns a line for each of them. */
 export async function reviveReleases(deps: WorkshopDeps): Promise<string[]> {
-  const mended: string[] = [];
+  const started: string[] = [];
   for (const { deploymentId } of await releasesWithoutReplicas(deps.db)) {
     const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);
     if (!(await deps.images.has(spec.image))) continue;
     try {
-      await deps.runtime.scale(spec, spec.configuration.replicas, AbortSignal.timeout(PATIENCE_MS));
-      mended.push(`started release ${deploymentId} again`);
+      await deps.runtime.scale(spec, spec.configuration.replicas, AbortSignal.timeout(READY_WITHIN_MS));
+      started.push(`started release ${deploymentId} again`);
     } catch (error) {
       deps.log.warn({ deploymentId }, `a live release does not start: ${errorMessage(error)}`);
     }
   }
-  return mended;
+  return started;
 }

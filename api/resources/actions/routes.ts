@@ -1,24 +1,26 @@
-import { queueDeployment } from '../../../shared/commands/queue-deployment.js';
-import { queueAction } from '../../../shared/commands/queue-operation.js';
-import { defineWrite } from '../../route.js';
-import { loadDeployment } from '../deployments/load.js';
+import { queueDeployment } from '../../../shared/deployments/commands.js';
+import { findDeployment } from '../../../shared/deployments/store.js';
+import { queueAction } from '../../../shared/operations/commands.js';
+import { found } from '../../http/assertions.js';
+import { defineRoute } from '../../http/route.js';
 import { presentDeployment } from '../deployments/present.js';
 import { presentOperation } from '../operations/present.js';
-import { loadService } from '../services/load.js';
+import { lockService } from '../services/find-service.js';
 import { ActionBody, ActionResponse } from './schema.js';
 
-/** Service actions (specification): runtime actions answer with an operation, deploying ones with a deployment. */
+/** A runtime action answers with an operation, an action that deploys with a deployment (specification, Service actions). */
 export const actionRoutes = [
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: '/workspaces/:workspaceId/services/:serviceId/actions',
+    access: 'key or session',
     operation: 'service.action',
     summary: 'Queue restart, suspend, resume, deploy or clear-cache',
     body: ActionBody,
     response: ActionResponse,
     handler: async (request) => {
-      const { deps, trx, caller, body, receiptKey, needEngine } = request;
-      const service = await loadService(request);
+      const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
+      const service = await lockService(request);
       await needEngine();
       const { action } = body;
       if (action !== 'deploy' && action !== 'clear-cache') {
@@ -31,8 +33,9 @@ export const actionRoutes = [
         trigger: action === 'deploy' ? 'manual' : 'clear-cache',
         clearCache: action === 'clear-cache',
         idempotency: receiptKey,
+        authorize,
       });
-      return { deployment: presentDeployment(await loadDeployment(trx, service.id, id)) };
+      return { deployment: presentDeployment(found(await findDeployment(trx, service.id, id))) };
     },
   }),
 ];

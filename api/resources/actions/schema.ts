@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { RUNTIME_ACTIONS } from '../../../shared/domain/operation.js';
-import { oneOf, Strict } from '../../schema.js';
+import { RUNTIME_ACTIONS } from '../../../shared/operations/model.js';
+import { oneOf, Strict } from '../../http/schema.js';
 import { DeploymentResponse } from '../deployments/schema.js';
 import { OperationSchema } from '../operations/schema.js';
 

@@ -1,6 +1,6 @@
-import type { Config } from '../../../shared/config.js';
-import type { CanvasView } from '../../../shared/db/canvas.js';
-import type { CanvasScope } from '../../../shared/domain/canvas.js';
+import type { CanvasScope } from '../../../shared/canvas/model.js';
+import type { CanvasView } from '../../../shared/canvas/store.js';
+import type { Config } from '../../../shared/core/config.js';
 import { presentService } from '../services/present.js';
 import type { CanvasPresentation } from './schema.js';
 

@@ -1,27 +1,30 @@
-import { saveCanvas } from '../../../shared/commands/save-canvas.js';
-import { readCanvas } from '../../../shared/db/canvas.js';
-import { defineRead, defineWrite } from '../../route.js';
-import { loadScope } from './load.js';
+import { saveCanvas } from '../../../shared/canvas/save-canvas.js';
+import { readCanvas } from '../../../shared/canvas/store.js';
+import { defineRoute } from '../../http/route.js';
+import { readScope } from './canvas-scope.js';
 import { presentCanvas } from './present.js';
 import { CanvasQuery, CanvasResponse, SaveCanvasBody } from './schema.js';
 
 const CANVAS = '/workspaces/:workspaceId/canvas';
 
 export const canvasRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: CANVAS,
+    access: 'key or session',
     operation: 'canvas.read',
     summary: 'Read the canvas of the workspace, of one project or of one environment',
     query: CanvasQuery,
     response: CanvasResponse,
     handler: async (request) => {
-      const scope = await loadScope(request);
+      const scope = await readScope(request);
       return presentCanvas(await readCanvas(request.db, scope), scope, request.deps.config);
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'PATCH',
     path: CANVAS,
+    access: 'key or session',
     operation: 'canvas.save',
     summary: 'Replace the positions and the viewport of a canvas',
     query: CanvasQuery,
@@ -29,7 +32,7 @@ export const canvasRoutes = [
     response: CanvasResponse,
     keyed: false,
     handler: async ({ deps, trx, params, query, body }) => {
-      const scope = await loadScope({ db: trx, params, query });
+      const scope = await readScope({ db: trx, params, query });
       return presentCanvas(await saveCanvas(trx, scope, body), scope, deps.config);
     },
   }),

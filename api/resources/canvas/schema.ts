@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from '../../../shared/domain/canvas.js';
-import { Nullable, oneOf, Strict, Uuid } from '../../schema.js';
+import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from '../../../shared/canvas/model.js';
+import { Nullable, oneOf, Strict, Uuid } from '../../http/schema.js';
 import { ServiceSchema } from '../services/schema.js';
 
 export const CanvasQuery = Strict({ projectId: Type.Optional(Uuid), environmentId: Type.Optional(Uuid) });
 
-/** A save raises the revision by one, which must stay an integer that every JSON reader knows exactly. */
+/** A save raises the revision by one. It must stay an integer that every JSON reader holds exactly. */
 const HIGHEST_REVISION = Number.MAX_SAFE_INTEGER;
 
 export const SaveCanvasBody = Strict({

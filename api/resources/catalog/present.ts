@@ -1,10 +1,17 @@
-import type { Config } from '../../../shared/config.js';
-import { DATABASE_PLANS, PLANS, type Plan, REGIONS, RUNTIMES, SERVICE_TYPES } from '../../../shared/domain/catalog.js';
-import { DEFAULT_CONFIGURATION } from '../../../shared/domain/configuration.js';
-import { isDeployable } from '../../../shared/domain/service.js';
+import type { Config } from '../../../shared/core/config.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+import { isDeployable } from '../../../shared/services/model.js';
+import {
+  DATABASE_PLANS,
+  PLANS,
+  type Plan,
+  REGIONS,
+  RUNTIMES,
+  SERVICE_TYPES,
+} from '../../../shared/workspaces/catalog.js';
 import type { CatalogView } from './schema.js';
 
-/** The catalog (specification, Catalog). Capabilities say what this installation does, beyond what it stores. */
+/** The catalog (specification, Catalog). Capabilities are what this installation can run, not only store. */
 export function presentCatalog(config: Config, workerOnline: boolean): CatalogView {
   const containers = config.runtime === 'swarm';
   return {

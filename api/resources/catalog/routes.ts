@@ -1,11 +1,13 @@
-import { workersOnline } from '../../../shared/db/workers.js';
-import { defineRead } from '../../route.js';
+import { workersOnline } from '../../../shared/workers/store.js';
+import { defineRoute } from '../../http/route.js';
 import { presentCatalog } from './present.js';
 import { CatalogSchema } from './schema.js';
 
 export const catalogRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: '/catalog',
+    access: 'key or session',
     operation: 'catalog.read',
     summary: 'Read the service types, plans, regions and runtimes',
     response: CatalogSchema,

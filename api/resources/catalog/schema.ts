@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ServiceConfigurationSchema } from '../../../shared/domain/configuration.js';
-import { SERVICE_KINDS } from '../../../shared/domain/service.js';
-import { oneOf, Strict } from '../../schema.js';
+import { ServiceConfigurationSchema } from '../../../shared/services/configuration.js';
+import { SERVICE_KINDS } from '../../../shared/services/model.js';
+import { oneOf, Strict } from '../../http/schema.js';
 
 const Plan = Strict(
   {

@@ -1,10 +1,11 @@
-import type { DeploymentView } from '../../../shared/db/deployment-views.js';
+import { statusOf } from '../../../shared/deployments/model.js';
+import type { DeploymentView } from '../../../shared/deployments/store.js';
 import type { DeploymentPresentation } from './schema.js';
 
 export function presentDeployment(row: DeploymentView): DeploymentPresentation {
   return {
     id: row.id,
-    status: row.status,
+    status: statusOf(row.status),
     trigger: row.trigger,
     actor: row.actor,
     branch: row.branch,

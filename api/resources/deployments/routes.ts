@@ -1,14 +1,11 @@
-import { queueDeployment } from '../../../shared/commands/queue-deployment.js';
-import { queueRollback } from '../../../shared/commands/queue-rollback.js';
-import { requestCancel } from '../../../shared/commands/request-cancel.js';
-import { listDeployments } from '../../../shared/db/deployment-views.js';
-import { isHosted, unavailableReason } from '../../availability.js';
-import { assertConfirmed, ConfirmBody } from '../../confirmation.js';
-import { pageRequest, presentPage } from '../../pagination.js';
-import { defineRead, defineWrite } from '../../route.js';
-import { PageQuery } from '../../schema.js';
-import { loadService, readService } from '../services/load.js';
-import { loadDeployment } from './load.js';
+import { queueDeployment, queueRollback, requestCancel } from '../../../shared/deployments/commands.js';
+import { findDeployment, listDeployments } from '../../../shared/deployments/store.js';
+import { assertConfirmed, found } from '../../http/assertions.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { ConfirmBody, PageQuery } from '../../http/schema.js';
+import { lockService, readService } from '../services/find-service.js';
+import { isHosted } from '../services/present.js';
 import { presentDeployment } from './present.js';
 import { CancelResponse, CreateDeploymentBody, DeploymentListResponse, DeploymentResponse } from './schema.js';
 
@@ -16,8 +13,10 @@ const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/deploys';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId';
 
 export const deploymentRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'deployment.list',
     summary: "List a service's deployments, newest first",
     query: PageQuery,
@@ -31,20 +30,21 @@ export const deploymentRoutes = [
         available,
         items: page.items.map(presentDeployment),
         page: presentPage(request, page),
-        reason: unavailableReason(available),
+        reason: available ? '' : 'Hosting is disabled on this installation',
       };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'deployment.create',
     summary: 'Queue a deployment',
     body: CreateDeploymentBody,
     response: DeploymentResponse,
     handler: async (request) => {
-      const { deps, trx, caller, body, receiptKey, needEngine } = request;
-      const service = await loadService(request);
+      const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
+      const service = await lockService(request);
       await needEngine();
       const { id } = await queueDeployment(trx, deps, {
         service,
@@ -54,44 +54,51 @@ export const deploymentRoutes = [
         commitSha: body.commitSha,
         clearCache: body.clearCache,
         idempotency: receiptKey,
+        authorize,
       });
-      return { deployment: presentDeployment(await loadDeployment(trx, service.id, id)) };
+      return { deployment: presentDeployment(found(await findDeployment(trx, service.id, id))) };
     },
   }),
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: ONE,
+    access: 'key or session',
     operation: 'deployment.read',
     summary: 'Read a deployment',
     response: DeploymentResponse,
     handler: async (request) => {
       const { id } = await readService(request);
-      return { deployment: presentDeployment(await loadDeployment(request.db, id, request.params.deploymentId)) };
+      return {
+        deployment: presentDeployment(found(await findDeployment(request.db, id, request.params.deploymentId))),
+      };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: `${ONE}/cancel`,
+    access: 'key or session',
     operation: 'deployment.cancel',
-    summary: 'Request the cancellation of a deployment; poll it for its end',
+    summary: 'Request the cancellation of a deployment; poll the deployment until it ends',
     response: CancelResponse,
     handler: async (request) => {
-      const { id } = await loadService(request);
+      const { id } = await lockService(request);
       await requestCancel(request.trx, { serviceId: id, deploymentId: request.params.deploymentId });
       request.wakeDispatcher();
       return { cancelRequested: true } as const;
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: `${ONE}/rollback`,
+    access: 'key or session',
     operation: 'deployment.rollback',
     summary: 'Queue a new deployment of an earlier release',
     body: ConfirmBody,
     response: DeploymentResponse,
     handler: async (request) => {
-      const { deps, trx, params, caller, body, receiptKey, needEngine } = request;
-      const service = await loadService(request);
-      const source = await loadDeployment(trx, service.id, params.deploymentId);
+      const { deps, trx, params, caller, body, receiptKey, authorize, needEngine } = request;
+      const service = await lockService(request);
+      const source = found(await findDeployment(trx, service.id, params.deploymentId));
       assertConfirmed(body.confirm, service);
       await needEngine();
       const { id } = await queueRollback(trx, deps, {
@@ -99,8 +106,9 @@ export const deploymentRoutes = [
         source,
         actor: caller.email,
         idempotency: receiptKey,
+        authorize,
       });
-      return { deployment: presentDeployment(await loadDeployment(trx, service.id, id)) };
+      return { deployment: presentDeployment(found(await findDeployment(trx, service.id, id))) };
     },
   }),
 ];

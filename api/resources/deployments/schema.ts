@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { PartialServiceConfigurationSchema } from '../../../shared/domain/configuration.js';
-import { DEPLOYMENT_STATUSES, DEPLOYMENT_TRIGGERS, STEP_NAMES } from '../../../shared/domain/deployment.js';
-import { CommitSha } from '../../../shared/domain/source.js';
-import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+import { DEPLOYMENT_STATUSES, DEPLOYMENT_TRIGGERS, STEP_NAMES } from '../../../shared/deployments/model.js';
+import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
+import { CommitSha } from '../../../shared/services/source.js';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const DeploymentSchema = Strict(
   {

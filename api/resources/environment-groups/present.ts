@@ -1,4 +1,4 @@
-import type { EnvironmentGroupView } from '../../../shared/db/environment-groups.js';
+import type { EnvironmentGroupView } from '../../../shared/projects/group-store.js';
 import type { EnvironmentGroupPresentation } from './schema.js';
 
 export function presentGroup(row: EnvironmentGroupView): EnvironmentGroupPresentation {

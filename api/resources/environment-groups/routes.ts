@@ -1,9 +1,9 @@
-import { createGroup, linkService, unlinkService, updateGroup } from '../../../shared/commands/environment-groups.js';
-import { deleteGroupRow, listGroupViews } from '../../../shared/db/environment-groups.js';
-import { asksForPage, pageRequestOrComplete, presentPage } from '../../pagination.js';
-import { defineRead, defineWrite } from '../../route.js';
-import { DeletedResponse, PageQuery } from '../../schema.js';
-import { loadGroup, readGroup } from './load.js';
+import { createGroup, linkService, unlinkService, updateGroup } from '../../../shared/projects/group-commands.js';
+import { deleteGroupRow, listGroupViews } from '../../../shared/projects/group-store.js';
+import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { lockGroup, readGroup } from './find-group.js';
 import { presentGroup } from './present.js';
 import {
   CreateEnvironmentGroupBody,
@@ -16,10 +16,12 @@ import {
 const COLLECTION = '/workspaces/:workspaceId/environment-groups';
 const ONE = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/** Sets of variables that several services share. Their variables' routes are those of `resources/variables`. */
+/** Sets of variables that several services share. `resources/variables` has the routes of these variables. */
 export const environmentGroupRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'group.list',
     summary: 'List the environment groups',
     query: PageQuery,
@@ -32,9 +34,10 @@ export const environmentGroupRoutes = [
         : { environmentGroups };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'group.create',
     summary: 'Create an environment group, for one environment or for the whole workspace',
     body: CreateEnvironmentGroupBody,
@@ -46,62 +49,68 @@ export const environmentGroupRoutes = [
       return { environmentGroup: presentGroup(await readGroup({ db: trx, params: { workspaceId, groupId } })) };
     },
   }),
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: ONE,
+    access: 'key or session',
     operation: 'group.read',
     summary: 'Read an environment group',
     response: EnvironmentGroupResponse,
     handler: async (request) => ({ environmentGroup: presentGroup(await readGroup(request)) }),
   }),
-  defineWrite({
+  defineRoute({
     method: 'PATCH',
     path: ONE,
+    access: 'key or session',
     operation: 'group.update',
-    summary: 'Rename an environment group, or confine it to another environment that has all its services',
+    summary: 'Rename an environment group, or restrict it to another environment that has all its services',
     body: UpdateEnvironmentGroupBody,
     response: EnvironmentGroupResponse,
     handler: async (request) => {
       const { trx, params, body, authorize } = request;
-      const group = await loadGroup(request);
+      const group = await lockGroup(request);
       await updateGroup(trx, { group, name: body.name, environmentId: body.environmentId, authorize });
       return { environmentGroup: presentGroup(await readGroup({ db: trx, params })) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'DELETE',
     path: ONE,
+    access: 'key or session',
     operation: 'group.delete',
     summary: 'Delete an environment group with its variables; its services are unlinked',
     response: DeletedResponse,
     handler: async (request) => {
-      const { id } = await loadGroup(request);
+      const { id } = await lockGroup(request);
       await deleteGroupRow(request.trx, id);
       return { deleted: true } as const;
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: `${ONE}/services`,
+    access: 'key or session',
     operation: 'group.link',
     summary: 'Link a service: the variables of the group reach its next deployment',
     body: LinkServiceBody,
     response: EnvironmentGroupResponse,
     handler: async (request) => {
       const { trx, params, body, authorize } = request;
-      const group = await loadGroup(request);
+      const group = await lockGroup(request);
       await linkService(trx, { group, serviceId: body.serviceId, authorize });
       return { environmentGroup: presentGroup(await readGroup({ db: trx, params })) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'DELETE',
     path: `${ONE}/services/:serviceId`,
+    access: 'key or session',
     operation: 'group.unlink',
     summary: 'Unlink a service from the group',
     response: EnvironmentGroupResponse,
     handler: async (request) => {
       const { trx, params, authorize } = request;
-      const group = await loadGroup(request);
+      const group = await lockGroup(request);
       await unlinkService(trx, { group, serviceId: params.serviceId, authorize });
       return { environmentGroup: presentGroup(await readGroup({ db: trx, params })) };
     },

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Name, Nullable, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+import { Name, Nullable, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const EnvironmentGroupSchema = Strict(
   {

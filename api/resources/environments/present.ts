@@ -1,5 +1,6 @@
-import type { EnvironmentRow } from '../../../shared/db/rows.js';
-import type { EnvironmentPresentation } from './schema.js';
+import type { ReferenceInto } from '../../../shared/projects/environment-store.js';
+import type { EnvironmentRow } from '../../../shared/projects/model.js';
+import type { EnvironmentPresentation, ReferencePresentation } from './schema.js';
 
 export function presentEnvironment(row: EnvironmentRow): EnvironmentPresentation {
   return {
@@ -8,5 +9,13 @@ export function presentEnvironment(row: EnvironmentRow): EnvironmentPresentation
     protected: row.protected,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
+  };
+}
+
+export function presentReference(row: ReferenceInto): ReferencePresentation {
+  return {
+    key: row.key,
+    from: { kind: row.from_kind, id: row.from_id, name: row.from_name },
+    to: { serviceId: row.provider_id, name: row.provider_name, key: row.provider_key },
   };
 }

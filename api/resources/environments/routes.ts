@@ -1,17 +1,28 @@
-import { createEnvironment, deleteEnvironment, updateEnvironment } from '../../../shared/commands/environments.js';
-import { defineWrite } from '../../route.js';
-import { DeletedResponse } from '../../schema.js';
-import { presentEnvironment } from './present.js';
-import { CreateEnvironmentBody, EnvironmentResponse, UpdateEnvironmentBody } from './schema.js';
+import {
+  createEnvironment,
+  deleteEnvironment,
+  updateEnvironment,
+} from '../../../shared/projects/environment-commands.js';
+import { groupsAcross, referencesInto } from '../../../shared/projects/environment-store.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse } from '../../http/schema.js';
+import { presentEnvironment, presentReference } from './present.js';
+import {
+  CreateEnvironmentBody,
+  EnvironmentResponse,
+  UpdateEnvironmentBody,
+  UpdateEnvironmentResponse,
+} from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/projects/:projectId/environments';
 const ONE = '/workspaces/:workspaceId/projects/:projectId/environments/:environmentId';
 
 /** Environments are read as part of their project. */
 export const environmentRoutes = [
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'environment.create',
     summary: 'Add an environment to a project',
     body: CreateEnvironmentBody,
@@ -27,22 +38,26 @@ export const environmentRoutes = [
       return { environment: presentEnvironment(environment) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'PATCH',
     path: ONE,
+    access: 'key or session',
     operation: 'environment.update',
     summary: 'Rename an environment, protect it or remove its protection',
     body: UpdateEnvironmentBody,
-    response: EnvironmentResponse,
+    response: UpdateEnvironmentResponse,
     handler: async ({ trx, params, body, authorize }) => {
       const changes = { name: body.name, protected: body.protected };
-      const environment = await updateEnvironment(trx, { ...params, changes, authorize });
-      return { environment: presentEnvironment(environment) };
+      const environment = presentEnvironment(await updateEnvironment(trx, { ...params, changes, authorize }));
+      if (body.protected !== true) return { environment };
+      const references = (await referencesInto(trx, environment.id)).map(presentReference);
+      return { environment, references, sharedGroups: await groupsAcross(trx, environment.id) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'DELETE',
     path: ONE,
+    access: 'key or session',
     operation: 'environment.delete',
     summary: 'Delete an empty environment that is not the last of its project',
     response: DeletedResponse,

@@ -1,20 +1,24 @@
-import type { Db } from '../../../shared/db/client.js';
-import { findWorkspace } from '../../../shared/db/identity.js';
-import { readLogs } from '../../../shared/db/log-lines.js';
-import type { ServiceView } from '../../../shared/db/services.js';
-import { planOf } from '../../../shared/domain/catalog.js';
-import { workspaceConfiguration } from '../../../shared/domain/workspace.js';
-import { isHosted } from '../../availability.js';
-import { defineRead } from '../../route.js';
-import { readService } from '../services/load.js';
+import type { Db } from '../../../shared/core/database/client.js';
+import { type LogQuery as LogQueryInput, readLogs } from '../../../shared/logs/line-store.js';
+import type { ServiceView } from '../../../shared/services/store.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
+import { findWorkspace } from '../../../shared/workspaces/store.js';
+import { defineRoute, type ReadRequest } from '../../http/route.js';
+import { readService } from '../services/find-service.js';
+import { isHosted } from '../services/present.js';
 import { LogQuery, LogResponse } from './schema.js';
+
+type Searching = Pick<ReadRequest<'/workspaces/:workspaceId'>, 'deps' | 'workspace'>;
 
 const MOST_LINES = 500;
 const LOOKBACK_HOURS = 24;
 
 export const logRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: '/workspaces/:workspaceId/services/:serviceId/logs',
+    access: 'key or session',
     operation: 'log.read',
     summary: "Read a service's logs, in ascending order of id",
     query: LogQuery,
@@ -22,7 +26,7 @@ export const logRoutes = [
     handler: async (request) => {
       const service = await readService(request);
       const { after, limit = MOST_LINES, hours = LOOKBACK_HOURS, deploymentId, source, search } = request.query;
-      const { lines, hasMore } = await readLogs(request.db, {
+      const query = {
         serviceId: service.id,
         deploymentId,
         branch: deploymentId === undefined ? await shownBranch(request.db, service) : undefined,
@@ -31,7 +35,8 @@ export const logRoutes = [
         hours: clamp(hours, 1, planOf(service.configuration.plan).logDays * 24),
         after,
         limit,
-      });
+      };
+      const { lines, hasMore } = await inTurn(request, isSearch(query), () => readLogs(request.db, query));
       return {
         available: isHosted(request.deps.config, service),
         cursor: lines.at(-1)?.id ?? after ?? 0,
@@ -49,7 +54,23 @@ export const logRoutes = [
   }),
 ];
 
-/** The only branch whose lines show unasked, where the workspace wants no previews' lines. */
+/** Without an index for what it looks for, a search may have to look at every line. */
+function isSearch({ search, source, branch }: LogQueryInput): boolean {
+  return Boolean(search) || source !== undefined || branch !== undefined;
+}
+
+/** Runs a search when fewer than a few run already: they are the longest statements that callers can cause. */
+async function inTurn<T>({ deps, workspace }: Searching, search: boolean, read: () => Promise<T>): Promise<T> {
+  if (!search) return read();
+  const end = await deps.searches.take(workspace.row.id);
+  try {
+    return await read();
+  } finally {
+    end();
+  }
+}
+
+/** The branch whose lines are shown by default; undefined shows all, if the workspace includes logs of previews. */
 async function shownBranch(db: Db, service: ServiceView): Promise<string | undefined> {
   const workspace = await findWorkspace(db, service.workspace_id);
   const { includePreviewLogs } = workspaceConfiguration(workspace?.configuration ?? {});

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/domain/log.js';
-import { oneOf, Strict, Timestamp, Uuid } from '../../schema.js';
+import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/logs/model.js';
+import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const LogQuery = Strict({
   after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -8,7 +8,7 @@ export const LogQuery = Strict({
   deploymentId: Type.Optional(Uuid),
   source: Type.Optional(oneOf(LOG_SOURCES)),
   search: Type.Optional(Type.String({ maxLength: 200 })),
-  /** Clamped, not refused: at least one, at most what the plan retains. */
+  /** Not refused but clamped, to at least one and at most the hours that the plan retains. */
   hours: Type.Optional(Type.Integer()),
 });
 

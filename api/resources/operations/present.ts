@@ -1,4 +1,4 @@
-import type { OperationRow } from '../../../shared/db/rows.js';
+import type { OperationRow } from '../../../shared/operations/model.js';
 import type { OperationView } from './schema.js';
 
 export function presentOperation(row: OperationRow): OperationView {

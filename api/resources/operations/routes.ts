@@ -1,18 +1,20 @@
-import { findOperation, listOperations } from '../../../shared/db/deployment-views.js';
-import { AppError } from '../../../shared/errors.js';
-import { pageRequest, presentPage } from '../../pagination.js';
-import { defineRead } from '../../route.js';
-import { PageQuery } from '../../schema.js';
-import { readService } from '../services/load.js';
+import { findOperation, listOperations } from '../../../shared/operations/store.js';
+import { found } from '../../http/assertions.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { PageQuery } from '../../http/schema.js';
+import { readService } from '../services/find-service.js';
 import { presentOperation } from './present.js';
 import { OperationListResponse, OperationResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/operations';
 
-/** Operations can be read after their service is gone: its deletion is one of them. */
+/** A deleted service's operations can still be read, because its deletion is one of them. */
 export const operationRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'operation.list',
     summary: "List a service's operations, newest first",
     query: PageQuery,
@@ -23,16 +25,16 @@ export const operationRoutes = [
       return { operations: page.items.map(presentOperation), page: presentPage(request, page) };
     },
   }),
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: `${COLLECTION}/:operationId`,
+    access: 'key or session',
     operation: 'operation.read',
     summary: 'Read an operation',
     response: OperationResponse,
     handler: async (request) => {
       const { id } = await readService(request, { deleted: true });
-      const operation = await findOperation(request.db, id, request.params.operationId);
-      if (!operation) throw new AppError('not_found');
-      return { operation: presentOperation(operation) };
+      return { operation: presentOperation(found(await findOperation(request.db, id, request.params.operationId))) };
     },
   }),
 ];

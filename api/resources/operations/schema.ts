@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { OPERATION_KINDS, OPERATION_STATUSES } from '../../../shared/domain/operation.js';
-import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+import { OPERATION_KINDS, OPERATION_STATUSES } from '../../../shared/operations/model.js';
+import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const OperationSchema = Strict(
   {

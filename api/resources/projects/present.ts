@@ -1,4 +1,4 @@
-import type { ProjectView } from '../../../shared/db/projects.js';
+import type { ProjectView } from '../../../shared/projects/store.js';
 import { presentEnvironment } from '../environments/present.js';
 import type { ProjectPresentation } from './schema.js';
 

@@ -1,10 +1,9 @@
-import { createProject, deleteProject, updateProject } from '../../../shared/commands/projects.js';
-import { listProjectViews } from '../../../shared/db/projects.js';
-import { assertConfirmed, ConfirmBody } from '../../confirmation.js';
-import { asksForPage, pageRequestOrComplete, presentPage } from '../../pagination.js';
-import { defineRead, defineWrite } from '../../route.js';
-import { DeletedResponse, PageQuery } from '../../schema.js';
-import { loadProject } from './load.js';
+import { createProject, deleteProject, updateProject } from '../../../shared/projects/commands.js';
+import { findProjectView, listProjectViews } from '../../../shared/projects/store.js';
+import { assertConfirmed, found } from '../../http/assertions.js';
+import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { ConfirmBody, DeletedResponse, PageQuery } from '../../http/schema.js';
 import { presentProject } from './present.js';
 import { CreateProjectBody, ProjectListResponse, ProjectResponse, UpdateProjectBody } from './schema.js';
 
@@ -12,8 +11,10 @@ const COLLECTION = '/workspaces/:workspaceId/projects';
 const ONE = '/workspaces/:workspaceId/projects/:projectId';
 
 export const projectRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'project.list',
     summary: 'List the projects with their environments',
     query: PageQuery,
@@ -24,9 +25,10 @@ export const projectRoutes = [
       return asksForPage(request.query) ? { projects, page: presentPage(request, page) } : { projects };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'project.create',
     summary: 'Create a project with its Production environment',
     body: CreateProjectBody,
@@ -34,39 +36,43 @@ export const projectRoutes = [
     response: ProjectResponse,
     handler: async ({ trx, params: { workspaceId }, body: { name, color, description = '' } }) => {
       const id = await createProject(trx, { workspaceId, name, color, description });
-      return { project: presentProject(await loadProject(trx, workspaceId, id)) };
+      return { project: presentProject(found(await findProjectView(trx, workspaceId, id))) };
     },
   }),
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: ONE,
+    access: 'key or session',
     operation: 'project.read',
     summary: 'Read a project with its environments',
     response: ProjectResponse,
     handler: async ({ db, params }) => ({
-      project: presentProject(await loadProject(db, params.workspaceId, params.projectId)),
+      project: presentProject(found(await findProjectView(db, params.workspaceId, params.projectId))),
     }),
   }),
-  defineWrite({
+  defineRoute({
     method: 'PATCH',
     path: ONE,
+    access: 'key or session',
     operation: 'project.update',
     summary: 'Change fields of a project',
     body: UpdateProjectBody,
     response: ProjectResponse,
     handler: async ({ trx, params, body: { name, color, description } }) => {
       await updateProject(trx, { ...params, changes: { name, color, description } });
-      return { project: presentProject(await loadProject(trx, params.workspaceId, params.projectId)) };
+      return { project: presentProject(found(await findProjectView(trx, params.workspaceId, params.projectId))) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'DELETE',
     path: ONE,
+    access: 'key or session',
     operation: 'project.delete',
     summary: 'Delete an empty project with its environments',
     body: ConfirmBody,
     response: DeletedResponse,
     handler: async ({ trx, params, body }) => {
-      assertConfirmed(body.confirm, await loadProject(trx, params.workspaceId, params.projectId));
+      assertConfirmed(body.confirm, found(await findProjectView(trx, params.workspaceId, params.projectId)));
       await deleteProject(trx, params);
       return { deleted: true } as const;
     },

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { PROJECT_COLORS } from '../../../shared/domain/project.js';
-import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+import { PROJECT_COLORS } from '../../../shared/projects/model.js';
+import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { EnvironmentSchema } from '../environments/schema.js';
 
 export const ProjectSchema = Strict(

@@ -1,15 +1,23 @@
-import { type Config, serviceUrl } from '../../../shared/config.js';
-import type { ServiceView } from '../../../shared/db/services.js';
-import { estimatedMonthly } from '../../../shared/domain/catalog.js';
-import { displayStatus, isRouted, serviceStatus } from '../../../shared/domain/service.js';
-import { maskedRepository } from '../../../shared/domain/source.js';
+import { type Config, serviceUrl } from '../../../shared/core/config.js';
+import { displayStatus, isRouted, serviceStatus } from '../../../shared/services/model.js';
+import { maskedRepository } from '../../../shared/services/source.js';
+import type { ServiceView } from '../../../shared/services/store.js';
+import { estimatedMonthly } from '../../../shared/workspaces/catalog.js';
 import type { ServicePresentation } from './schema.js';
+
+/** False if hosting is disabled and the service has no release: there is nothing to show (specification, Deployments). */
+export function isHosted(
+  config: Pick<Config, 'hostingEnabled'>,
+  service: Pick<ServiceView, 'live_deployment_id'>,
+): boolean {
+  return config.hostingEnabled || service.live_deployment_id !== null;
+}
 
 export function presentService(row: ServiceView, config: Config): ServicePresentation {
   const status = serviceStatus({
     lifecycleStatus: row.lifecycle_status,
     liveDeploymentId: row.live_deployment_id,
-    latestDeploymentStatus: row.latest_deployment_status,
+    latestDeploymentState: row.latest_deployment_state,
   });
   const { configuration } = row;
   return {

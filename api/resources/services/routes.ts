@@ -1,15 +1,14 @@
-import { setArchived } from '../../../shared/commands/archive-service.js';
-import { createService } from '../../../shared/commands/create-service.js';
-import { deleteService } from '../../../shared/commands/delete-service.js';
-import { updateService } from '../../../shared/commands/update-service.js';
-import { hasInfrastructure } from '../../../shared/db/service-lifecycle.js';
-import { listServiceViews } from '../../../shared/db/services.js';
-import { assertConfirmed, ConfirmBody } from '../../confirmation.js';
-import { asksForPage, pageRequestOrComplete, presentPage } from '../../pagination.js';
-import { defineRead, defineWrite } from '../../route.js';
-import { PageQuery } from '../../schema.js';
+import { createService } from '../../../shared/services/create-service.js';
+import { deleteService, setArchived } from '../../../shared/services/lifecycle-commands.js';
+import { hasInfrastructure } from '../../../shared/services/lifecycle-store.js';
+import { listServiceViews } from '../../../shared/services/store.js';
+import { updateService } from '../../../shared/services/update-service.js';
+import { assertConfirmed } from '../../http/assertions.js';
+import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { presentOperation } from '../operations/present.js';
-import { loadService, readService } from './load.js';
+import { lockService, readService } from './find-service.js';
 import { presentService } from './present.js';
 import {
   CreateServiceBody,
@@ -23,8 +22,10 @@ const COLLECTION = '/workspaces/:workspaceId/services';
 const ONE = '/workspaces/:workspaceId/services/:serviceId';
 
 export const serviceRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'service.list',
     summary: 'List the services, archived ones included',
     query: PageQuery,
@@ -35,9 +36,10 @@ export const serviceRoutes = [
       return asksForPage(request.query) ? { services, page: presentPage(request, page) } : { services };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: COLLECTION,
+    access: 'key or session',
     operation: 'service.create',
     summary: 'Create a service; with deploy, queue its first deployment too',
     body: CreateServiceBody,
@@ -62,23 +64,26 @@ export const serviceRoutes = [
       return { service: presentService(service, deps.config) };
     },
   }),
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: ONE,
+    access: 'key or session',
     operation: 'service.read',
     summary: 'Read a service: its configuration and its runtime state',
     response: ServiceResponse,
     handler: async (request) => ({ service: presentService(await readService(request), request.deps.config) }),
   }),
-  defineWrite({
+  defineRoute({
     method: 'PATCH',
     path: ONE,
+    access: 'key or session',
     operation: 'service.update',
     summary: 'Change fields of a service; nothing is deployed',
     body: UpdateServiceBody,
     response: ServiceResponse,
     handler: async (request) => {
       const { trx, deps, caller, body, authorize, needEngine } = request;
-      const { id, project_id, environment_id } = await loadService(request);
+      const { id, project_id, environment_id } = await lockService(request);
       const { projectId = project_id, environmentId = environment_id } = body;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
       await updateService(trx, deps, {
@@ -94,40 +99,43 @@ export const serviceRoutes = [
       return { service: presentService(await readService({ ...request, db: trx }), deps.config) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: `${ONE}/archive`,
+    access: 'key or session',
     operation: 'service.archive',
     summary: 'Archive a service: deployment is prevented, nothing is stopped',
     response: ServiceResponse,
     handler: async (request) => {
-      const { id } = await loadService(request);
+      const { id } = await lockService(request);
       await setArchived(request.trx, id, true);
       return { service: presentService(await readService({ ...request, db: request.trx }), request.deps.config) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'POST',
     path: `${ONE}/restore`,
+    access: 'key or session',
     operation: 'service.restore',
     summary: 'Restore an archived service; nothing is deployed or resumed',
     response: ServiceResponse,
     handler: async (request) => {
-      const { id } = await loadService(request);
+      const { id } = await lockService(request);
       await setArchived(request.trx, id, false);
       return { service: presentService(await readService({ ...request, db: request.trx }), request.deps.config) };
     },
   }),
-  defineWrite({
+  defineRoute({
     method: 'DELETE',
     path: ONE,
+    access: 'key or session',
     operation: 'service.delete',
-    summary: 'Delete a service, or queue its deletion where it has runtime infrastructure',
+    summary: 'Delete a service, or queue its deletion if it has runtime infrastructure',
     body: ConfirmBody,
     response: DeleteServiceResponse,
     handler: async (request) => {
       const { trx, caller, body, needEngine } = request;
-      const service = await loadService(request);
+      const service = await lockService(request);
       assertConfirmed(body.confirm, service);
       if (await hasInfrastructure(trx, service.id)) await needEngine();
       const { deleted, queued, operation } = await deleteService(trx, { service, actor: caller.email });

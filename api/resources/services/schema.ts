@@ -1,13 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { PartialServiceConfigurationSchema, ServiceConfigurationSchema } from '../../../shared/domain/configuration.js';
+import {
+  PartialServiceConfigurationSchema,
+  ServiceConfigurationSchema,
+} from '../../../shared/services/configuration.js';
 import {
   HEALTH_STATUSES,
   LIFECYCLE_STATUSES,
   SERVICE_KINDS,
   SERVICE_STATUSES,
-} from '../../../shared/domain/service.js';
-import { VariableKey, VariableValue } from '../../../shared/domain/variable.js';
-import { Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+} from '../../../shared/services/model.js';
+import { VariableKey, VariableValue } from '../../../shared/variables/model.js';
+import { Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { OperationSchema } from '../operations/schema.js';
 
 export const ServiceSchema = Strict(

@@ -1,26 +1,31 @@
-import { workspacesOf } from '../../../shared/db/identity.js';
-import { findSession } from '../../../shared/db/sessions.js';
-import { hashToken, newToken } from '../../../shared/secrets/token.js';
-import type { ApiDeps } from '../../context.js';
-import { clearCookie, readCookie, writeCookie } from '../../cookies.js';
-import type { ApiContext } from '../../state.js';
-import { readUsage } from '../workspaces/load.js';
+import type { SessionWithUser } from '../../../shared/identity/session-store.js';
+import { workspacesOf } from '../../../shared/identity/store.js';
+import { newToken } from '../../../shared/secrets/token.js';
+import { sessionOf } from '../../auth/authenticate.js';
+import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
+import type { ApiDeps } from '../../http/context.js';
+import type { ApiContext } from '../../http/state.js';
 import { presentWorkspace } from '../workspaces/present.js';
-import { presentUser } from './present.js';
-import type { BootstrapPresentation } from './schema.js';
+import { readUsage } from '../workspaces/workspace-usage.js';
+import type { BootstrapPresentation, UserPresentation } from './schema.js';
 
-/** What a page begins with: who is signed in by the cookie of this request, his workspaces, and the token for his writes. */
+/** What a page needs first: the user of the request's session, the workspaces, and the token for writes. */
 export async function bootstrap(deps: ApiDeps, ctx: ApiContext): Promise<BootstrapPresentation> {
   const token = readCookie(ctx, 'session');
-  const known = token === null ? null : await bootstrapOf(deps, token);
+  const known = token === null ? null : await bootstrapOf(deps, ctx, token);
   if (known) return known;
   if (token !== null) clearCookie(ctx, 'session');
   return { csrfToken: deps.csrf.tokenFor(visitorOf(ctx)), user: null, workspaces: [] };
 }
 
-/** The same for a session's token; null where it has ended. */
-export async function bootstrapOf({ db, csrf }: ApiDeps, token: string): Promise<BootstrapPresentation | null> {
-  const session = await findSession(db, hashToken(token));
+/** The same for a session's token; null if the session has ended. */
+export async function bootstrapOf(
+  deps: ApiDeps,
+  ctx: ApiContext,
+  token: string,
+): Promise<BootstrapPresentation | null> {
+  const { db, csrf } = deps;
+  const session = await sessionOf(deps, ctx, token);
   if (!session) return null;
   const workspaces = await workspacesOf(db, session.user_id);
   return {
@@ -29,6 +34,16 @@ export async function bootstrapOf({ db, csrf }: ApiDeps, token: string): Promise
     workspaces: await Promise.all(
       workspaces.map(async (row) => presentWorkspace(row, row.role, await readUsage(db, row.id))),
     ),
+  };
+}
+
+function presentUser(session: SessionWithUser): UserPresentation {
+  return {
+    id: session.user_id,
+    email: session.email,
+    emailVerified: session.email_verified_at !== null,
+    mfaEnabled: session.totp_confirmed_at !== null,
+    mfaVerified: session.second_factor,
   };
 }
 

@@ -1,50 +1,59 @@
-import { signIn } from '../../../shared/commands/sign-in.js';
-import { deleteSession } from '../../../shared/db/sessions.js';
-import { AppError } from '../../../shared/errors.js';
+import { AppError } from '../../../shared/core/errors.js';
+import { deleteSession } from '../../../shared/identity/session-store.js';
+import { signIn } from '../../../shared/identity/sign-in.js';
 import { hashToken } from '../../../shared/secrets/token.js';
-import { clearCookie, readCookie, writeCookie } from '../../cookies.js';
+import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
+import { clientOf } from '../../http/client.js';
+import { defineRoute } from '../../http/route.js';
 import { bootstrap, bootstrapOf } from './bootstrap.js';
-import { mfaRoutes } from './mfa.js';
-import { defineSession, type SessionRoute } from './route.js';
+import { mfaRoutes } from './mfa-routes.js';
 import { BootstrapResponse, SignedOutResponse, SignInBody } from './schema.js';
-import { verificationRoutes } from './verification.js';
+import { verificationRoutes } from './verification-routes.js';
 
-/** The routes of browser sessions (specification, Authentication 3; design, Wire decisions). */
-export const SESSION_ROUTES: readonly SessionRoute[] = [
-  defineSession({
+/** The routes of browser sessions (specification, Authentication 3). */
+export const sessionRoutes = [
+  defineRoute({
     method: 'GET',
     path: '/bootstrap',
-    operation: 'session.bootstrap',
-    summary: 'Read who is signed in, his workspaces and the token that his writes need',
     access: 'anyone',
+    operation: 'session.bootstrap',
+    summary: 'Read the signed-in user, the workspaces and the token that writes need',
     response: BootstrapResponse,
     handler: ({ deps, ctx }) => bootstrap(deps, ctx),
   }),
-  defineSession({
+  defineRoute({
     method: 'POST',
     path: '/session',
-    operation: 'session.create',
-    summary: 'Sign in: sets the session cookie, and answers as /api/bootstrap does from now on',
     access: 'signing-in',
+    operation: 'session.create',
+    summary: 'Sign in: sets the session cookie, and answers as /api/bootstrap does with it',
     body: SignInBody,
     response: BootstrapResponse,
     handler: async ({ deps, limits, ctx, body }) => {
-      const giveBack = await limits.passwords.take(ctx, body.email.trim().toLowerCase());
-      const { token, session } = await signIn(deps.db, deps, { ...body, replaces: readCookie(ctx, 'session') });
+      const giveBack = await limits.guesses.password(ctx, body.email);
+      const client = await clientOf(ctx);
+      const input = {
+        ...body,
+        client,
+        replaces: readCookie(ctx, 'session'),
+        bound: !ctx.state.tls,
+        countCode: (userId: string) => limits.guesses.code(ctx, userId),
+      };
+      const { token, session } = await limits.hashing.run(client, () => signIn(deps.db, deps, input));
       await giveBack();
       writeCookie(ctx, 'session', token, session.expires_at);
       clearCookie(ctx, 'visitor');
-      const answer = await bootstrapOf(deps, token);
+      const answer = await bootstrapOf(deps, ctx, token);
       if (!answer) throw new AppError('unauthenticated');
       return answer;
     },
   }),
-  defineSession({
+  defineRoute({
     method: 'DELETE',
     path: '/session',
-    operation: 'session.delete',
-    summary: 'Sign out: the session ends, whoever else has its cookie',
     access: 'session',
+    operation: 'session.delete',
+    summary: 'Sign out: the session ends for everyone who has its cookie',
     response: SignedOutResponse,
     handler: async ({ deps, ctx }) => {
       const token = readCookie(ctx, 'session');

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Nullable, Strict, Uuid } from '../../schema.js';
+import { Nullable, Strict, Uuid } from '../../http/schema.js';
 import { WorkspaceSchema } from '../workspaces/schema.js';
 
 export const UserSchema = Strict(
@@ -7,9 +7,9 @@ export const UserSchema = Strict(
     id: Uuid,
     email: Type.String(),
     emailVerified: Type.Boolean(),
-    /** A second factor is enrolled and confirmed. */
+    /** The user has a confirmed second factor. */
     mfaEnabled: Type.Boolean(),
-    /** It was proved in this session, which is what a workspace's requireMfa asks for. */
+    /** It was verified in this session, as a workspace with requireMfa demands. */
     mfaVerified: Type.Boolean(),
   },
   'User',
@@ -23,7 +23,7 @@ export const BootstrapResponse = Strict({
 });
 export type BootstrapPresentation = Static<typeof BootstrapResponse>;
 
-const Code = Type.String({ pattern: '^[0-9]{6}$' });
+const Code = Type.String({ maxLength: 6, pattern: '^[0-9]{6}$' });
 
 export const SignInBody = Strict({
   email: Type.String({ maxLength: 254 }),
@@ -32,9 +32,9 @@ export const SignInBody = Strict({
 });
 export const CodeBody = Strict({ code: Code });
 
-/** The secret is shown once, for an authenticator; `otpauthUri` is what a QR code holds. */
+/** The secret is shown once, for an authenticator. `otpauthUri` is the content of a QR code. */
 export const EnrolmentResponse = Strict({ secret: Type.String(), otpauthUri: Type.String() });
-/** The session goes on under a new cookie, to which this csrfToken belongs. */
+/** The session continues with a new cookie; this csrfToken belongs to it. */
 export const FactorResponse = Strict({ mfaEnabled: Type.Boolean(), csrfToken: Type.String() });
 export const SentResponse = Strict({ sent: Type.Boolean(), reason: Type.String() });
 export const TokenBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }) });

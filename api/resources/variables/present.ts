@@ -1,4 +1,4 @@
-import type { VariableView } from '../../../shared/db/variables.js';
+import type { VariableView } from '../../../shared/variables/store.js';
 import type { VariablePresentation } from './schema.js';
 
 export function presentVariable(row: VariableView): VariablePresentation {

@@ -1,13 +1,14 @@
-import { createVariable, updateVariable } from '../../../shared/commands/variables.js';
-import { deleteVariable, listVariables } from '../../../shared/db/variables.js';
-import { AppError } from '../../../shared/errors.js';
-import { pageRequestOrComplete, presentPage } from '../../pagination.js';
-import { defineRead, defineWrite, type Route } from '../../route.js';
-import { DeletedResponse, PageQuery } from '../../schema.js';
-import { contentOf } from './content.js';
-import { loadOwner, readOwner, type VariablesPath } from './owner.js';
+import type { Static } from '@sinclair/typebox';
+import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import { createVariable, updateVariable } from '../../../shared/variables/commands.js';
+import type { VariableContent } from '../../../shared/variables/model.js';
+import { deleteVariable, listVariables } from '../../../shared/variables/store.js';
+import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
+import { defineRoute, type Route } from '../../http/route.js';
+import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import { presentVariable } from './present.js';
 import { CreateVariableBody, UpdateVariableBody, VariableListResponse, VariableResponse } from './schema.js';
+import { lockOwner, readOwner, type VariablesPath } from './variable-owner.js';
 
 export const variableRoutes = routesAt(
   '/workspaces/:workspaceId/services/:serviceId/variables',
@@ -20,12 +21,14 @@ export const groupVariableRoutes = routesAt(
   'of an environment group',
 );
 
-/** The collection of variables of either kind of owner. */
+/** The routes of one collection; `whose` completes their summaries. */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
   return [
-    defineRead({
+    defineRoute({
+      method: 'GET',
       path: collection,
+      access: 'key or session',
       operation: `${operation}.list`,
       summary: `List the variables ${whose}, masked`,
       query: PageQuery,
@@ -35,9 +38,10 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         return { variables: page.items.map(presentVariable), page: presentPage(request, page) };
       },
     }),
-    defineWrite({
+    defineRoute({
       method: 'POST',
       path: collection,
+      access: 'key or session',
       operation: `${operation}.create`,
       summary: `Create an encrypted variable ${whose}, or a reference to one of another service`,
       body: CreateVariableBody,
@@ -47,7 +51,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         const { deps, trx, params, body, authorize } = request;
         const variable = await createVariable(trx, deps, {
           workspaceId: params.workspaceId,
-          owner: await loadOwner(request),
+          owner: await lockOwner(request),
           key: body.key,
           content: contentOf(body),
           authorize,
@@ -55,18 +59,19 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         return { variable: presentVariable(variable) };
       },
     }),
-    defineWrite({
+    defineRoute({
       method: 'PATCH',
       path: one,
+      access: 'key or session',
       operation: `${operation}.update`,
-      summary: `Replace what a variable ${whose} holds`,
+      summary: `Replace the content of a variable ${whose}`,
       body: UpdateVariableBody,
       response: VariableResponse,
       handler: async (request) => {
         const { deps, trx, params, body, authorize } = request;
         const variable = await updateVariable(trx, deps, {
           workspaceId: params.workspaceId,
-          owner: await loadOwner(request),
+          owner: await lockOwner(request),
           id: params.variableId,
           content: contentOf(body),
           authorize,
@@ -74,17 +79,25 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         return { variable: presentVariable(variable) };
       },
     }),
-    defineWrite({
+    defineRoute({
       method: 'DELETE',
       path: one,
+      access: 'key or session',
       operation: `${operation}.delete`,
       summary: `Delete a variable ${whose}`,
       response: DeletedResponse,
       handler: async (request) => {
         const { trx, params } = request;
-        if (!(await deleteVariable(trx, await loadOwner(request), params.variableId))) throw new AppError('not_found');
+        if (!(await deleteVariable(trx, await lockOwner(request), params.variableId))) throw new AppError('not_found');
         return { deleted: true } as const;
       },
     }),
   ];
+}
+
+/** The content that a body gives a variable: exactly one of value and reference. Throws invalid_request. */
+function contentOf({ value, reference }: Static<typeof UpdateVariableBody>): VariableContent {
+  if (value !== undefined && reference === undefined) return { value };
+  if (reference !== undefined && value === undefined) return { reference };
+  throw invalidRequest('/value', 'is required unless reference is given, and must not be given with it');
 }

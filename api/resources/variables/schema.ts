@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { VariableKey, VariableReference, VariableValue } from '../../../shared/domain/variable.js';
-import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../schema.js';
+import { VariableKey, VariableReference, VariableValue } from '../../../shared/variables/model.js';
+import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-/** Masked metadata: what a variable holds never leaves the platform by the API. */
+/** Masked metadata: the API never returns the content of a variable. */
 export const VariableSchema = Strict(
   {
     id: Uuid,

@@ -1,10 +1,10 @@
-import type { WorkspaceRow } from '../../../shared/db/rows.js';
-import { budgetUsedPercent, monthlyCost } from '../../../shared/domain/billing.js';
-import { planOf } from '../../../shared/domain/catalog.js';
-import type { Role } from '../../../shared/domain/roles.js';
-import { workspaceConfiguration } from '../../../shared/domain/workspace.js';
-import type { WorkspaceUsage } from './load.js';
+import type { Role } from '../../../shared/identity/policy.js';
+import { budgetUsedPercent, monthlyCost } from '../../../shared/workspaces/billing.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import type { WorkspaceRow } from '../../../shared/workspaces/model.js';
+import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
 import type { WorkspaceView } from './schema.js';
+import type { WorkspaceUsage } from './workspace-usage.js';
 
 export function presentWorkspace(row: WorkspaceRow, role: Role, usage: WorkspaceUsage): WorkspaceView {
   const configuration = workspaceConfiguration(row.configuration);

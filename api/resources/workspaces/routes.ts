@@ -1,12 +1,14 @@
-import { updateWorkspace } from '../../../shared/commands/update-workspace.js';
-import { defineRead, defineWrite } from '../../route.js';
-import { readUsage } from './load.js';
+import { updateWorkspace } from '../../../shared/workspaces/commands.js';
+import { defineRoute } from '../../http/route.js';
 import { presentWorkspace } from './present.js';
 import { UpdateWorkspaceBody, WorkspaceResponse } from './schema.js';
+import { readUsage } from './workspace-usage.js';
 
 export const workspaceRoutes = [
-  defineRead({
+  defineRoute({
+    method: 'GET',
     path: '/workspaces/:workspaceId',
+    access: 'key or session',
     operation: 'workspace.read',
     summary: 'Read the workspace',
     response: WorkspaceResponse,
@@ -14,9 +16,10 @@ export const workspaceRoutes = [
       workspace: presentWorkspace(row, role, await readUsage(db, row.id)),
     }),
   }),
-  defineWrite({
+  defineRoute({
     method: 'PATCH',
     path: '/workspaces/:workspaceId',
+    access: 'key or session',
     operation: 'workspace.update',
     summary: 'Change settings of the workspace',
     body: UpdateWorkspaceBody,

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ROLES } from '../../../shared/domain/roles.js';
-import { PartialWorkspaceConfigurationSchema, WorkspaceConfigurationSchema } from '../../../shared/domain/workspace.js';
-import { Nullable, oneOf, Strict, Timestamp, Uuid } from '../../schema.js';
+import { ROLES } from '../../../shared/identity/policy.js';
+import { PartialWorkspaceConfigurationSchema, WorkspaceConfigurationSchema } from '../../../shared/workspaces/model.js';
+import { Nullable, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-/** `limit` is null where the plan sets no bound. */
+/** `limit` is null if the plan sets no limit. */
 const Allowance = Strict({ used: Type.Number(), limit: Nullable(Type.Number()) });
 
 export const WorkspaceSchema = Strict(
@@ -12,7 +12,7 @@ export const WorkspaceSchema = Strict(
     name: Type.String(),
     plan: Type.String(),
     role: oneOf(ROLES),
-    /** In `currency`. `budgetUsedPercent` is null where no budget is set; `alerts` are those of this month. */
+    /** In `currency`. `budgetUsedPercent` is null if no budget is set; `alerts` are those of this month. */
     billing: Strict({
       currency: Type.String(),
       budget: Type.Number(),
@@ -21,7 +21,7 @@ export const WorkspaceSchema = Strict(
       budgetUsedPercent: Nullable(Type.Number()),
       alerts: Type.Array(Strict({ threshold: Type.Integer(), sentAt: Nullable(Timestamp) })),
     }),
-    /** What the plan allows and what is used of it; build minutes are those of this month (UTC). */
+    /** What the plan allows, and how much of it is used. Build minutes count from the first of the month (UTC). */
     entitlements: Strict({
       services: Allowance,
       buildMinutes: Allowance,

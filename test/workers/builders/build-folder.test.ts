@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { openBuildFolder, removeDeadBuilds } from '../../../workers/builders/build-folder.js';
-import { startTimeOf } from '../../../workers/sandbox/proc.js';
+import { createLogger } from '../../../shared/core/log.js';
+import { processStart } from '../../../shared/core/process-identity.js';
+import { openBuildFolder, removeDeadBuilds, unfinishedName } from '../../../workers/builders/build-folder.js';
 
 describe('The folder of a build', () => {
+  const log = createLogger('test', 'silent');
   let dataDir: string;
 
   beforeEach(async () => {
@@ -18,33 +20,37 @@ describe('The folder of a build', () => {
 
   const folders = () => readdir(join(dataDir, 'builds'));
 
-  it('is left alone by the sweeps of other builds from its first moment on', async () => {
+  it('is not removed by the sweeps of other builds, from its first moment on', async () => {
     let opening = true;
     const sweeping = [1, 2].map(async () => {
-      while (opening) await removeDeadBuilds(dataDir);
+      while (opening) await removeDeadBuilds({ dataDir, log });
     });
-    for (let round = 0; round < 30; round++) {
-      const folder = await openBuildFolder(dataDir, `build-${round}`);
-      // A sweep that has taken it for nobody's removes it within moments.
-      await delay(2);
-      expect(await readdir(folder.path)).to.have.members(['app', 'owner']);
-      await rm(folder.path, { recursive: true });
+    try {
+      for (let round = 0; round < 30; round++) {
+        const folder = await openBuildFolder(dataDir, `build-${round}`);
+        // A sweep that takes the folder for a dead worker's removes it at once.
+        await delay(2);
+        expect(await readdir(folder.path)).to.have.members(['app', 'owner']);
+        await rm(folder.path, { recursive: true });
+      }
+    } finally {
+      opening = false;
+      await Promise.all(sweeping);
     }
-    opening = false;
-    await Promise.all(sweeping);
   });
 
-  it('of a worker that died is removed, finished or not', async () => {
+  it('of a dead worker is removed, finished or not', async () => {
     const worker = spawn('sleep', ['60']);
-    const startedAt = await startTimeOf(worker.pid ?? 0);
+    const pid = worker.pid ?? 0;
+    const unfinished = unfinishedName({ pid, startedAt: await processStart(pid) }, 'other');
     const folder = await openBuildFolder(dataDir, 'mine');
-    await mkdir(join(dataDir, 'builds', `new-${worker.pid}-${startedAt}-other`));
+    await mkdir(join(dataDir, 'builds', unfinished));
     await mkdir(join(dataDir, 'builds', 'nobodys'));
-    await removeDeadBuilds(dataDir);
-    expect(await folders()).to.have.members(['mine', `new-${worker.pid}-${startedAt}-other`]);
+    await removeDeadBuilds({ dataDir, log });
+    expect(await folders()).to.have.members(['mine', unfinished]);
     worker.kill('SIGKILL');
     await once(worker, 'exit');
-    await removeDeadBuilds(dataDir);
+    await removeDeadBuilds({ dataDir, log });
     expect(await folders()).to.deep.equal(['mine']);
     await folder.remove();
     expect(await folders()).to.deep.equal([]);

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/domain/configuration.js';
-import { createLogger } from '../../../shared/log.js';
+import { createLogger } from '../../../shared/core/log.js';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest } from '../../../workers/builders/builder.js';
-import { createImageStore, type LocalImageStore } from '../../../workers/builders/image-store.js';
+import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
-import { createSandbox } from '../../../workers/sandbox/create.js';
+import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { createGitSource } from '../../../workers/sources/git-source.js';
 import {
@@ -31,7 +31,7 @@ const hasRegistry =
   spawnSync('npm', ['view', 'ms@2.1.3', 'version'], { timeout: 30_000 }).stdout?.toString().trim() === '2.1.3';
 const hasPython = spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0;
 
-/** What an operator's environment has for proxies, registries and certificates; the test run's own stands for it. */
+/** An operator's variables for proxies, registries and certificates. The test run's own variables are used. */
 const BUILD_ENVIRONMENT = Object.fromEntries(
   ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'npm_config_registry'].flatMap(
     (name) => (process.env[name] ? [[name, process.env[name]]] : []),
@@ -107,7 +107,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     return { ...image, folder: images.pathOf(image.digest), lines, output: lines.join('\n') };
   }
 
-  /** What a command prints that runs as the application of an image would. */
+  /** The output of a command that runs in an image like its application. */
   async function runIn({ folder, manifest }: Awaited<ReturnType<typeof build>>, command: string): Promise<string[]> {
     const directory = await mkdtemp(join(dataDir, 'run-'));
     const lines: string[] = [];
@@ -143,7 +143,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     throw new Error('the build succeeded');
   }
 
-  /** A project whose build script is this shell command. */
+  /** A project with this shell command as its build script. */
   const script = (command: string): Files => ({
     'package.json': packageJson({ scripts: { build: command, start: 'node x' } }),
   });
@@ -171,7 +171,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect((await readdir(cache)).length).to.be.greaterThan(0);
   });
 
-  it('installs development dependencies whatever NODE_ENV the service has', async () => {
+  it('installs development dependencies with any NODE_ENV of the service', async () => {
     const files: Files = {
       'package.json': packageJson({ scripts: { build: 'tool', start: 'x' }, devDependencies: { tool: 'file:./tool' } }),
       'tool/package.json': JSON.stringify({ name: 'tool', version: '1.0.0', bin: './tool.js' }),
@@ -181,7 +181,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(output).to.contain('NODE_ENV is production');
   });
 
-  it('builds a site with its build script and keeps only what is published', async () => {
+  it('builds a site with its build script and stores only the published folder', async () => {
     const { manifest, folder, output, sizeBytes } = await build({
       files: builtSite('hello'),
       request: { kind: 'static' },
@@ -192,7 +192,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(output).to.contain('wrote dist/index.html');
   });
 
-  it('publishes a site that needs no build as it is', async () => {
+  it('publishes a site without a build script unchanged', async () => {
     const { folder, manifest } = await build({
       files: { 'index.html': 'x', 'css/a.css': 'y' },
       request: { kind: 'static' },
@@ -201,7 +201,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect((await readdir(folder)).sort()).to.deep.equal(['css', 'index.html']);
   });
 
-  it('says what there is where the published folder is missing, is empty or leads out', async () => {
+  it("reports the folder's content if the published folder is missing, is empty or leads out", async () => {
     const kind = 'static';
     const files = { 'package.json': packageJson({ scripts: { build: 'mkdir out' } }) };
     expect(await failure({ files, request: { kind } })).to.match(
@@ -236,7 +236,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(await runIn(built, 'greet')).to.deep.equal(['greeted']);
   });
 
-  it('names a tool that the host lacks', async () => {
+  it('names a tool that is missing on the host', async () => {
     const files = { 'package.json': packageJson({ scripts: { start: 'x' } }), 'yarn.lock': '' };
     const request = { environment: { PATH: '/nowhere' } };
     expect(await failure({ files, request })).to.match(
@@ -244,7 +244,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     );
   });
 
-  it('works in rootDirectory and leaves out what the path filters name', async () => {
+  it('works in rootDirectory and leaves out files that the path filters match', async () => {
     const files: Files = {
       ...nodeServer('x'),
       'README.md': 'x',
@@ -274,7 +274,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(await failure({ files: linked, configuration: { rootDirectory: 'out' } })).to.match(/leads out/);
   });
 
-  it('reports the command, its code and what it said last', async () => {
+  it('reports the command, its code and the end of its output', async () => {
     expect(await failure({ files: script('node -e "throw new Error(\'the cause\')"') })).to.equal(
       '"npm run build" exited with code 1: Error: the cause',
     );
@@ -301,7 +301,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(lines.some((line) => /\d+ more lines are left out/.test(line))).to.equal(true);
   });
 
-  it('ends a build that uses too much memory, and says so', async function () {
+  it('ends a build that uses too much memory, and reports it', async function () {
     if (sandbox.level !== 'namespaces') this.skip();
     const files: Files = {
       ...script('node eat.js'),
@@ -310,7 +310,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(await failure({ files })).to.match(/^"npm run build" was killed for using more than 2048 MB of memory/);
   });
 
-  it('lets a build write nowhere but in its own folders, and shows it nothing of the platform', async function () {
+  it("lets a build write only in its own folders, and hides the platform's files from it", async function () {
     if (sandbox.level !== 'namespaces') this.skip();
     const mark = join(root, 'outside');
     const command = [
@@ -339,7 +339,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     }
   });
 
-  it('refuses links that lead out and files that are none, and makes links to itself relative', async () => {
+  it('refuses links that lead out and special files, and makes links to itself relative', async () => {
     expect(await failure({ files: { ...nodeServer('x'), evil: { link: '/etc/passwd' } } })).to.match(
       /symbolic link "evil" → "\/etc\/passwd" leads out/,
     );
@@ -356,14 +356,14 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect((await lstat(join(folder, 'c'))).isSymbolicLink()).to.equal(true);
   });
 
-  it('reads no file through a link that a repository brings', async () => {
+  it('reads no file through a link of the repository', async () => {
     const secret = join(root, 'secret');
     await writeFile(secret, 'web: echo stolen');
     const message = await failure({ files: { Procfile: { link: secret } } });
     expect(message).to.match(/of no kind that can be built/);
   });
 
-  it('makes images that nobody but the platform can change', async () => {
+  it('makes images that only the platform can change', async () => {
     const command =
       'echo x >open; chmod 666 open; echo x >tool; chmod 4777 tool; mkdir -m 777 d; echo y >hard; ln hard d/hard';
     const { folder } = await build({ files: script(command) });
@@ -381,7 +381,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     }
   });
 
-  it('gives equal content one digest and one folder, and other content another', async () => {
+  it('stores equal content once, under one digest', async () => {
     const before = existsSync(join(dataDir, 'images')) ? (await readdir(join(dataDir, 'images'))).length : 0;
     const files: Files = { 'index.html': 'same', 'a/b': { script: 'x' }, l: { link: 'a/b' } };
     const [one, two] = [await build({ files }), await build({ files })];
@@ -398,13 +398,13 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(digests.size).to.equal(5);
   });
 
-  it('refuses an image beyond the storage of the plan', async () => {
+  it("refuses an image that is larger than the plan's storage", async () => {
     const files = script('for i in 1 2 3; do truncate -s 500M zeros$i; done');
     expect(await failure({ files })).to.match(/larger than the 1 GB that the plan allows/);
     expect(await failure({ files: script('truncate -s 1100M zeros') })).to.match(/"npm run build" (exited|was ended)/);
   });
 
-  it('ends everything of a build that is cancelled', async () => {
+  it('ends all processes of a build that is cancelled', async () => {
     const controller = new AbortController();
     const reason = new Error('cancelled');
     const building = build({
@@ -418,7 +418,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(await processes('sleep 986')).to.equal('');
   });
 
-  it('keeps a cache between builds until it is asked to clear it', async () => {
+  it('keeps a cache between builds until clearCache is set', async () => {
     const files = script(
       'test -e "$npm_config_cache/mark" && echo found || echo fresh; touch "$npm_config_cache/mark"',
     );
@@ -428,7 +428,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect((await build({ files, request: { ...request, clearCache: true } })).lines).to.include('fresh');
   });
 
-  it('sweeps images that nobody wants and what a killed worker left, and nothing else', async () => {
+  it('sweeps unwanted images and what a killed worker left, and nothing else', async () => {
     const [wanted, unwanted, young] = [
       await build({ files: { 'index.html': 'wanted' } }),
       await build({ files: { 'index.html': 'unwanted' } }),
@@ -461,7 +461,7 @@ async function processes(pattern: string): Promise<string> {
   return stdout;
 }
 
-/** A package with one command, as a file that pip installs without any index. */
+/** A package with one command, as a file that pip installs without an index. */
 async function makeWheel(folder: string): Promise<string> {
   const path = join(folder, 'greet-1.0-py3-none-any.whl');
   const program = `import sys, zipfile

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, expect } from 'chai';
 import { assertEngine, connectEngine, type Engine, engineMessage } from '../../../workers/docker/engine.js';
-import { endStreamsOfTheGone } from '../../../workers/docker/watch.js';
+import { endStreamsOfTheGone } from '../../../workers/docker/engine-watch.js';
 
 describe('Talking to a Docker engine', () => {
   let server: Server;
@@ -28,7 +28,7 @@ describe('Talking to a Docker engine', () => {
     );
   }
 
-  it('waits for no answer that does not come, nor for the rest of one that has begun', async () => {
+  it('has a time limit for answers, and for the rest of an answer that has begun', async () => {
     const silent = await engine(() => undefined);
     expect(await failure(silent.calls.listTasks())).to.equal('no answer within 0.2 s');
     server.closeAllConnections();
@@ -37,7 +37,7 @@ describe('Talking to a Docker engine', () => {
     expect(await failure(halting.calls.listTasks())).to.equal('no answer within 0.2 s');
   });
 
-  it('ends what streams from an engine that has stopped to answer', async () => {
+  it('closes the streams of an engine that no longer answers', async () => {
     let isThere = true;
     const { streams } = await engine((request, response) => {
       if (request.url?.includes('events')) response.writeHead(200).write('{}');
@@ -52,7 +52,7 @@ describe('Talking to a Docker engine', () => {
     await end;
   });
 
-  it("gives the engine's own words", async () => {
+  it("returns the engine's own message", async () => {
     const refusing = await engine((_, response) => {
       response.writeHead(503, { 'content-type': 'application/json' });
       response.end('{"message":"This node is not a swarm manager."}');

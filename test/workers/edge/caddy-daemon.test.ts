@@ -1,23 +1,34 @@
 import { once } from 'node:events';
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
 import { request as requestTls } from 'node:https';
+import { connect as connectTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { WebSocket, WebSocketServer } from 'ws';
+import { AdminApi } from '../../../workers/edge/caddy/admin-api.js';
 import { CaddyEdge, type CaddyEdgeOptions } from '../../../workers/edge/caddy/caddy-edge.js';
 import { describeCaddy, startCaddy, type TestCaddy } from '../../support/caddy.js';
 import { eventually, freePorts } from '../../support/processes.js';
-import { ask, Bench, HOST, proxied, until } from './support.js';
+import { ask, Bench, HOST, proxied, sendRaw, until } from './support.js';
 
 describeCaddy('the edge and its Caddy', () => {
   const bench = new Bench();
   let caddies: TestCaddy[] = [];
   let edges: CaddyEdge[] = [];
   let lines: string[] = [];
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ranvier-edge-'));
+  });
   afterEach(async () => {
     for (const edge of edges) await edge.close();
     for (const caddy of caddies) await caddy.stop();
     await bench.close();
+    await rm(folder, { recursive: true, force: true });
     [edges, caddies, lines] = [[], [], []];
   });
 
@@ -25,6 +36,9 @@ describeCaddy('the edge and its Caddy', () => {
     const caddy = await startCaddy(apps);
     caddies.push(caddy);
     return caddy;
+  }
+  function warnings(): string[] {
+    return lines.filter((line) => line.includes('hosted applications on this host may reach'));
   }
   async function freePort(): Promise<number> {
     const [port = 0] = await freePorts(1);
@@ -37,6 +51,7 @@ describeCaddy('the edge and its Caddy', () => {
       port,
       domain: 'test',
       adminUrl,
+      socketDir: join(folder, String(edges.length)),
       tls: null,
       imagesDir: '/none',
       log,
@@ -47,7 +62,7 @@ describeCaddy('the edge and its Caddy', () => {
     return edge;
   }
   async function configOf(caddy: TestCaddy, path = ''): Promise<unknown> {
-    return (await fetch(`${caddy.adminUrl}/config/${path}`)).json();
+    return new AdminApi(caddy.adminUrl).get(`/config/${path}`);
   }
 
   it('says which variable to look at where no Caddy answers', async () => {
@@ -56,12 +71,13 @@ describeCaddy('the edge and its Caddy', () => {
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('CADDY_ADMIN_URL');
   });
 
-  it('finds the admin API on a socket, which hosted applications need not see', async () => {
-    const caddy = await startCaddy({}, 'socket');
+  it('works with an admin API on a port, and warns that hosted applications reach it', async () => {
+    const caddy = await startCaddy({}, 'port');
     caddies.push(caddy);
     const port = await freePort();
     const edge = edgeAt(caddy.adminUrl, port);
     await edge.listen();
+    expect(warnings()).to.have.length(1);
     const [old, fresh] = [
       await bench.replica((_req, res) => res.end('old')),
       await bench.replica((_req, res) => res.end()),
@@ -70,6 +86,16 @@ describeCaddy('the edge and its Caddy', () => {
     expect((await ask(port, '/')).text).to.equal('old');
     await edge.apply(proxied([fresh]));
     expect((await ask(port, '/')).status).to.equal(200);
+  });
+
+  it('warns of an admin API on a socket that everybody may open, and of no other', async () => {
+    const caddy = await caddyWith();
+    const port = await freePort();
+    await edgeAt(caddy.adminUrl, port).listen();
+    expect(warnings()).to.deep.equal([]);
+    await chmod(new URL(caddy.adminUrl).pathname, 0o777);
+    await edgeAt(caddy.adminUrl, port).listen();
+    expect(warnings()).to.have.length(1);
   });
 
   it('says which port is taken where Caddy cannot listen', async () => {
@@ -118,32 +144,121 @@ describeCaddy('the edge and its Caddy', () => {
     const caddy = await caddyWith();
     const port = await freePort();
     for (const edge of [edgeAt(caddy.adminUrl, port), edgeAt(caddy.adminUrl, port)]) await edge.listen();
-    await eventually('it is said', () => lines.some((line) => line.includes('another edge process')));
+    await eventually('it is said', () => lines.some((line) => line.includes('another edge process use')));
   });
 
-  it('keeps requests and WebSockets alive while its process is replaced', async () => {
+  it('says so where another edge takes the place of its sockets, and leaves the other in place', async () => {
+    const caddy = await caddyWith();
+    const [port, socketDir] = [await freePort(), join(folder, 'shared')];
+    const replica = await bench.replica((_req, res) => res.end('ok'));
+    const [first, second] = [edgeAt(caddy.adminUrl, port, { socketDir }), edgeAt(caddy.adminUrl, port, { socketDir })];
+    await first.listen();
+    await second.listen();
+    await second.apply(proxied([replica]));
+    await eventually('it is said', () => lines.some((line) => line.includes('another edge process took')));
+    await first.close();
+    expect((await ask(port, '/')).text).to.equal('ok');
+  });
+
+  it('has sockets that only its own user and group can open, in a folder that others cannot write to', async () => {
+    const caddy = await caddyWith();
+    const socketDir = join(folder, 'sockets');
+    const port = await freePort();
+    await edgeAt(caddy.adminUrl, port, { socketDir }).listen();
+    const modes = async (...paths: string[]) =>
+      (await Promise.all(paths.map((p) => stat(p)))).map((s) => s.mode & 0o777);
+    const sockets = [join(socketDir, `${port}.sock`), join(socketDir, `${port}.gate.sock`)];
+    expect(await modes(socketDir, ...sockets)).to.deep.equal([0o700, 0o660, 0o660]);
+    await chmod(socketDir, 0o777);
+    const error = await edgeAt(caddy.adminUrl, port, { socketDir })
+      .listen()
+      .catch((e: Error) => e);
+    expect(error).to.be.instanceOf(Error).with.property('message').that.includes('EDGE_SOCKET_DIR');
+  });
+
+  it('believes nobody about who a client is, and keeps the headers that a request needs', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
-    const replica = await bench.replica((req, res) => req.on('data', () => undefined).on('end', () => res.end('ok')));
-    new WebSocketServer({ server: replica.server }).on('connection', (socket) => {
-      socket.on('message', (data) => socket.send(data.toString()));
+    const edge = edgeAt(caddy.adminUrl, port);
+    await edge.listen();
+    const replica = await bench.replica((req, res) => res.end(JSON.stringify(req.headers)));
+    await edge.apply(proxied([replica], { allow: ['10.0.0.0/8'] }));
+    for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'X_Forwarded_For']) {
+      const headers = { [name]: name === 'Forwarded' ? 'for=10.0.0.1' : '10.0.0.1', connection: name };
+      expect((await ask(port, '/', { headers })).status, name).to.equal(403);
+    }
+    await edge.apply(proxied([replica]));
+    const wanted = ['Cookie', 'cookie,cookie , Authorization', 'x-private, Content-Type,host,X-Cookie'];
+    for (const connection of wanted) {
+      const headers = {
+        cookie: 'a=b',
+        authorization: 'Basic YQ==',
+        'content-type': 'text/x',
+        'x-cookie': 'c',
+        connection,
+      };
+      const seen = JSON.parse((await ask(port, '/', { method: 'POST', body: 'x', headers })).text);
+      expect(seen, connection).to.include({ cookie: 'a=b', authorization: 'Basic YQ==', 'content-type': 'text/x' });
+      expect('x-cookie' in seen, connection).to.equal(!connection.includes('X-Cookie'));
+    }
+    const large = { 'x-large': 'x'.repeat(20_000), upgrade: 'other' };
+    const unknown = await ask(port, '/', { method: 'POST', body: 'x', host: 'nobody.test', headers: large });
+    expect(JSON.parse(unknown.text).error.code).to.equal('unknown_host');
+    const gate = await sendRaw(port, `GET /.ranvier/host?domain=${HOST} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
+    expect(gate).to.match(/^HTTP\/1\.[01] 404 /);
+  });
+
+  it('bounds the requests that one client has under way, and ends those that nobody reads', async () => {
+    const caddy = await caddyWith();
+    const port = await freePort();
+    const limits = { perClient: 3, slow: 1_000, stallMs: 1_500 };
+    const edge = edgeAt(caddy.adminUrl, port, { limits });
+    await edge.listen();
+    const held: (() => void)[] = [];
+    const flood = Buffer.alloc(64_000_000);
+    const replica = await bench.replica((req, res) =>
+      req.url === '/flood' ? res.end(flood) : held.push(() => res.end('ok')),
+    );
+    await edge.apply(proxied([replica]));
+    const waiting = [1, 2, 3].map(() => ask(port, '/'));
+    await until('three are under way', () => held.length === 3);
+    expect((await ask(port, '/')).status).to.equal(429);
+    for (const release of held) release();
+    for (const answer of waiting) expect((await answer).status).to.equal(200);
+
+    const sleeper = connectTcp(port, '127.0.0.1').on('error', () => undefined);
+    sleeper.write(`GET /flood HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`);
+    await once(sleeper, 'readable');
+    await eventually('it is ended', () => edge.figures.closedConnections === 1);
+    sleeper.destroy();
+    const last = ask(port, '/');
+    await until('another is let in', () => held.length === 4);
+    held[3]?.();
+    expect((await last).status).to.equal(200);
+  });
+
+  it('lets requests wait while its process is replaced, those with a body too', async () => {
+    const caddy = await caddyWith();
+    const [port, socketDir] = [await freePort(), join(folder, 'shared')];
+    const replica = await bench.replica((req, res) => {
+      let text = '';
+      req.on('data', (chunk) => (text += chunk)).on('end', () => res.end(`${req.method} ${text}`));
     });
-    const first = edgeAt(caddy.adminUrl, port);
+    const first = edgeAt(caddy.adminUrl, port, { socketDir });
     await first.listen();
     await first.apply(proxied([replica]));
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { headers: { host: HOST } });
-    await once(socket, 'open');
     let running = true;
     const answers: string[] = [];
-    const load = Array.from({ length: 4 }, async () => {
+    const load = ['GET', 'POST', 'GET', 'POST', 'DELETE', 'HEAD'].map(async (method) => {
       while (running) {
-        const answer = await ask(port, '/', { method: 'POST', body: 'x' });
+        const answer = await ask(port, '/', { method, ...(method === 'POST' ? { body: 'x' } : {}) });
         answers.push(`${answer.status} ${answer.text}`);
       }
     });
     await until('there is load', () => answers.length > 20);
     await first.close();
-    const second = edgeAt(caddy.adminUrl, port);
+    await delay(500);
+    const second = edgeAt(caddy.adminUrl, port, { socketDir });
     const applied = second.apply(proxied([replica]));
     await second.listen();
     await applied;
@@ -151,11 +266,7 @@ describeCaddy('the edge and its Caddy', () => {
     await until('there was load', () => answers.length > before + 20);
     running = false;
     await Promise.all(load);
-    expect(answers.filter((answer) => answer !== '200 ok')).to.deep.equal([]);
-    socket.send('still there?');
-    const [reply] = await once(socket, 'message');
-    expect(reply.toString()).to.equal('still there?');
-    socket.close();
+    expect([...new Set(answers)].sort()).to.deep.equal(['200 ', '200 DELETE ', '200 GET ', '200 POST x']);
   });
 
   describe('over HTTPS, with an authority of its own', () => {
@@ -185,6 +296,19 @@ describeCaddy('the edge and its Caddy', () => {
       expect(subjectaltname).to.equal(`DNS:${HOST}`);
       expect(issuer.CN).to.match(/^Ranvier/);
       expect((await response.toArray()).join('')).to.equal('https');
+    });
+
+    it('takes a request with a body over HTTP/2', async () => {
+      const session = connectHttp2(`https://127.0.0.1:${tlsPort}`, { servername: HOST, rejectUnauthorized: false });
+      try {
+        const stream = session.request({ ':method': 'POST', ':path': '/', ':authority': `${HOST}:${tlsPort}` });
+        stream.end('x'.repeat(100_000));
+        const [headers] = await once(stream, 'response');
+        expect(headers[':status']).to.equal(200);
+        expect((await stream.toArray()).join('')).to.equal('https');
+      } finally {
+        session.close();
+      }
     });
 
     it('has no certificate for a host that is no service', async () => {

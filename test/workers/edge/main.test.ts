@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { waitingEdges } from '../../../shared/db/edge.js';
+import { waitingEdges } from '../../../shared/routing/store.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { Records } from './records.js';
 import { ask, Bench, until } from './support.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '../../../shared/db/client.js';
-import { CHANNELS } from '../../../shared/db/listener.js';
+import type { Db } from '../../../shared/core/database/client.js';
+import { CHANNELS } from '../../../shared/core/database/listener.js';
 import type { TestReplica } from './support.js';
 
 export interface Service {
@@ -40,10 +40,10 @@ export class Records {
         id: deploymentId,
         ...ids,
         status: 'live',
+        finished_at: trx.fn.now(),
         trigger: 'api',
         actor: 'test',
         configuration: { cacheProfile: 'static' },
-        sealed_variables: Buffer.alloc(0),
         image_id: imageId,
       });
       for (const [position, { address, port }] of replicas.entries()) {

@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { loadRouteFacts, removeEdge, reportEdge, waitingEdges } from '../../../shared/db/edge.js';
-import { CHANNELS, Listener } from '../../../shared/db/listener.js';
-import { createLogger } from '../../../shared/log.js';
+import { CHANNELS, Listener } from '../../../shared/core/database/listener.js';
+import { createLogger } from '../../../shared/core/log.js';
+import {
+  type EdgeFigures,
+  loadRouteFacts,
+  removeEdge,
+  reportEdge,
+  waitingEdges,
+} from '../../../shared/routing/store.js';
 import type { Edge } from '../../../workers/edge/edge.js';
 import { RouteSync } from '../../../workers/edge/route-sync.js';
 import type { RouteTable } from '../../../workers/edge/table.js';
@@ -12,6 +18,14 @@ import { ask, Bench, type TestEdge, until } from './support.js';
 
 const log = createLogger('test-edge', 'silent');
 const DOMAIN = 'sites.test';
+const NO_FIGURES: EdgeFigures = {
+  connections: 0,
+  requests: 0,
+  upgraded: 0,
+  failedExchanges: 0,
+  closedConnections: 0,
+  refusedConnections: 0,
+};
 
 describe('edge and PostgreSQL', () => {
   let database: TestDatabase;
@@ -145,8 +159,8 @@ describe('edge and PostgreSQL', () => {
     const version = await records.change(service, {});
     expect(await waitingEdges(database.db, service.id, version)).to.equal(0);
     const identity = { id: randomUUID(), host: 'test', pid: 1 };
-    expect(await reportEdge(database.db, identity)).to.equal(true);
-    expect(await reportEdge(database.db, identity)).to.equal(false);
+    expect(await reportEdge(database.db, identity, NO_FIGURES)).to.equal(true);
+    expect(await reportEdge(database.db, identity, NO_FIGURES)).to.equal(false);
     expect(await waitingEdges(database.db, service.id, version)).to.equal(1);
     await database.db.raw(`update edges set seen_at = now() - interval '7 seconds' where id = ?`, [identity.id]);
     expect(await waitingEdges(database.db, service.id, version)).to.equal(0);
@@ -173,6 +187,7 @@ describe('edge and PostgreSQL', () => {
     const own = await createTestDatabase();
     const tables: RouteTable[] = [];
     const edge: Edge = {
+      figures: NO_FIGURES,
       listen: async () => undefined,
       close: async () => undefined,
       apply: async (table) => void tables.push(table),

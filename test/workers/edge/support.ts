@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, request, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { createLogger } from '../../../shared/log.js';
+import { createLogger } from '../../../shared/core/log.js';
 import type { Edge } from '../../../workers/edge/edge.js';
 import { NodeEdge, type NodeEdgeOptions } from '../../../workers/edge/proxy/node-edge.js';
 import type { Route, RouteTable } from '../../../workers/edge/table.js';
+
+export { eventually as until } from '../../support/processes.js';
 
 export const HOST = 'app.test';
 
@@ -66,7 +68,7 @@ export interface TestReplica {
 }
 
 export type TestEdge = Edge & { readonly port: number };
-export type TestEdgeOptions = Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts'>;
+export type TestEdgeOptions = Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits'>;
 
 /** An implementation of the edge, to be held to the contract. */
 export interface EdgeKind {
@@ -153,13 +155,4 @@ export function tableWith(overrides: Partial<Route>): RouteTable {
     ...overrides,
   };
   return new Map([[route.host, route]]);
-}
-
-/** Waits until the condition holds; fails after ten seconds. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FakeRuntime } from '../../../workers/runtime/fake/runtime.js';
+import { FakeRuntime } from '../../support/fake-runtime.js';
 import { describeRuntime } from './conformance.js';
 import { TestHost } from './host.js';
 
@@ -34,7 +34,7 @@ describeRuntime('fake', async () => {
     },
     slow: async () => {
       const spec = await host.app();
-      runtime.script(spec.serviceId, { until: new Promise(() => undefined) });
+      runtime.script(spec.serviceId, { until: () => new Promise(() => undefined) });
       return spec;
     },
     breakNow: async (spec) => runtime.script(spec.serviceId, { fail: 'exited with code 1' }),

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ReleaseError, type ReleaseSpec, type RuntimeDriver } from '../../../workers/runtime/driver.js';
+import { ReleaseError, type ReleaseSpec, type RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 
 /** A runtime under test and releases for it. */
 export interface Harness {
@@ -8,16 +8,16 @@ export interface Harness {
   healthy(replicas: number): Promise<ReleaseSpec>;
   /** A release that never comes up. */
   broken(): Promise<ReleaseSpec>;
-  /** A release that is still coming up when it is asked. */
+  /** A release that never becomes ready and never fails. */
   slow(): Promise<ReleaseSpec>;
-  /** From now on what comes up of this release fails. */
+  /** From now on new replicas and commands of this release fail. */
   breakNow(spec: ReleaseSpec): Promise<void>;
   close(): Promise<void>;
 }
 
 const never = new AbortController().signal;
 
-/** What every runtime promises (`workers/runtime/driver.ts`), whatever it runs releases on; skipped for the reason given. */
+/** What every runtime promises (`workers/runtime/runtime-driver.ts`), whatever it runs releases on; skipped for the reason given. */
 export function describeRuntime(name: string, open: () => Promise<Harness>, without = ''): void {
   describe(`Runtime conformance: ${name}${without === '' ? '' : ` (${without})`}`, () => {
     let harness: Harness;
@@ -89,7 +89,7 @@ export function describeRuntime(name: string, open: () => Promise<Harness>, with
       for (const id of after) expect(before).to.not.include(id);
     });
 
-    it('a release that fails says why with a ReleaseError', async () => {
+    it('a release that fails rejects with a ReleaseError that explains it', async () => {
       const spec = await harness.broken();
       const error = await failure(runtime.release(spec, never));
       expect(error).to.be.instanceOf(ReleaseError);
@@ -98,7 +98,7 @@ export function describeRuntime(name: string, open: () => Promise<Harness>, with
       expect(await states(spec)).to.deep.equal([]);
     });
 
-    it('what fails beside a release that serves is taken away again', async () => {
+    it('new replicas that fail beside a release that serves are removed', async () => {
       const spec = await harness.healthy(1);
       await runtime.release(spec, never);
       const before = await ids(spec);

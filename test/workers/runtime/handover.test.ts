@@ -1,10 +1,10 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { LogBatchRow } from '../../../shared/db/rows.js';
-import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
+import type { LogBatchRow } from '../../../shared/logs/model.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { markedProcesses } from '../../../workers/sandbox/proc.js';
 import { ask, never, TestHost, until } from './host.js';
 
@@ -110,7 +110,8 @@ describe('Process runtime when workers come and go', () => {
     const found: number[] = [];
     for (const [pid, marker] of await markedProcesses('')) {
       if (!marker.includes(`replica-${replicaId}`)) continue;
-      const command = execFileSync('cat', [`/proc/${pid}/cmdline`], { encoding: 'utf8' });
+      // The process may have ended meanwhile.
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       if (command.startsWith('node\0')) found.push(pid);
     }
     return found;

@@ -4,24 +4,26 @@ import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Config, loadConfig } from '../../../shared/config.js';
-import type { Transaction } from '../../../shared/db/client.js';
-import { Listener } from '../../../shared/db/listener.js';
-import { replicasOf } from '../../../shared/db/replicas.js';
-import type { ReplicaRow, ServiceRow } from '../../../shared/db/rows.js';
-import type { ServiceConfiguration } from '../../../shared/domain/configuration.js';
-import type { LogLine } from '../../../shared/domain/log.js';
-import type { ServiceKind } from '../../../shared/domain/service.js';
-import { createLogger } from '../../../shared/log.js';
-import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/driver.js';
-import { createProcessRuntime } from '../../../workers/runtime/process/runtime.js';
-import { createSandbox } from '../../../workers/sandbox/create.js';
+import { type Config, loadConfig } from '../../../shared/core/config.js';
+import type { Transaction } from '../../../shared/core/database/client.js';
+import { Listener } from '../../../shared/core/database/listener.js';
+import { createLogger } from '../../../shared/core/log.js';
+import type { LogLine } from '../../../shared/logs/model.js';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { replicasOf } from '../../../shared/replicas/store.js';
+import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
+import type { ServiceKind } from '../../../shared/services/model.js';
+import type { ServiceRow } from '../../../shared/services/rows.js';
+import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
+import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { removeCgroupFolders } from '../sandbox/support.js';
 import { goLive, storeRelease } from './release-record.js';
+
+export { eventually as until } from '../../support/processes.js';
 
 /** Listens on PORT, says what happens, ends gracefully on TERM; `/die` ends it, `/slow` takes its time. */
 export const SERVER = `
@@ -195,15 +197,4 @@ export const never = new AbortController().signal;
 export async function ask(replica: Pick<ReplicaRow, 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${replica.port}${path}`, { headers: { connection: 'close' } });
   return response.text();
-}
-
-/** Waits until the value is there; the error names what was waited for. */
-export async function until<T>(what: string, look: () => Promise<T | undefined | false | null>): Promise<T> {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    const value = await look();
-    if (value) return value;
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await sleep(20);
-  }
 }

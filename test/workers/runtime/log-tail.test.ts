@@ -1,9 +1,9 @@
 import { appendFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Transaction } from '../../../shared/db/client.js';
-import type { ReplicaRow } from '../../../shared/db/rows.js';
-import type { LogLine } from '../../../shared/domain/log.js';
+import type { Transaction } from '../../../shared/core/database/client.js';
+import type { LogLine } from '../../../shared/logs/model.js';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { Masker } from '../../../shared/secrets/mask.js';
 import { LogTail } from '../../../workers/runtime/process/log-tail.js';
 import { TestHost } from './host.js';
@@ -40,7 +40,7 @@ describe('Log tail', () => {
     return new LogTail(host.database.db, { append }, file, masker, offset);
   }
 
-  it('takes whole lines, masks secrets, and keeps a begun line for later or for the end', async () => {
+  it('stores whole lines with their secrets masked; an incomplete line waits for its end or for the end of the process', async () => {
     const tailing = tail();
     await appendFile(file, 'one\nthe password is hunter22\nbeg');
     await tailing.follow(row, false);
@@ -51,7 +51,7 @@ describe('Log tail', () => {
     expect(lines.slice(2)).to.deep.equal(['begun', 'last']);
   });
 
-  it('stores a line again only where storing it failed', async () => {
+  it('stores a line again only if storing it failed', async () => {
     const tailing = tail();
     await appendFile(file, 'one\n');
     failures = 1;
@@ -61,7 +61,7 @@ describe('Log tail', () => {
     expect(lines).to.deep.equal(['one']);
   });
 
-  it('stores nothing where another supervisor has moved the mark', async () => {
+  it('stores nothing if another supervisor has moved the mark', async () => {
     await appendFile(file, 'one\n');
     const [first, second] = [tail(), tail()];
     expect(await first.follow(row, false)).to.equal(true);
@@ -113,7 +113,7 @@ describe('Log tail', () => {
     expect(lines.length).to.be.within(32 * 1024, 40 * 1024);
   });
 
-  it('says how much it leaves out of an output that is far ahead', async () => {
+  it('leaves out the middle of an output that is far ahead, with a line that gives its size', async () => {
     const tailing = tail();
     await writeFile(file, Buffer.alloc(70 * 1024 * 1024, 'y\n'));
     await appendFile(file, 'end\n');

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';
-import { acknowledgeRoutes } from '../../../shared/db/edge.js';
-import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/driver.js';
+import { restingPorts } from '../../../shared/replicas/port-store.js';
+import { acknowledgeRoutes } from '../../../shared/routing/store.js';
+import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { ask, never, TestHost, until } from './host.js';
 
 async function failure(work: Promise<unknown>): Promise<Error> {
@@ -11,6 +13,11 @@ async function failure(work: Promise<unknown>): Promise<Error> {
     return error as Error;
   }
   throw new Error('expected a rejection');
+}
+
+function portOf(server: Server): number | null {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : null;
 }
 
 describe('Process runtime', () => {
@@ -37,7 +44,7 @@ describe('Process runtime', () => {
     await runtime.stop(spec.deploymentId);
   });
 
-  it('tells the service of a live release and the edges about every change', async () => {
+  it('updates the health of the service and the route with every change of a live release', async () => {
     const spec = await host.app({ configuration: { replicas: 2 }, live: true });
     await runtime.release(spec, never);
     const ready = await host.service(spec);
@@ -48,7 +55,7 @@ describe('Process runtime', () => {
     expect((await host.service(spec)).route_version).to.be.greaterThan(ready.route_version);
   });
 
-  it('says with which code and which last words a release ended that never was healthy', async () => {
+  it('names the exit code and the last output of a release that was never healthy', async () => {
     const spec = await host.app({
       program: `console.error('cannot find the database at ' + process.env.SECRET); process.exit(3)`,
       environment: { SECRET: 'postgres://hidden' },
@@ -64,7 +71,7 @@ describe('Process runtime', () => {
     await runtime.stop(spec.deploymentId);
   });
 
-  it('says that memory was used up', async function () {
+  it('names used up memory as the cause of an end', async function () {
     if (host.sandbox.level === 'none') this.skip();
     const spec = await host.app({
       program: 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))',
@@ -86,7 +93,7 @@ describe('Process runtime', () => {
     expect(await host.replicas(spec)).to.deep.equal([]);
   });
 
-  it('starts a replica again that dies after it was ready, and says so meanwhile', async () => {
+  it('restarts a replica that dies after it was ready, and shows that meanwhile', async () => {
     const spec = await host.app({ live: true });
     await runtime.release(spec, never);
     const [first] = await host.replicas(spec);
@@ -126,7 +133,7 @@ describe('Process runtime', () => {
     await runtime.stop(spec.deploymentId);
   });
 
-  it('stops a replica only when no edge sends requests to it any more', async () => {
+  it('stops a replica only after every edge has drained it', async () => {
     const { db } = host.database;
     const edge = randomUUID();
     const spec = await host.app({ configuration: { replicas: 2 }, live: true });
@@ -149,7 +156,57 @@ describe('Process runtime', () => {
     await runtime.stop(spec.deploymentId);
   });
 
-  it('restarts beside what serves: at every moment a replica answers', async () => {
+  it('gives nobody the port of an ended replica while an edge may still send requests to it', async () => {
+    const { db } = host.database;
+    const edge = randomUUID();
+    const spec = await host.app({ live: true });
+    await runtime.release(spec, never);
+    const port = (await host.replicas(spec))[0]?.port ?? 0;
+    // An edge that has just come knows nothing of what rested before it.
+    await db('resting_ports').delete();
+    await db.raw(`insert into edges (id, host, pid, seen_at) values (?, 'test', 1, now() + interval '1 minute')`, [
+      edge,
+    ]);
+    await ask({ port }, '/die');
+    const again = await until('it is ready again', async () => {
+      const [row] = await host.replicas(spec);
+      return row?.state === 'ready' && row.restarts === 1 && row;
+    });
+    expect(await restingPorts(db, host.hostId)).to.deep.equal([port]);
+    expect(again.port).to.not.equal(port);
+    const { route_version } = await host.service(spec);
+    await acknowledgeRoutes(db, edge, [{ serviceId: spec.serviceId, version: route_version }]);
+    expect(await restingPorts(db, host.hostId)).to.deep.equal([]);
+    await db.raw('delete from edges where id = ?', [edge]);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('takes another port, or fails with the reason, if another process listens on the port of a replica', async () => {
+    const { db } = host.database;
+    const spec = await host.app({ live: true, program: 'setInterval(() => {}, 1000)' });
+    const released = runtime.release(spec, never).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    const thieves: Server[] = [];
+    const ended = until('the start has failed', async () => {
+      const [row] = await db('replicas').where({ deployment_id: spec.deploymentId });
+      if (row?.port && row.pid !== null && !thieves.some((thief) => portOf(thief) === row.port)) {
+        const thief = createServer().on('error', () => undefined);
+        await new Promise<void>((resolve) => thief.listen(row.port, '127.0.0.1', resolve));
+        thieves.push(thief);
+      }
+      return row?.state === 'exited';
+    });
+    await ended;
+    const message = await released;
+    for (const thief of thieves) thief.close();
+    expect(message).to.match(/^replica 1 lost its port \d+ to another process of this host before it was healthy/);
+    expect(thieves).to.have.length(4);
+    await runtime.stop(spec.deploymentId);
+  });
+
+  it('a restart leaves no moment without a replica that answers', async () => {
     const spec = await host.app({ live: true });
     await runtime.release(spec, never);
     const before = await host.replicas(spec);
@@ -198,14 +255,14 @@ describe('Process runtime', () => {
     await runtime.stop(spec.deploymentId);
   });
 
-  it('lets an application finish on TERM and puts its last words into the log', async () => {
+  it('lets an application finish on TERM and stores its last output in the log', async () => {
     const spec = await host.app();
     await runtime.release(spec, never);
     await runtime.stop(spec.deploymentId);
     expect(host.linesOf(spec).at(-1)).to.equal('ends');
   });
 
-  it('takes a worker that listens nowhere as ready once it stays alive', async () => {
+  it('takes a background worker as ready after it has run for a second', async () => {
     const spec = await host.app({ kind: 'worker', program: 'setInterval(() => {}, 1000)' });
     await runtime.release(spec, never);
     const [row] = await host.replicas(spec);
@@ -230,7 +287,7 @@ describe('Process runtime, releases that do not answer', () => {
   let runtime: RuntimeDriver;
 
   before(async () => {
-    host = await TestHost.create({ RELEASE_TIMEOUT_SECONDS: '2' });
+    host = await TestHost.create({ RELEASE_TIMEOUT_SECONDS: '8' });
     runtime = await host.runtime();
   });
   after(() => host.destroy());
@@ -243,25 +300,25 @@ describe('Process runtime, releases that do not answer', () => {
     const [row] = await host.replicas(spec);
     const said = await until('the line', async () => host.linesOf(spec)[0]);
     expect(error.message).to.equal(
-      `nothing answered on port ${row?.port} (PORT) within 2 s: connection refused; ` +
+      `nothing answered on port ${row?.port} (PORT) within 8 s: connection refused; ` +
         `the process listens on ${said} instead`,
     );
     await runtime.stop(spec.deploymentId);
   });
 
-  it('says that the application listens nowhere', async () => {
+  it('says that the application listens on no port', async () => {
     const spec = await host.app({ program: 'setInterval(() => {}, 1000)' });
     const error = await failure(runtime.release(spec, never));
     expect(error.message).to.match(
-      /^nothing answered on port \d+ \(PORT\) within 2 s: connection refused; the process listens on no port$/,
+      /^nothing answered on port \d+ \(PORT\) within 8 s: connection refused; the process listens on no port$/,
     );
     await runtime.stop(spec.deploymentId);
   });
 
-  it('shows what the health check got', async () => {
+  it('shows the answer to the health check', async () => {
     const spec = await host.app({ configuration: { healthCheckPath: '/broken' } });
     const error = await failure(runtime.release(spec, never));
-    expect(error.message).to.equal('GET /broken answered 500, expected 2xx or 3xx (replica 1, within 2 s)');
+    expect(error.message).to.equal('GET /broken answered 500, expected 2xx or 3xx (replica 1, within 8 s)');
     await runtime.stop(spec.deploymentId);
   });
 });

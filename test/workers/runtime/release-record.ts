@@ -1,10 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import type { Db } from '../../../shared/db/client.js';
-import type { ServiceRow } from '../../../shared/db/rows.js';
-import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/domain/configuration.js';
-import type { ImageManifest } from '../../../shared/domain/image.js';
-import type { ServiceKind } from '../../../shared/domain/service.js';
-import type { ReleaseSpec } from '../../../workers/runtime/driver.js';
+import { randomBytes } from 'node:crypto';
+import type { Db } from '../../../shared/core/database/client.js';
+import type { ImageManifest } from '../../../shared/images/model.js';
+import { insertImage } from '../../../shared/images/store.js';
+import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
+import type { ServiceKind } from '../../../shared/services/model.js';
+import type { ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
+import { makeService } from '../../support/factories.js';
+import { newDeployment } from '../../support/records.js';
 
 export interface ReleaseInit {
   kind?: ServiceKind | undefined;
@@ -16,8 +18,7 @@ export interface ReleaseInit {
 
 /** A service with a deployment and an image in the tables, ready to be released: what stands there when a build is done. */
 export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSpec> {
-  const { kind = 'web', environmentId = null, environment = {} } = init;
-  const configuration = { ...DEFAULT_CONFIGURATION, ...init.configuration };
+  const { environmentId = null, environment = {} } = init;
   const manifest: ImageManifest = {
     type: 'process',
     runtime: 'node',
@@ -27,34 +28,21 @@ export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSp
     environment: {},
     ...init.manifest,
   };
-  const ids = { workspace: randomUUID(), service: randomUUID(), deployment: randomUUID(), image: randomUUID() };
+  const service = await makeService(db, undefined, init.configuration, init.kind);
+  const { id: serviceId, workspace_id: workspaceId, kind, slug, configuration } = service;
   const digest = randomBytes(32).toString('hex');
-  const slug = `app-${ids.service.slice(0, 8)}`;
-  const stored = JSON.stringify(configuration);
-  await db.raw('insert into workspaces (id, name) values (?, ?)', [ids.workspace, 'test']);
-  const { rows }: { rows: ServiceRow[] } = await db.raw(
-    'insert into services (id, workspace_id, name, slug, kind, configuration) values (?, ?, ?, ?, ?, ?) returning *',
-    [ids.service, ids.workspace, slug, slug, kind, stored],
-  );
-  await db.raw(
-    'insert into images (id, workspace_id, service_id, digest, manifest, size_bytes) values (?, ?, ?, ?, ?, 1)',
-    [ids.image, ids.workspace, ids.service, digest, JSON.stringify(manifest)],
-  );
-  await db.raw(
-    `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration, sealed_variables, image_id)
-     values (?, ?, ?, 'releasing', 'api', 'test', ?, '', ?)`,
-    [ids.deployment, ids.workspace, ids.service, stored, ids.image],
-  );
+  const image = await insertImage(db, { workspaceId, serviceId, digest, manifest, sizeBytes: 1 });
+  const deploymentId = await newDeployment(db, serviceId, { status: 'releasing', image_id: image.id });
   return {
-    deploymentId: ids.deployment,
-    serviceId: ids.service,
-    workspaceId: ids.workspace,
-    userNumber: rows[0]?.user_number ?? 0,
+    deploymentId,
+    serviceId,
+    workspaceId,
+    userNumber: service.user_number,
     kind,
     slug,
     environmentId,
     configuration,
-    image: { id: ids.image, digest, manifest },
+    image: { id: image.id, digest, manifest },
     environment,
   };
 }

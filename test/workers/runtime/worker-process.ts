@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadConfig } from '../../../shared/config.js';
-import { createDatabase } from '../../../shared/db/client.js';
-import { Listener } from '../../../shared/db/listener.js';
-import { insertLogBatch } from '../../../shared/db/log-batches.js';
-import { createLogger } from '../../../shared/log.js';
-import { ReleaseError, type ReleaseSpec } from '../../../workers/runtime/driver.js';
-import { createProcessRuntime } from '../../../workers/runtime/process/runtime.js';
-import { createSandbox } from '../../../workers/sandbox/create.js';
+import { loadConfig } from '../../../shared/core/config.js';
+import { createDatabase } from '../../../shared/core/database/client.js';
+import { Listener } from '../../../shared/core/database/listener.js';
+import { createLogger } from '../../../shared/core/log.js';
+import { insertLogBatch } from '../../../shared/logs/batch-store.js';
+import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
+import { ReleaseError, type ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
+import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 
 /** A worker that does nothing but look after its host: the test that forked it kills it. */
 const config = loadConfig();

@@ -8,9 +8,10 @@ const IMPOSSIBLE: CgroupRoots = {
   memory: '/dev/null/nowhere',
   pids: '/dev/null/nowhere',
   cpu: '/dev/null/nowhere',
+  sockets: null,
 };
 
-describe('control groups of sandboxes (skipped where the host lets us make none)', () => {
+describe('control groups of sandboxes (skipped if the host does not allow any)', () => {
   const name = `ranvier-test-${randomUUID()}`;
   let roots: CgroupRoots | null = null;
   const reasons: string[] = [];
@@ -34,12 +35,12 @@ describe('control groups of sandboxes (skipped where the host lets us make none)
     expect(reasons).to.deep.equal([]);
   });
 
-  it('are made in the next place where the first does not allow them, without a word', async () => {
+  it('are made in the next place if the first does not allow them, without a message', async () => {
     expect(await firstUsable([IMPOSSIBLE, ...(roots === null ? [] : [roots])], explain)).to.deep.equal(roots);
     expect(reasons).to.deep.equal([]);
   });
 
-  it('are explained where no place allows them', async () => {
+  it('are explained if no place allows them', async () => {
     expect(await firstUsable([IMPOSSIBLE], explain)).to.equal(null);
     expect(reasons).to.have.lengthOf(1);
     expect(reasons[0]).to.contain('/dev/null/nowhere');

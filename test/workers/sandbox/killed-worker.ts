@@ -1,5 +1,5 @@
-import { createLogger } from '../../../shared/log.js';
-import { createSandbox } from '../../../workers/sandbox/create.js';
+import { createLogger } from '../../../shared/core/log.js';
+import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { SandboxLevel } from '../../../workers/sandbox/sandbox.js';
 import { Playground } from './support.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { ownDirectory, uidOf } from '../../../workers/sandbox/users.js';
+import { ownDirectory, uidOf } from '../../../workers/sandbox/service-users.js';
 import { LEVELS, Playground, USER } from './support.js';
 
 /** A command that leaves a child, a double-forked child and one in a session of its own. */
@@ -154,13 +154,13 @@ for (const level of LEVELS) {
       expect(['exited', 'timeout', 'signalled']).to.include(outcome.reason);
     });
 
-    it('ends what uses too much memory, and says so', async () => {
+    it('ends a command that uses too much memory, and names the cause', async () => {
       const { outcome } = await ground.run(`node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))'`);
       if (level === 'none') expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 1 });
       else expect(outcome).to.deep.equal({ reason: 'out-of-memory' });
     });
 
-    it('says so too where only a child was killed and the command then failed', async function () {
+    it('names the cause also if only a child was killed and the command then failed', async function () {
       if (level === 'none') this.skip();
       const { outcome } = await ground.run(
         `node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))' || { echo "the build failed"; exit 1; }`,
@@ -185,7 +185,7 @@ for (const level of LEVELS) {
       while ((await ground.left()).length > 0) await sleep(20);
     });
 
-    it('the id of a run says nothing that leads elsewhere', async () => {
+    it('refuses an id that is a path to another folder', async () => {
       const failed = await ground.run('true', { id: '../x' }).catch((error: Error) => error.message);
       expect(failed).to.equal('"../x" cannot name a sandbox');
     });

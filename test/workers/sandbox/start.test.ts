@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { DetachedProcess, SandboxSpec } from '../../../workers/sandbox/sandbox.js';
+import { eventually } from '../../support/processes.js';
 import { LEVELS, Playground } from './support.js';
 
 for (const level of LEVELS) {
@@ -38,6 +39,19 @@ for (const level of LEVELS) {
       const hog = await start(`exec node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))'`);
       await ended(hog.running);
       expect(await readFile(hog.files.exit, 'utf8')).to.equal(level === 'none' ? '1\n' : 'out-of-memory\n');
+    });
+
+    it('empties an output file that no worker reads', async function () {
+      if (process.platform !== 'linux' || level !== LEVELS.at(-1)) this.skip();
+      this.timeout(300_000);
+      const within = 120_000;
+      const { spec, running, files } = await start(
+        'head -c 1100000000 /dev/zero; while :; do echo goes-on; sleep 0.1; done',
+      );
+      await eventually('it was large', async () => (await stat(files.log)).blocks * 512 > 1_050_000_000, within);
+      await eventually('it is small', async () => (await stat(files.log)).blocks * 512 < 1_000_000, within);
+      await eventually('the output goes on', async () => (await readFile(files.log, 'utf8')).startsWith('goes-on\n'));
+      await ground.sandbox.stop(spec.id, running, 0);
     });
 
     it('calls back when the process ends', async () => {

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '../../../shared/log.js';
-import { createSandbox } from '../../../workers/sandbox/create.js';
+import { createLogger } from '../../../shared/core/log.js';
+import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import { markedProcesses } from '../../../workers/sandbox/proc.js';
 import type { RunOptions, RunOutcome, Sandbox, SandboxLevel, SandboxSpec } from '../../../workers/sandbox/sandbox.js';
-import { isRoot, ownDirectory } from '../../../workers/sandbox/users.js';
+import { isRoot, ownDirectory } from '../../../workers/sandbox/service-users.js';
 
 export const USER = 4_242;
 

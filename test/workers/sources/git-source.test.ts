@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { createLogger } from '../../../shared/log.js';
+import { createLogger } from '../../../shared/core/log.js';
 import { createGitSource } from '../../../workers/sources/git-source.js';
 import type { AddressPolicy } from '../../../workers/sources/remote.js';
-import { type RepositorySource, SourceError } from '../../../workers/sources/source.js';
+import { type RepositorySource, SourceError } from '../../../workers/sources/repository-source.js';
 import { eventually } from '../../support/processes.js';
 import {
   createRepository,
@@ -96,7 +96,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     await repository.git('reset', '-q', '--hard', first);
   });
 
-  it('names the branches there are when one is missing', async () => {
+  it('lists the branches if one is missing', async () => {
     await repository.git('branch', '-f', 'develop', first);
     const message = await failure(source.resolve({ url: repository.url, ref: 'nope', signal: never }));
     expect(message).to.equal(`branch or tag "nope" does not exist in ${repository.url}; it has develop, main`);
@@ -125,7 +125,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     expect(await failure(source.resolve({ url, ref: first, signal: never }))).to.match(/data folder/);
   });
 
-  it('makes a damaged mirror anew, and is not held up by what a killed git left', async () => {
+  it('makes a damaged mirror again, and is not blocked by the lock files of a killed git', async () => {
     await source.resolve({ url: repository.url, ref: 'main', signal: never });
     const mirrors = join(dataDir, 'mirrors');
     const [name = ''] = (await readdir(mirrors)).filter((entry) => /^[0-9a-f]{64}$/.test(entry));
@@ -139,7 +139,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     expect(existsSync(join(mirrors, `${name}.lock`))).to.equal(false);
   });
 
-  it('forgets mirrors that were not used for a month, and goes on without them', async () => {
+  it('removes mirrors that were not used for a month, and makes them again if needed', async () => {
     await source.resolve({ url: repository.url, ref: 'main', signal: never });
     const mirrors = join(dataDir, 'mirrors');
     expect(await source.sweep()).to.equal(0);
@@ -149,7 +149,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     await source.resolve({ url: repository.url, ref: 'main', signal: never });
   });
 
-  it('serves many at once from one mirror', async () => {
+  it('serves several callers at once from one mirror', async () => {
     const second = make({});
     const shas = await Promise.all(
       Array.from({ length: 6 }, async (_, i) => {
@@ -164,7 +164,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     expect((await readdir(join(dataDir, 'mirrors'))).filter((name) => /lock|index/.test(name))).to.deep.equal([]);
   });
 
-  it('refuses what would run a command, read a file or speak another protocol', async () => {
+  it('refuses addresses that would run a command, read a file or use another protocol', async () => {
     const mark = join(root, 'PWNED');
     const closed = make({ allowLocalRepositories: false });
     const urls = [
@@ -190,7 +190,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     expect(existsSync(mark)).to.equal(false);
   });
 
-  it('runs no hook, filter or submodule that a repository brings', async () => {
+  it('runs no hook, filter or submodule of a repository', async () => {
     const mark = join(root, 'RAN');
     const touch = { script: `#!/bin/sh\ntouch ${mark}\n` };
     const hostile = await createRepository({
@@ -213,7 +213,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     }
   });
 
-  it('refuses a commit that would blow up', async function () {
+  it('refuses a commit that becomes too large when it is checked out', async function () {
     this.timeout(30_000);
     const large = await createRepository({ f: 'x' });
     try {
@@ -276,7 +276,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     });
     after(() => server?.close());
 
-    it('resolves and checks out, and asks the server nothing that the mirror has', async () => {
+    it('resolves and checks out, and does not fetch again what the mirror has', async () => {
       const url = `${base}/app.git`;
       const { sha, message } = await source.resolve({ url, ref: 'main', signal: never });
       expect({ sha, message }).to.deep.equal({ sha: first, message: 'Say one' });
@@ -286,7 +286,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       expect(server.requests.length).to.equal(before);
     });
 
-    it('follows a renamed repository, and neither a loop nor another protocol', async () => {
+    it('follows the redirect of a renamed repository, but no loop and no other protocol', async () => {
       expect((await source.resolve({ url: `${base}/moved/app.git`, ref: 'main', signal: never })).sha).to.equal(first);
       const thrice = `${base}/moved/moved/moved/app.git`;
       expect((await source.resolve({ url: thrice, ref: 'main', signal: never })).sha).to.equal(first);
@@ -296,7 +296,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       expect(await failure(file)).to.match(/redirects to/);
     });
 
-    it('uses a token without showing it, and never hands it to another host', async () => {
+    it('uses a token without showing it, and never sends it to another host', async () => {
       const url = `${base.replace('//', '//user:s3cret-token@')}/private/app.git`;
       const { sha } = await source.resolve({ url, ref: 'main', signal: never });
       expect(sha).to.equal(first);
@@ -318,14 +318,14 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       expect(elsewhere.map(({ authorization }) => authorization).join('')).to.equal('');
     });
 
-    it('does not lend what one password opened to who does not have it', async () => {
+    it('does not serve a copy made with one password to a caller without it', async () => {
       const url = `${base.replace('//', '//user:s3cret-token@')}/private/app.git`;
       await source.resolve({ url, ref: first, signal: never });
       const without = source.resolve({ url: `${base}/private/app.git`, ref: first, signal: never });
       expect(await failure(without)).to.match(/needs credentials/);
     });
 
-    it('explains what the server answers', async () => {
+    it("explains the server's answers", async () => {
       const message = (path: string) => failure(source.resolve({ url: `${base}/${path}`, ref: 'main', signal: never }));
       expect(await message('nothing.git')).to.match(/does not exist/);
       expect(await message('private/app.git')).to.match(/does not exist or needs credentials/);
@@ -335,7 +335,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       expect(await closed).to.match(/not reachable: .*127\.0\.0\.1/);
     });
 
-    it('checks the addresses of every name and every redirect, and connects to those alone', async () => {
+    it('checks the addresses of every name and every redirect, and connects only to those', async () => {
       const names: Record<string, string[]> = {
         'repo.test': ['127.0.0.1'],
         'inside.test': ['10.1.2.3'],
@@ -349,7 +349,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       const guarded = make({ policy });
       const at = (host: string, path = 'app.git') => `http://${host}:${server.port}/${path}`;
       const tried = (url: string) => guarded.resolve({ url, ref: 'main', signal: never });
-      // The name exists nowhere but in the policy: git can only have used the pinned address.
+      // Only the policy resolves the name, so git must have used the pinned address.
       expect((await tried(at('repo.test'))).sha).to.equal(first);
       expect(await failure(tried(at('inside.test')))).to.match(/private address 10\.1\.2\.3/);
       expect(await failure(tried(at('both.test')))).to.match(/private address 169\.254\.169\.254/);

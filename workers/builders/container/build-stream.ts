@@ -1,41 +1,35 @@
-import { readEvents } from '../../docker/events.js';
-import { type LineCutter, LineSplitter } from '../../sandbox/lines.js';
-import { decodeTrace, type Vertex } from './buildkit-trace.js';
+import { readEvents } from '../../docker/engine-events.js';
+import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
+import { Status, type Vertex } from './buildkit-messages.js';
 
-/** How a build ended, as the engine tells at the end of its progress. */
+/** How a build ended. */
 export interface BuildEnd {
-  /** `sha256:…`; null where nothing was made. */
+  /** `sha256:…`; null if no image was made. */
   imageId: string | null;
-  /** A failed build is an event of its progress, and no failed call. */
+  /** Why the build failed. The engine reports it as an event of its progress, and not as a failed call. */
   error: string | null;
 }
 
 export interface StreamOptions {
-  /** Each line of output and progress, in order; awaiting it holds the build back. */
+  /** Called with each line of output and progress, in order. The build waits for the promise. */
   onLine: (line: string) => Promise<void>;
   cutter?: LineCutter;
 }
 
-/** What the classic builder says of its containers and layers. */
-const BOOKKEEPING = /^ ---> (Running in )?[0-9a-f]{12}$|^Removing intermediate container [0-9a-f]{12}$/;
-
-/** Follows a build's progress, of the classic builder or of BuildKit, to its end. */
+/** Reads the progress of a build until it ends. */
 export async function followBuild(
   stream: AsyncIterable<Buffer | string>,
   { onLine, cutter }: StreamOptions,
 ): Promise<BuildEnd> {
   const end: BuildEnd = { imageId: null, error: null };
-  const classic = new LineSplitter(cutter);
-  const traces = new Traces(cutter);
+  const traces = new TraceLines(cutter);
   for await (const event of readEvents(stream)) {
     if (event.error !== undefined) end.error = event.errorDetail?.message ?? event.error;
     else if (event.id === 'moby.buildkit.trace') for (const line of traces.read(event.aux)) await onLine(line);
     else if (event.aux !== undefined) end.imageId = imageIdOf(event.aux) ?? end.imageId;
-    else if (event.stream !== undefined) {
-      for (const line of classic.push(Buffer.from(event.stream))) if (!BOOKKEEPING.test(line)) await onLine(line);
-    } else if (event.status !== undefined && event.id === undefined) await onLine(event.status);
+    else if (event.status !== undefined && event.id === undefined) await onLine(event.status);
   }
-  for (const line of [...classic.end(), ...traces.end()]) await onLine(line);
+  for (const line of traces.end()) await onLine(line);
   return end;
 }
 
@@ -44,23 +38,24 @@ function imageIdOf(aux: unknown): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-/** Makes lines of BuildKit's traces: each step once when it begins, and its output; why one failed the build's end says. */
-class Traces {
+/** Turns BuildKit's traces into lines: the name of each step once, when it begins, and the step's output. */
+class TraceLines {
   readonly #cutter: LineCutter | undefined;
-  readonly #told = new Set<string>();
-  /** By step: steps run at the same time. */
+  readonly #announced = new Set<string>();
+  /** Output by step, because steps run at the same time. */
   readonly #output = new Map<string, LineSplitter>();
 
   constructor(cutter: LineCutter | undefined) {
     this.#cutter = cutter;
   }
 
+  /** `aux` is a status message in base64. */
   read(aux: unknown): string[] {
     if (typeof aux !== 'string') return [];
-    const { vertexes, logs } = decodeTrace(aux);
+    const { vertexes, logs } = Status.decode(Buffer.from(aux, 'base64'));
     // A step that ends may have its last output in the same message.
-    const begun = vertexes.filter((vertex) => !vertex.completed || vertex.cached).flatMap((v) => this.#tell(v));
-    const output = logs.flatMap(({ vertex, bytes }) => this.#splitter(vertex).push(bytes));
+    const begun = vertexes.filter((vertex) => !vertex.completed || vertex.cached).flatMap((v) => this.#announce(v));
+    const output = logs.flatMap(({ vertex, msg }) => this.#splitter(vertex).push(msg));
     const ended = vertexes.filter((vertex) => vertex.completed).flatMap((v) => this.#end(v));
     return [...begun, ...output, ...ended];
   }
@@ -69,9 +64,9 @@ class Traces {
     return [...this.#output.values()].flatMap((splitter) => splitter.end());
   }
 
-  #tell({ digest, name, started, cached }: Vertex): string[] {
-    if (this.#told.has(digest) || !(started || cached)) return [];
-    this.#told.add(digest);
+  #announce({ digest, name, started, cached }: Vertex): string[] {
+    if (this.#announced.has(digest) || !(started || cached)) return [];
+    this.#announced.add(digest);
     return [cached ? `CACHED ${name}` : name];
   }
 

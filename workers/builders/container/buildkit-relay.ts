@@ -1,54 +1,145 @@
 import { once } from 'node:events';
-import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
-import { pipeline } from 'node:stream';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { connect as openSocket } from 'node:net';
+import { socketAddress } from '../../docker/engine.js';
 
-/** One build's way to BuildKit. */
+/** One build's connection to BuildKit. */
 export interface Relay {
-  /** Why BuildKit could not be reached; null where it could, or nobody tried. */
+  /** Why BuildKit could not be reached; null if it could, or if nothing has tried yet. */
   readonly fault: Error | null;
-  /** Ends every connection, and with them what they build. */
+  /** Ends every connection, and with them the builds that run over them. */
   close(): void;
 }
 
-/** No system takes a longer path for a socket. */
+/**
+ * The calls that a build makes. All others are refused: `DiskUsage`, `ListenBuildHistory` and the content store list what
+ * BuildKit holds for other services, `Prune` and `UpdateBuildHistory` change it.
+ */
+const ALLOWED: ReadonlySet<string> = new Set([
+  '/moby.buildkit.v1.Control/Info',
+  '/moby.buildkit.v1.Control/ListWorkers',
+  '/moby.buildkit.v1.Control/Session',
+  '/moby.buildkit.v1.Control/Solve',
+  '/moby.buildkit.v1.Control/Status',
+  '/grpc.health.v1.Health/Check',
+]);
+const PERMISSION_DENIED = 7;
+/** The longest path of a Unix socket on macOS; Linux takes four bytes more. */
 const LONGEST_PATH = 103;
+const MOST_CONNECTIONS = 16;
+/** Of one connection. BuildKit streams sources and images over it, so the usual 64 KiB would slow builds down. */
+const WINDOW_BYTES = 1024 * 1024;
+const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
 
 /**
- * Listens on a socket of its own at `path` and passes each connection on to BuildKit (`unix://…` or `tcp://…`), so that a
- * build reaches it whose user may not open BuildKit's own.
+ * Listens on a Unix socket at `path` and passes the calls of a build on to BuildKit (`unix://…` or `tcp://…`), so that a
+ * build can use BuildKit although its user may not open BuildKit's own socket. Calls that a build does not need are
+ * answered with PERMISSION_DENIED. Throws if the path is too long for a socket.
  */
 export async function openRelay(path: string, host: string): Promise<Relay> {
-  if (Buffer.byteLength(path) > LONGEST_PATH) throw new Error(`DATA_DIR is too long for a socket below it: ${path}`);
-  const sockets = new Set<Socket>();
+  if (Buffer.byteLength(path) > LONGEST_PATH) {
+    throw new Error(
+      `DATA_DIR is too long: the path of a socket below it has more than ${LONGEST_PATH} bytes (${path})`,
+    );
+  }
+  const sessions = new Set<ServerHttp2Session | ClientHttp2Session>();
   const relay = {
     fault: null as Error | null,
     close: () => {
       server.close();
-      for (const socket of sockets) socket.destroy();
+      for (const session of sessions) session.destroy();
     },
   };
-  const server = createServer((client) => {
-    const buildkit = connect(addressOf(host));
-    buildkit.on('connect', () => {
+  const keep = (session: ServerHttp2Session | ClientHttp2Session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  };
+  const server = createServer({ settings: SETTINGS });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.on('session', (client) => {
+    const socket = openSocket(socketAddress(host));
+    socket.once('connect', () => {
       relay.fault = null;
     });
-    buildkit.on('error', (error: NodeJS.ErrnoException) => {
+    socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.syscall === 'connect') relay.fault = error;
     });
-    for (const socket of [client, buildkit]) {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
+    const buildkit = connect('http://buildkit', { createConnection: () => socket, settings: SETTINGS });
+    for (const session of [client, buildkit]) {
+      keep(session);
+      // The program reports what a broken connection means for its build.
+      session.on('error', () => {});
+      session.once('close', () => {
+        client.destroy();
+        buildkit.destroy();
+      });
     }
-    // Whoever breaks off ends both; the program says what that means for its build.
-    pipeline(client, buildkit, client, () => {});
+    client.setLocalWindowSize(WINDOW_BYTES);
+    buildkit.once('connect', () => buildkit.setLocalWindowSize(WINDOW_BYTES));
+    client.on('stream', (call, headers) => {
+      call.on('error', () => {});
+      if (ALLOWED.has(headers[':path'] ?? '')) passOn(call, headers, buildkit);
+      else refuse(call, headers[':path'] ?? '');
+    });
   });
+  // Connections of clients that do not speak HTTP/2 end here.
+  server.on('sessionError', () => {});
   server.listen(path);
   await once(server, 'listening');
   return relay;
 }
 
-function addressOf(host: string): NetConnectOpts {
-  if (host.startsWith('unix://')) return { path: host.slice('unix://'.length) };
-  const { hostname, port } = new URL(host);
-  return { host: hostname, port: Number(port) };
+function refuse(call: ServerHttp2Stream, path: string): void {
+  call.respond(
+    {
+      ':status': 200,
+      'content-type': 'application/grpc',
+      'grpc-status': String(PERMISSION_DENIED),
+      'grpc-message': encodeURI(`builds may not call ${path.slice(0, 200)}`),
+    },
+    { endStream: true },
+  );
+  call.close(constants.NGHTTP2_NO_ERROR);
+}
+
+/** Carries one call in both directions, with its trailers and its end. */
+function passOn(call: ServerHttp2Stream, headers: IncomingHttpHeaders, buildkit: ClientHttp2Session): void {
+  if (buildkit.destroyed || buildkit.closed) {
+    call.close(constants.NGHTTP2_CANCEL);
+    return;
+  }
+  const request = buildkit.request(headers);
+  request.on('error', () => {});
+  call.pipe(request);
+  request.once('response', (answer, flags) => {
+    if (call.destroyed) return;
+    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) return call.respond(answer, { endStream: true });
+    let trailers: IncomingHttpHeaders = {};
+    request.once('trailers', (last) => {
+      trailers = last;
+    });
+    call.once('wantTrailers', () => call.sendTrailers(trailers));
+    call.respond(answer, { waitForTrailers: true });
+    request.pipe(call);
+  });
+  endTogether(call, request);
+}
+
+/** A call that is cancelled or reset on one side is reset on the other one. */
+function endTogether(call: ServerHttp2Stream, request: ClientHttp2Stream): void {
+  call.once('close', () => {
+    if (!request.closed) request.close(constants.NGHTTP2_CANCEL);
+  });
+  request.once('close', () => {
+    if (request.rstCode !== constants.NGHTTP2_NO_ERROR && !call.closed) call.close(request.rstCode);
+  });
 }

@@ -1,11 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
-import type { Accounts } from '../../docker/credentials.js';
+import {
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type sendUnaryData,
+  status,
+} from '@grpc/grpc-js';
 import type { Engine } from '../../docker/engine.js';
-import { readFields } from './protobuf.js';
+import type { Accounts } from '../../docker/registry.js';
+import {
+  CredentialsRequest,
+  CredentialsResponse,
+  HealthRequest,
+  HealthResponse,
+  type MessageType,
+  SecretRequest,
+  SecretResponse,
+} from './buildkit-messages.js';
 
-/** What BuildKit may ask of who builds, over a connection of its own while the build runs. */
+/** A connection over which BuildKit asks the platform for what a running build needs. */
 export interface BuildkitSession {
   id: string;
   close(): void;
@@ -14,9 +29,7 @@ export interface BuildkitSession {
 const CREDENTIALS = '/moby.filesync.v1.Auth/Credentials';
 const SECRET = '/moby.buildkit.secrets.v1.Secrets/GetSecret';
 const HEALTH = '/grpc.health.v1.Health/Check';
-/** `status: SERVING` */
-const SERVING = Buffer.from([0x08, 0x01]);
-/** Docker Hub asks by the name of its registry's host. */
+/** BuildKit asks for the credentials of Docker Hub under these host names. */
 const HUB = /^(registry-1|index|auth)\.docker\.io$/;
 
 /** What a build may ask for. */
@@ -28,8 +41,9 @@ export interface SessionOffer {
 }
 
 /**
- * Opens a session that answers for accounts and secrets and says that it lives. The client's own session gives one account to
- * every registry that asks, answers no health check, and stays open where a build is cancelled.
+ * Opens a session that answers for accounts and secrets, and answers health checks. The session of the Docker client
+ * (dockerode) is not used: it gives one account to every registry that asks, answers no health check, and stays open after
+ * a build was cancelled.
  */
 export async function openBuildkitSession(
   { streams }: Engine,
@@ -53,15 +67,19 @@ export async function openBuildkitSession(
       (error: unknown, opened: unknown) => (error ? reject(error) : resolve(opened as Duplex)),
     );
   });
-  // The engine may break off; the build itself tells what that means for it.
+  // If the engine closes the connection, the build's own stream reports it.
   socket.on('error', () => {});
   const server = new Server();
   server.addService(
-    { credentials: method(CREDENTIALS), secret: method(SECRET), health: method(HEALTH) },
     {
-      credentials: answer((request) => credentialsOf(accounts, request)),
-      secret: answer((request) => secretOf(secrets, request)),
-      health: answer(() => SERVING),
+      credentials: method(CREDENTIALS, CredentialsRequest, CredentialsResponse),
+      secret: method(SECRET, SecretRequest, SecretResponse),
+      health: method(HEALTH, HealthRequest, HealthResponse),
+    },
+    {
+      credentials: answer(({ host }: { host: string }) => credentialsOf(accounts, host)),
+      secret: answer(({ id: name }: { id: string }) => secretOf(secrets, name)),
+      health: answer(() => ({ status: 'SERVING' as const })),
     },
   );
   server.createConnectionInjector(ServerCredentials.createInsecure()).injectConnection(socket);
@@ -74,51 +92,33 @@ export async function openBuildkitSession(
   };
 }
 
-function method(path: string) {
-  const asIs = (bytes: Buffer) => bytes;
+function method<Q, A>(path: string, request: MessageType<Q>, response: MessageType<A>): MethodDefinition<Q, A> {
   return {
     path,
     requestStream: false,
     responseStream: false,
-    requestSerialize: asIs,
-    requestDeserialize: asIs,
-    responseSerialize: asIs,
-    responseDeserialize: asIs,
+    requestSerialize: request.encode,
+    requestDeserialize: request.decode,
+    responseSerialize: response.encode,
+    responseDeserialize: response.decode,
   };
 }
 
-/** Null says that there is no such thing. */
-function answer(respond: (request: Buffer) => Buffer | null) {
-  return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => {
+/** Answers NOT_FOUND if `respond` returns null. */
+function answer<Q, A>(respond: (request: Q) => A | null) {
+  return (call: ServerUnaryCall<Q, A>, callback: sendUnaryData<A>) => {
     const response = respond(call.request);
     if (response !== null) callback(null, response);
     else callback({ code: status.NOT_FOUND, details: 'the service has no such variable' });
   };
 }
 
-/** `GetSecretRequest { ID = 1 }` → `GetSecretResponse { data = 1 }`. */
-function secretOf(secrets: SessionOffer['secrets'], request: Buffer): Buffer | null {
-  const id = firstText(request);
-  return Object.hasOwn(secrets, id) ? textField(1, secrets[id] ?? '') : null;
+function secretOf(secrets: SessionOffer['secrets'], id: string): { data: Buffer } | null {
+  return Object.hasOwn(secrets, id) ? { data: Buffer.from(secrets[id] ?? '') } : null;
 }
 
-/** `CredentialsRequest { Host = 1 }` → `CredentialsResponse { Username = 1, Secret = 2 }`, empty where there is none. */
-function credentialsOf(accounts: Accounts, request: Buffer): Buffer {
-  const name = firstText(request);
-  const account = accounts.get(HUB.test(name) ? 'docker.io' : name);
-  if (!account) return Buffer.alloc(0);
-  return Buffer.concat([textField(1, account.username), textField(2, account.password)]);
-}
-
-function firstText(request: Buffer): string {
-  const field = [...readFields(request)].find(({ number }) => number === 1);
-  return field && 'bytes' in field ? field.bytes.toString() : '';
-}
-
-function textField(number: number, text: string): Buffer {
-  const bytes = Buffer.from(text);
-  const length: number[] = [];
-  let left = bytes.length;
-  for (; left >= 0x80; left >>>= 7) length.push((left & 0x7f) | 0x80);
-  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length, left]), bytes]);
+/** Empty if there is no account: BuildKit then asks the registry anonymously. */
+function credentialsOf(accounts: Accounts, host: string): { username?: string; secret?: string } {
+  const account = accounts.get(HUB.test(host) ? 'docker.io' : host);
+  return account === undefined ? {} : { username: account.username, secret: account.password };
 }

@@ -1,66 +1,97 @@
 import { join } from 'node:path';
-import type { Config } from '../../../shared/config.js';
-import { isBelow } from '../../sandbox/plan.js';
-import type { BuildRequest } from '../builder.js';
-import { createDockerignore } from '../path-filter.js';
-import { below, fileInside, folderInside, textInside } from '../project.js';
-import type { ContextContent } from './build-context.js';
+import { isBelow } from '../../sandbox/sandbox-plan.js';
+import { BuildError } from '../builder.js';
+import { below, fileInside, folderInside, textInside } from '../project-files.js';
+import { declaredArguments, guardDockerfile } from './dockerfile-guard.js';
+import type { PackedContent } from './pack-folders.js';
+
+export interface DockerfileInput {
+  /** Real paths of the repository's files and of the project's folder. */
+  app: string;
+  project: string;
+  dockerContext: string;
+  dockerfilePath: string;
+  /** Variables of the build. The Dockerfile gets those that it declares (`ARG`). */
+  variables: Record<string, string>;
+  /** What the names of the platform's own images in its registry begin with; null if there is no registry. */
+  ownPrefix: string | null;
+}
 
 export interface DockerfileBuild {
-  content: ContextContent;
+  content: Pick<PackedContent, 'folders'> & { files: Record<string, string> };
   /** The Dockerfile's path in the context. */
   dockerfile: string;
   buildArgs: Record<string, string>;
+  /** For the build's log. */
+  notes: string[];
 }
 
-/** What a Dockerfile outside its context is called there. */
+/** The name in the context of a Dockerfile that is outside of it. */
 const OUTSIDE = '.ranvier.Dockerfile';
-/** Builders know these without a declaration. */
+/** Builders know these arguments without a declaration. */
 const PREDEFINED = /^(http|https|ftp|no|all)_proxy$/i;
+const MOST_IGNORES = 1000;
+const LONGEST_IGNORE = 1024;
+const LARGEST_IGNORES = 64 * 1024;
 
 /**
- * A build by the repository's own Dockerfile. Both paths count from the project's folder (`rootDirectory`); a Dockerfile
- * that is not there is looked for in the context. Of the variables it gets those that it declares (`ARG`). Throws
- * `BuildError` where a path leads nowhere, or out of the repository.
+ * Reads the repository's own Dockerfile. Both paths are relative to the project's folder (`rootDirectory`). If there is
+ * no Dockerfile, it is looked for in the context. Throws `BuildError` if a path does not exist or leads out of the
+ * repository, and for what `guardDockerfile` refuses.
  */
-export async function dockerfileContext(
-  { configuration, environment }: Pick<BuildRequest, 'configuration' | 'environment'>,
-  { buildEnvironment }: Pick<Config, 'buildEnvironment'>,
-  { app, project }: { app: string; project: string },
-): Promise<DockerfileBuild> {
-  const { dockerContext, dockerfilePath } = configuration;
+export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
+  const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
   const context = await folderInside(app, join(below(app, project), dockerContext), 'dockerContext');
   const beside = await textInside(context, dockerfilePath);
   const path =
     beside !== undefined && (await textInside(project, dockerfilePath)) === undefined
       ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
       : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
-  const text = (await textInside(app, below(app, path))) ?? '';
-  const inside = isBelow(path, context);
-  const dockerfile = inside ? below(context, path) : OUTSIDE;
+  const written = (await textInside(app, below(app, path))) ?? '';
+  const dockerfile = isBelow(path, context) ? below(context, path) : OUTSIDE;
   const ignored =
     (await textInside(app, `${below(app, path)}.dockerignore`)) ?? (await textInside(context, '.dockerignore')) ?? '';
-  const ignore = createDockerignore(ignored);
+  const buildArgs = declared(written, variables);
+  const { text, notes } = guardDockerfile(written, { buildArgs, ownPrefix });
   return {
     content: {
-      folders: [{ at: '', path: context, filter: { keeps: (file) => file === dockerfile || ignore.keeps(file) } }],
-      files: inside ? {} : { [OUTSIDE]: text },
+      folders: [{ at: '', path: context, ignore: ignorePatterns(ignored) }],
+      files: { [dockerfile]: text },
     },
     dockerfile,
-    buildArgs: declared(text, { ...withoutPaths(buildEnvironment), CI: 'true', ...environment }),
+    buildArgs,
+    notes,
   };
 }
 
-/** The variables that a Dockerfile asks for. */
-function declared(dockerfile: string, variables: Record<string, string>): Record<string, string> {
-  const names = new Set<string>();
-  for (const [, list = ''] of dockerfile.matchAll(/^[ \t]*ARG[ \t]+((?:[^\\\n]|\\.|\\\r?\n)*)/gim)) {
-    for (const [, name = ''] of list.matchAll(/(?:^|\s)([A-Za-z_]\w*)(?==|\s|$)/g)) names.add(name);
+function ignorePatterns(text: string): string[] {
+  if (text.length > LARGEST_IGNORES) {
+    throw new BuildError(`.dockerignore is larger than ${LARGEST_IGNORES / 1024} KiB; shorten it`);
   }
+  const patterns = text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  if (patterns.length > MOST_IGNORES)
+    throw new BuildError(`.dockerignore has more than ${MOST_IGNORES} patterns; combine some`);
+  const long = patterns.find((pattern) => pattern.length > LONGEST_IGNORE);
+  if (long !== undefined) {
+    throw new BuildError(
+      `.dockerignore has a pattern of more than ${LONGEST_IGNORE} characters: "${long.slice(0, 60)}…"`,
+    );
+  }
+  return patterns;
+}
+
+/** The variables that a Dockerfile declares. */
+function declared(dockerfile: string, variables: Record<string, string>): Record<string, string> {
+  const names = declaredArguments(dockerfile);
   return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name) || PREDEFINED.test(name)));
 }
 
-/** Files of this host are not in the container. */
+/** Removes variables whose values are paths of this host, which do not exist in the container. */
 export function withoutPaths(variables: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(variables).filter(([, value]) => !value.startsWith('/')));
 }

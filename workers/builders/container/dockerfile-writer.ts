@@ -1,49 +1,49 @@
+import type { BuildPlan } from '../build-plan.js';
 import { BuildError } from '../builder.js';
-import type { BuildPlan } from '../detect.js';
 
 export interface DockerfileInput {
   plan: BuildPlan;
-  /** Runtime → image; `auto` is for what needs no language, and for what runs a compiled program. */
+  /** Runtime → image. `auto` is for projects without a language, and runs compiled programs. */
   baseImages: Readonly<Record<string, string>>;
-  /** The project's folder below the repository; '' is the repository itself. */
+  /** The project's folder below the repository; '' if it is the repository itself. */
   project: string;
-  /** Names of the variables that the build may see; their values are given as build arguments. */
+  /** Names of the variables that the build may see. Their values are given as build arguments. */
   variables: readonly string[];
   /** The context has a folder `certificates`. */
   certificates: boolean;
-  /** Names the caches of this service on the engine; null where the builder can keep none. */
+  /** The prefix of this service's caches on the engine; null if the builder can keep none. */
   cacheName: string | null;
   port: number;
-  /** Put on what the build leaves in the engine besides its image. */
+  /** Labels of what the build leaves in the engine besides its image. */
   labels: Readonly<Record<string, string>>;
 }
 
-/** Where things are in a container. The repository's files are below `app/` in the context. */
+/** Paths in a container. In the context, the repository's files are below `app/`. */
 export const APP = '/app';
 export const CERTIFICATES = '/opt/ranvier/certificates';
 const TOOLS = '/opt/ranvier/tools';
 const CACHES = '/opt/ranvier/caches';
-/** The user that generated images run as: no base image has it. */
+/** The user of generated images. No base image has it. */
 const USER = 10001;
 
-/** Docker knows these without a declaration, and keeps them out of an image's history. */
+/** Docker knows these arguments without a declaration, and keeps them out of an image's history. */
 const PREDEFINED = /^(http|https|ftp|no|all)_proxy$/i;
 
 /**
- * The Dockerfile of a plan: a stage that installs and builds, and a final one that has its result and runs as an
- * unprivileged user. Manifests are copied first, so that a build whose dependencies did not change finds them installed.
- * Arguments of the build stand in its stage alone and so not in the image's history. Throws `BuildError`.
+ * Writes the Dockerfile of a plan. One stage installs and builds; the final stage contains its result and runs as an
+ * unprivileged user. Manifests are copied first, so that unchanged dependencies are not installed again. Only the build
+ * stage has arguments, so that they are not in the image's history. Throws `BuildError`.
  */
 export function writeDockerfile(input: DockerfileInput): string {
   return [...buildStage(input), '', ...finalStage(input), ''].join('\n');
 }
 
-/** The variables that hold the paths of a plan's caches, for build arguments. */
+/** Build arguments with the paths of a plan's caches. */
 export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<string, string> {
   return Object.fromEntries(Object.entries(caches).map(([name, folder]) => [name, `${CACHES}/${folder}`]));
 }
 
-/** A Dockerfile whose build empties the caches that one of `writeDockerfile` keeps; null where there are none. */
+/** A Dockerfile that empties the caches of `writeDockerfile`; null if there are none. */
 export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInput): string | null {
   const mounts = cacheMounts(plan, cacheName);
   if (mounts.length === 0) return null;
@@ -87,7 +87,7 @@ function finalStage({ plan, baseImages, project, port }: DockerfileInput): strin
   const user = [
     `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
     `echo 'app:x:${USER}:' >>/etc/group`,
-    // A base image may have the folder already.
+    // The base image may have the folder already.
     `mkdir -p ${APP}`,
     `chown ${USER}:${USER} ${APP}`,
   ];
@@ -108,7 +108,7 @@ function hasTools({ tools }: BuildPlan): boolean {
   return tools.some((tool) => tool.install !== undefined);
 }
 
-/** In the form of a list nothing of a stranger's command is read as Dockerfile, however many lines it has. */
+/** In JSON form, no line of a tenant's command is read as an instruction of the Dockerfile. */
 function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
@@ -129,11 +129,12 @@ function baseImage(baseImages: DockerfileInput['baseImages'], runtime: string): 
 }
 
 function projectFolder(project: string): string {
-  if (/\p{Cc}/u.test(project)) throw new BuildError(`rootDirectory ${JSON.stringify(project)} cannot be a folder here`);
+  if (/\p{Cc}/u.test(project))
+    throw new BuildError(`rootDirectory ${JSON.stringify(project)} has control characters; rename the folder`);
   return project === '' ? APP : `${APP}/${project}`;
 }
 
-/** COPY matches names as patterns; a backslash takes that from a character. */
+/** COPY reads names as patterns. A backslash escapes their special characters. */
 function contextPath(project: string, name: string): string {
   return `app/${project === '' ? '' : `${project}/`}${name}`.replace(/[\\*?[\]]/g, '\\$&').replace(/\$/g, '\\$');
 }
@@ -148,7 +149,7 @@ function quoted(value: string): string {
   return `"${escaped(value)}"`;
 }
 
-/** Dockerfiles replace `$NAME` in what they read. */
+/** A backslash keeps Dockerfiles from expanding `$NAME`. */
 function escaped(value: string): string {
   return value.replace(/["\\$]/g, '\\$&');
 }

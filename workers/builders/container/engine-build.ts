@@ -1,61 +1,64 @@
+import { createHmac } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { type Accounts, registryconfig } from '../../docker/credentials.js';
+import type { Sensitive } from '../../../shared/core/sensitive.js';
 import type { Engine } from '../../docker/engine.js';
+import { type Accounts, registryconfig } from '../../docker/registry.js';
 import { CommandOutput } from '../build-log.js';
 import { type BuildContext, BuildError } from '../builder.js';
+import { explainBuild } from './build-failure.js';
 import { followBuild } from './build-stream.js';
 import { type BuildkitSession, openBuildkitSession } from './buildkit-session.js';
-import { explainBuild } from './explain.js';
 
-/** The engine's two builders. Only BuildKit keeps caches for commands; only the classic one bounds memory and CPU. */
-export type BuilderKind = 'buildkit' | 'classic';
-
+/**
+ * A build by the engine's BuildKit. The older builder takes ids of other tenants' images as names, and is never used.
+ */
 export interface EngineBuild {
-  kind: BuilderKind;
-  /** The context as tar; read to its end or destroyed. */
+  /** The context as a tar stream. It is read to its end or destroyed. */
   context: Readable;
-  /** Below the context. */
+  /** The Dockerfile's path in the context. */
   dockerfile: string;
-  /** What errors call the base images' origin: the Dockerfile, or the platform's setting. */
+  /** What names the base images, for errors: the Dockerfile, or a setting of the platform. */
   origin: string;
   buildArgs: Readonly<Record<string, string>>;
-  /** What commands may mount as secrets; BuildKit alone has them. */
+  /** Secrets that commands may mount: id → value. */
   secrets: Readonly<Record<string, string>>;
   labels: Readonly<Record<string, string>>;
   noCache: boolean;
-  /** For base images. */
+  /** Accounts at registries, for base images. */
   accounts: Accounts;
-  memoryMb: number;
-  cpu: number;
+  /** Separates the caches that commands mount: no build can name a cache of another namespace. */
+  cacheNamespace: string;
 }
 
-/** A URL carries the arguments; an engine reads no longer one. */
+/** Arguments are part of a URL, and an engine reads no longer one. */
 const MOST_ARGUMENT_BYTES = 512 * 1024;
-const CPU_PERIOD = 100_000;
+/** Arguments that change how BuildKit builds, such as another frontend. */
+const RESERVED = /^BUILDKIT_/i;
 
 /**
- * Builds one image and returns its id. Output goes to the log; `context.signal` ends the build in the engine too. Throws
- * `BuildError` naming the command and what it said.
+ * Builds one image and returns its id. Output goes to the log. An abort of `context.signal` also ends the build in the
+ * engine. Throws `BuildError` with the command and its cause.
  */
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
-  let session: BuildkitSession | null = null;
-  // What cannot be packed ends the request; this is why.
+  let session: BuildkitSession | undefined;
+  // A file that cannot be packed ends the request. This error is the cause then.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;
   });
   try {
     assertArgumentsFit(build);
-    if (build.kind === 'buildkit') session = await openBuildkitSession(engine, build);
-    const stream = await startBuild(engine, build, session?.id, context.signal);
+    session = await openBuildkitSession(engine, build);
+    const stream = await startBuild(engine, build, session.id, context.signal);
     const { imageId, error } = await followBuild(stream, {
       onLine: (line) => output.write(line),
       ...(context.masker ? { cutter: context.masker } : {}),
     });
     await output.close();
     if (error !== null) throw explainBuild(error, build, output.cause());
-    if (imageId === null) throw new BuildError('the engine ended the build without an image and without a reason');
+    if (imageId === null)
+      throw new BuildError('the engine ended the build without an image and without a reason; deploy again');
     return imageId;
   } catch (error) {
     context.signal.throwIfAborted();
@@ -66,33 +69,34 @@ export async function buildInEngine(engine: Engine, build: EngineBuild, context:
   }
 }
 
+/**
+ * The namespace of a service's build caches in a BuildKit that all services share. It is derived from the installation's key,
+ * so that no tenant can name the caches of another one. With another key the caches begin empty.
+ */
+export function cacheNamespace(secretsKey: Sensitive, serviceId: string): string {
+  return createHmac('sha256', secretsKey.reveal()).update(`build caches of ${serviceId}`).digest('hex').slice(0, 40);
+}
+
 function assertArgumentsFit({ buildArgs }: EngineBuild): void {
   const bytes = encodeURIComponent(JSON.stringify(buildArgs)).length;
   if (bytes <= MOST_ARGUMENT_BYTES) return;
   const [is, most] = [bytes, MOST_ARGUMENT_BYTES].map((size) => Math.ceil(size / 1024));
-  throw new BuildError(`the service's variables have ${is} KiB as build arguments; an engine takes ${most}`);
+  throw new BuildError(
+    `the service's variables have ${is} KiB as build arguments; an engine takes ${most}; remove variables, or make them shorter`,
+  );
 }
 
-function startBuild(
-  { streams }: Engine,
-  build: EngineBuild,
-  session: string | undefined,
-  signal: AbortSignal,
-): Promise<Readable> {
-  const limits = {
-    memory: build.memoryMb * 1024 ** 2,
-    memswap: build.memoryMb * 1024 ** 2,
-    cpuperiod: CPU_PERIOD,
-    cpuquota: Math.round(build.cpu * CPU_PERIOD),
-  };
+function startBuild({ streams }: Engine, build: EngineBuild, session: string, signal: AbortSignal): Promise<Readable> {
+  const given = Object.entries(build.buildArgs).filter(([name]) => !RESERVED.test(name));
   const options = {
     dockerfile: build.dockerfile,
-    buildargs: build.buildArgs,
+    buildargs: { ...Object.fromEntries(given), BUILDKIT_CACHE_MOUNT_NS: build.cacheNamespace },
     labels: build.labels,
     rm: true,
     forcerm: true,
     ...(build.noCache ? { nocache: true } : {}),
-    ...(session === undefined ? { version: '1', ...limits } : { version: '2', session }),
+    version: '2',
+    session,
   };
   return new Promise((resolve, reject) => {
     streams.modem.dial(

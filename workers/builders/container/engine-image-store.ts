@@ -1,27 +1,29 @@
 import type { Readable } from 'node:stream';
 import type { ImageInfo } from 'dockerode';
-import type { Logger } from '../../../shared/log.js';
-import { authconfig } from '../../docker/credentials.js';
+import type { Logger } from '../../../shared/core/log.js';
 import { type Engine, engineMessage, engineStatus, unlessGone } from '../../docker/engine.js';
-import { readEvents } from '../../docker/events.js';
+import { readEvents } from '../../docker/engine-events.js';
 import type { Registry } from '../../docker/registry.js';
-import { BuildError, type ImageStore, type StoredImage } from '../builder.js';
+import { authconfig } from '../../docker/registry.js';
+import { BuildError, type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 
-/** What a build's image is kept as. */
+/** The name and digest of a stored image. */
 export interface KeptImage {
-  /** 64 hex digits: of the registry's manifest, or the id of an image that only this engine has. */
+  /** 64 hex digits: the digest of the registry's manifest, or the image's id if there is no registry. */
   digest: string;
-  /** A name that means this image and no other, for good. */
+  /** A name that always means this image and no other. */
   reference: string;
   sizeBytes: number;
 }
 
 export interface EngineImageStore extends ImageStore {
-  /** Marks images, and what their builds leave, as this installation's. */
+  /** Labels that mark images, and what their builds leave in the engine, as this installation's. */
   readonly labels: { image: Record<string, string>; cache: Record<string, string> };
-  /** Names a built image, and pushes it where there is a registry. Throws `BuildError`. */
+  /** What the names of the platform's images in the registry begin with; null if there is no registry. */
+  readonly ownPrefix: string | null;
+  /** Names a built image, and pushes it if there is a registry. Throws `BuildError`. */
   keep(imageId: string, serviceId: string, options: KeepOptions): Promise<KeptImage>;
-  /** Removes what the classic builder left of builds of 30 days ago; returns how many images. */
+  /** Removes images without a name that the emptying of caches left more than 30 days ago; returns how many. */
   removeOldCaches(): Promise<number>;
 }
 
@@ -34,7 +36,7 @@ export interface KeepOptions {
 export interface EngineImageStoreOptions {
   engine: Engine;
   registry: Registry | null;
-  /** Whose images a sweep may remove. */
+  /** A sweep removes images of this installation only. */
   installationId: string;
   log: Logger;
   /** Milliseconds since the epoch. */
@@ -43,12 +45,10 @@ export interface EngineImageStoreOptions {
 
 const IMAGE_LABEL = 'ranvier.image';
 const CACHE_LABEL = 'ranvier.cache';
-/** An image that nobody wants may be one whose deployment is about to be stored. */
-const YOUNG_MS = 60 * 60_000;
 const CACHES_KEPT = '720h';
 const TAG_LENGTH = 24;
 
-/** Images in a container engine, named `ranvier/<serviceId>`, below the registry's prefix where there is one. */
+/** Images in a container engine, named `ranvier/<serviceId>`, below the registry's prefix if there is a registry. */
 export function createEngineImageStore(options: EngineImageStoreOptions): EngineImageStore {
   return new EngineImages(options);
 }
@@ -59,12 +59,14 @@ class EngineImages implements EngineImageStore {
   readonly #log: Logger;
   readonly #now: () => number;
   readonly labels: EngineImageStore['labels'];
+  readonly ownPrefix: string | null;
 
   constructor({ engine, registry, installationId, log, now = Date.now }: EngineImageStoreOptions) {
     this.#engine = engine;
     this.#registry = registry;
     this.#log = log;
     this.#now = now;
+    this.ownPrefix = registry === null ? null : `${registry.prefix}/ranvier`;
     this.labels = { image: { [IMAGE_LABEL]: installationId }, cache: { [CACHE_LABEL]: installationId } };
   }
 
@@ -74,7 +76,7 @@ class EngineImages implements EngineImageStore {
     return this.#isRegistered(reference);
   }
 
-  /** An image in the registry is one that every node can get. */
+  /** True if the registry has the image, so that every node can pull it. */
   async #isRegistered(reference: string): Promise<boolean> {
     const registry = this.#registry;
     if (registry === null || !reference.startsWith(`${registry.prefix}/`)) return false;
@@ -91,7 +93,9 @@ class EngineImages implements EngineImageStore {
     const { Size: sizeBytes } = await this.#engine.calls.getImage(imageId).inspect();
     if (sizeBytes > limitBytes) {
       const [size, limit] = [sizeBytes, limitBytes].map((bytes) => (bytes / 1024 ** 3).toFixed(1));
-      throw new BuildError(`the image has ${size} GB, more than the ${limit} GB that the plan allows`);
+      throw new BuildError(
+        `the image has ${size} GB, more than the ${limit} GB that the plan allows; make it smaller, or choose a larger plan`,
+      );
     }
     const id = imageId.replace(/^sha256:/, '');
     const repo = `${this.#registry === null ? '' : `${this.#registry.prefix}/`}ranvier/${serviceId}`;
@@ -106,7 +110,9 @@ class EngineImages implements EngineImageStore {
   async #push(name: string, registry: Registry, signal: AbortSignal): Promise<string> {
     const options = { authconfig: authconfig(registry.auth), abortSignal: signal };
     const fail = (reason: string) =>
-      new BuildError(`the image cannot be pushed to the registry of this installation (REGISTRY_URL): ${reason}`);
+      new BuildError(
+        `the image cannot be pushed to the registry of this installation (REGISTRY_URL): ${reason}; deploy again, or ask its operator`,
+      );
     try {
       const stream = (await this.#engine.streams.getImage(name).push(options)) as Readable;
       let digest: string | null = null;
@@ -114,7 +120,7 @@ class EngineImages implements EngineImageStore {
         if (event.error !== undefined) throw fail(event.errorDetail?.message ?? event.error);
         digest = digestOf(event.aux) ?? digest;
       }
-      if (digest === null) throw fail('it gave no digest');
+      if (digest === null) throw fail('it returned no digest');
       return digest;
     } catch (error) {
       signal.throwIfAborted();
@@ -142,36 +148,51 @@ class EngineImages implements EngineImageStore {
     return this.#engine.calls.listImages({ filters: JSON.stringify({ label: labelFilters(labels) }) });
   }
 
-  /** Takes our names from an image, which removes one that has no others; not from one that a container uses. */
+  /** Removes the platform's names of an image. The engine removes an image that has lost its last name. */
   async #remove({ Id: id, RepoTags }: ImageInfo): Promise<boolean> {
     const found = await unlessGone(this.#engine.calls.getImage(id).inspect());
-    if (!found || this.#now() - newestTime(found) < YOUNG_MS) return false;
-    const names = (RepoTags ?? []).filter((name) => name !== '<none>:<none>');
-    const ours = names.filter((name) => this.#isOurs(name));
-    if (ours.length === 0 && names.length > 0) return false;
+    if (!found) return false;
+    const facts = { id, names: RepoTags ?? [], storedAt: newestTime(found) };
+    const names = namesToRemove(facts, this.ownPrefix, this.#now());
     try {
-      for (const name of ours.length > 0 ? ours : [id]) await unlessGone(this.#engine.calls.getImage(name).remove());
+      for (const name of names) await unlessGone(this.#engine.calls.getImage(name).remove());
     } catch (error) {
+      // A container uses the image.
       if (engineStatus(error) !== 409) throw error;
-      this.#log.debug({ image: id }, `an image that nobody wants stays: ${engineMessage(error)}`);
+      this.#log.debug({ image: id }, `an unwanted image cannot be removed yet: ${engineMessage(error)}`);
       return false;
     }
-    this.#log.debug({ image: id }, 'image removed');
-    return true;
+    if (names.length > 0) this.#log.debug({ image: id }, 'image removed');
+    return names.length > 0;
   }
+}
 
-  #isOurs(name: string): boolean {
-    return (
-      name.startsWith('ranvier/') || (this.#registry !== null && name.startsWith(`${this.#registry.prefix}/ranvier/`))
-    );
-  }
+/** What a sweep knows of an unwanted image. */
+export interface UnwantedImage {
+  id: string;
+  names: readonly string[];
+  /** Milliseconds since the epoch. */
+  storedAt: number;
+}
+
+/**
+ * The names that a sweep removes from an unwanted image; none if it stays. Young images stay, and so do images that have only
+ * names which the platform did not give. An image without any name is removed by its id.
+ */
+export function namesToRemove(image: UnwantedImage, ownPrefix: string | null, now: number): string[] {
+  if (isYoungImage(image.storedAt, now)) return [];
+  const names = image.names.filter((name) => name !== '<none>:<none>');
+  if (names.length === 0) return [image.id];
+  return names.filter(
+    (name) => name.startsWith('ranvier/') || (ownPrefix !== null && name.startsWith(`${ownPrefix}/`)),
+  );
 }
 
 function labelFilters(labels: Record<string, string>): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
-/** An image that a build makes again has its first one's age; its name is new. */
+/** If a build makes the same image again, the engine keeps its old creation time and sets a new time of its name. */
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
   return Math.max(0, ...times.filter((time) => time > 0));

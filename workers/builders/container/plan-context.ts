@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
-import type { Config } from '../../../shared/config.js';
+import type { Config } from '../../../shared/core/config.js';
+import type { BuildPlan } from '../build-plan.js';
 import type { BuildRequest } from '../builder.js';
-import type { BuildPlan } from '../detect.js';
 import type { ContextContent } from './build-context.js';
 import {
   CERTIFICATES,
@@ -14,7 +14,7 @@ import {
 export interface PlannedBuild {
   content: ContextContent;
   buildArgs: Record<string, string>;
-  /** A Dockerfile that empties what builds of this service keep; null where they keep nothing. */
+  /** A Dockerfile that empties the caches of this service's builds; null if there are none. */
   cacheCleaner: string | null;
 }
 
@@ -25,21 +25,22 @@ export interface PlanContextInput {
   /** The repository's files, and the project's folder below them. */
   app: string;
   project: string;
-  /** The builder keeps caches of package managers. */
-  keepsCaches: boolean;
   labels: Record<string, string>;
 }
 
-/** What an engine needs to build a plan: the Dockerfile, the files, and the variables as arguments of the build stage. */
+/**
+ * Everything an engine needs to build a plan: the Dockerfile, the files, and the variables as arguments of the build
+ * stage.
+ */
 export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
-  const { plan, request, config, app, keepsCaches } = input;
+  const { plan, request, config, app } = input;
   const { variables, certificates } = await platformVariables(config.buildEnvironment);
   const buildArgs = {
     ...variables,
     CI: 'true',
     ...plan.environment,
     ...plan.buildEnvironment,
-    ...(keepsCaches ? cacheVariables(plan) : {}),
+    ...cacheVariables(plan),
     ...request.environment,
   };
   const dockerfile: DockerfileInput = {
@@ -48,7 +49,7 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
     project: input.project,
     variables: Object.keys(buildArgs).sort(),
     certificates: Object.keys(certificates).length > 0,
-    cacheName: keepsCaches ? `ranvier-${request.serviceId}` : null,
+    cacheName: `ranvier-${request.serviceId}`,
     port: request.configuration.port,
     labels: input.labels,
   };
@@ -60,7 +61,10 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
   };
 }
 
-/** The platform's variables for builds. Files that they name go along, for the build stage; folders cannot. */
+/**
+ * The platform's variables for builds. If a value is the path of a file, the file becomes part of the build stage;
+ * folders are left out.
+ */
 export async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
   variables: Record<string, string>;
   certificates: Record<string, Buffer>;

@@ -1,22 +1,22 @@
 import { constants } from 'node:fs';
 import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { type Config, ConfigError } from '../../../shared/config.js';
-import type { Logger } from '../../../shared/log.js';
-import { USUAL_PATH } from '../../sandbox/plan.js';
+import { type Config, ConfigError } from '../../../shared/core/config.js';
+import type { Logger } from '../../../shared/core/log.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { quote } from '../../sandbox/scripts.js';
-import { ownDirectory } from '../../sandbox/users.js';
+import { USUAL_PATH } from '../../sandbox/sandbox-plan.js';
+import { quote } from '../../sandbox/sandbox-scripts.js';
+import { ownDirectory } from '../../sandbox/service-users.js';
+import { Commands } from '../build-commands.js';
 import { type BuildContext, BuildError, type BuildRequest } from '../builder.js';
-import { Commands } from '../commands.js';
 import { openRelay } from './buildkit-relay.js';
 import { withoutPaths } from './dockerfile-context.js';
 
-/** The Railpack program, and the BuildKit that it builds with. */
+/** The Railpack program, and the address of the BuildKit that it uses. */
 export interface Railpack {
-  /** Its real path. */
+  /** The program's real path. */
   program: string;
-  /** As `BUILDKIT_HOST` has it. */
+  /** The value of `BUILDKIT_HOST`. */
   buildkitHost: string;
 }
 
@@ -24,25 +24,27 @@ export interface RailpackBuild {
   sandbox: Sandbox;
   request: BuildRequest;
   context: BuildContext;
-  /** When the whole build must be over. */
+  /** When the whole build must have ended, in milliseconds since the epoch. */
   deadline: number;
   /** The folder of this build. */
   folder: string;
-  /** The folder with the repository's files, and the project's below it. */
+  /** The folder with the repository's files. `project` is the project's folder below it. */
   app: string;
   project: string;
-  /** What the program keeps between the builds of one service. */
+  /** The namespace of this service's caches in BuildKit. No other service can guess it. */
+  cacheKey: string;
+  /** The folder that the program keeps between the builds of one service. */
   cache: string;
-  /** What the image is to be called. */
+  /** The name of the image. */
   name: string;
-  /** Null leaves it to Railpack to find one. */
+  /** If it is null, Railpack finds one. */
   startCommand: string | null;
   buildEnvironment: Config['buildEnvironment'];
 }
 
 /**
- * Finds out whether Railpack builds here: with its program and `BUILDKIT_HOST`. Null where our own Dockerfiles do. Throws
- * `ConfigError` where `BUILDKIT_HOST` asks for what this host cannot do.
+ * Finds out whether Railpack builds on this host: that needs its program and `BUILDKIT_HOST`. Null if the platform
+ * writes Dockerfiles instead. Throws `ConfigError` if `BUILDKIT_HOST` is set and this host cannot use it.
  */
 export async function findRailpack(
   { railpack: { buildkitHost, searchPath } }: Pick<Config, 'railpack'>,
@@ -82,9 +84,9 @@ async function findProgram(searchPath: string): Promise<string | null> {
 }
 
 /**
- * Builds a project and returns the path of its image's archive. The program runs in the sandbox, because a repository has
- * ways to make it run commands: BuildKit is reached through a relay, and for the image, which it wants to give to Docker,
- * there is a `docker` that keeps it. Throws `BuildError`.
+ * Builds a project and returns the path of its image's archive. The program runs in the sandbox, because a repository
+ * can make it run commands. It reaches BuildKit through a relay. It gives its image to `docker load`; a script named
+ * `docker` in its PATH writes the image to a file. Throws `BuildError`.
  */
 export async function buildByRailpack({ program, buildkitHost }: Railpack, build: RailpackBuild): Promise<string> {
   const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;
@@ -92,13 +94,13 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
   const own = { PATH: [tools, ...USUAL_PATH].join(':'), BUILDKIT_HOST: `unix://${socket}` };
   const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
-  // A PATH of the service's is one for its image.
+  // A PATH among the service's variables is meant for its image, and not for this program.
   const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));
   await mkdir(tools, { mode: 0o700 });
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
   await writeScript(
     join(tools, 'railpack'),
-    // The one place where it keeps the tools that it fetches; every sandbox has a /tmp of its own.
+    // The program keeps the tools that it downloads in /tmp/railpack only. Every sandbox has its own /tmp.
     `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
     `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
   );
@@ -125,17 +127,19 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
     return archive;
   } catch (error) {
     if (!(error instanceof BuildError) || relay.fault === null) throw error;
-    throw new Error(`BUILDKIT_HOST=${buildkitHost}: BuildKit does not answer (${relay.fault.message})`);
+    throw new Error(
+      `BUILDKIT_HOST=${buildkitHost}: BuildKit does not answer (${relay.fault.message}); start it, or unset BUILDKIT_HOST`,
+    );
   } finally {
     relay.close();
   }
 }
 
-/** Variables by name: their values come from the environment, which no list of processes shows. */
-function railpackArguments({ request, name, startCommand }: RailpackBuild, variables: string[]): string[] {
+/** Variables are passed by name. Their values are in the environment, which no list of processes shows. */
+function railpackArguments({ request, name, startCommand, cacheKey }: RailpackBuild, variables: string[]): string[] {
   const buildCommand = request.configuration.buildCommand.trim();
   return [
-    ...['--name', name, '--progress', 'plain', '--cache-key', request.serviceId, '--error-missing-start'],
+    ...['--name', name, '--progress', 'plain', '--cache-key', cacheKey, '--error-missing-start'],
     ...(request.clearCache ? ['--no-cache'] : []),
     ...(buildCommand === '' ? [] : [`--build-cmd=${buildCommand}`]),
     ...(startCommand === null ? [] : [`--start-cmd=${startCommand}`]),

@@ -1,33 +1,33 @@
-import type { ProjectFiles } from '../project.js';
+import type { ProjectFiles } from '../project-files.js';
 
 /** A program that a build needs on the host. */
 export interface Tool {
   name: string;
-  /** A shell command that succeeds where the tool is there. */
+  /** A shell command that succeeds if the tool is installed. */
   check: string;
-  /** What to do where it is not. */
+  /** What to do if it is not. */
   advice: string;
-  /** Installs it in a container whose base image lacks it, below `$TOOLS`; absent where only another base image helps. */
+  /** Installs the tool below `$TOOLS` in a container without it; absent if only another base image helps. */
   install?: string;
 }
 
-/** How a project in one language is installed, built and started where its configuration says nothing. */
+/** How a project in one language is installed, built and started if its configuration says nothing. */
 export interface ToolchainPlan {
   tools: Tool[];
   install: string[];
-  /** The files that alone decide what `install` does; null where it may need the whole project. */
+  /** The files that alone decide what `install` does; null if it may need the whole project. */
   manifests: string[] | null;
-  /** Run where `configuration.buildCommand` is empty. */
+  /** Commands to run if `configuration.buildCommand` is empty. */
   build: string[];
-  /** Null where nothing in the repository says how to start it. */
+  /** Null if nothing in the repository says how to start it. */
   start: string | null;
   /** Completes "nothing says how to start it: set startCommand, …". */
   startAdvice: string;
-  /** Folders, below the project's, in which commands are found first. */
+  /** Folders below the project's folder that come first in the PATH. */
   searchPath: string[];
-  /** For the build and for the running application; paths are relative to the project's folder. */
+  /** Variables of the build and of the running application. Paths are relative to the project's folder. */
   environment: Record<string, string>;
-  /** For the build alone. */
+  /** Variables of the build only. */
   buildEnvironment: Record<string, string>;
   /** Variables that name a folder kept between builds → that folder's name. */
   caches: Record<string, string>;
@@ -36,7 +36,7 @@ export interface ToolchainPlan {
 export interface Toolchain {
   runtime: 'node' | 'python' | 'go';
   matches(files: ProjectFiles): boolean;
-  /** Throws `BuildError` where the project's own files are unusable. */
+  /** Throws `BuildError` if the project's own files are invalid. */
   plan(files: ProjectFiles): ToolchainPlan;
 }
 

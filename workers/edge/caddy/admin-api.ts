@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { errorMessage } from '../../../shared/errors.js';
+import { errorMessage } from '../../../shared/core/errors.js';
 
 const TIMEOUT_MS = 10_000;
 
@@ -41,11 +41,11 @@ export class AdminApi {
 
   constructor(url: string) {
     this.#url = url;
-    const socketPath = /^unix:\/\/(.*)/.exec(url)?.[1];
-    this.#origin = socketPath === undefined ? url.replace(/\/$/, '') : 'http://localhost';
+    const socketPath = socketPathOf(url);
+    this.#origin = socketPath === null ? url.replace(/\/$/, '') : 'http://localhost';
     // On a socket Caddy takes requests without a host only.
     this.#options =
-      socketPath === undefined
+      socketPath === null
         ? { headers: {} }
         : { headers: { host: '' }, dispatcher: new Agent({ connect: { socketPath } }) };
   }
@@ -91,6 +91,11 @@ export class AdminApi {
       );
     }
   }
+}
+
+/** The path of a `unix://` address, or null. */
+export function socketPathOf(url: string): string | null {
+  return /^unix:\/\/(.*)/.exec(url)?.[1] ?? null;
 }
 
 function kindOf(error: unknown): CaddyError['kind'] {

@@ -1,25 +1,29 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage } from '../../../shared/errors.js';
-import type { Logger } from '../../../shared/log.js';
-import type { Edge } from '../edge.js';
-import { type EdgeTimeouts, NodeEdge, type NodeEdgeOptions, TIMEOUTS } from '../proxy/node-edge.js';
+import { errorMessage } from '../../../shared/core/errors.js';
+import type { Logger } from '../../../shared/core/log.js';
+import type { Edge, EdgeFigures } from '../edge.js';
+import { NodeEdge, type NodeEdgeOptions, TIMEOUTS } from '../proxy/node-edge.js';
 import type { RouteTable } from '../table.js';
-import { AdminApi, CaddyError } from './admin-api.js';
+import { AdminApi, socketPathOf } from './admin-api.js';
 import { ConfigKeeper } from './config-keeper.js';
-import { inFlight } from './in-flight.js';
-import { type LinkPorts, linkPorts, listenNear } from './link-ports.js';
-import { NameServer, upstreamName } from './name-server.js';
-import { configParts, REFRESH_MS, SERVER_PATH } from './server-config.js';
+import { Gate } from './gate.js';
+import { configParts } from './server-config.js';
+import { SocketFile } from './socket-file.js';
 import type { EdgeTls } from './tls-config.js';
-import { type Endpoint, zoneOf } from './zone.js';
 
-/** For an answer that was on its way to Caddy, and a request on its way from there to a replica. */
-const MARGIN_MS = 250;
-const LOOK_MS = 100;
+/** For connections that were made to a socket before it was withdrawn, and for requests that the gate let through. */
+const SETTLE_MS = 100;
+const LOOK_MS = 2_000;
+const WRITABLE_BY_OTHERS = 0o002;
 
-export interface CaddyEdgeOptions extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts'> {
+export interface CaddyEdgeOptions
+  extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits'> {
   /** The port on which Caddy takes requests. */
   port: number;
+  /** The folder of the Unix sockets over which Caddy reaches this process. */
+  socketDir: string;
   /** Where Caddy's admin API listens. */
   adminUrl: string;
   /** The hosts below this domain are services. */
@@ -28,107 +32,98 @@ export interface CaddyEdgeOptions extends Pick<NodeEdgeOptions, 'imagesDir' | 'l
 }
 
 /**
- * The edge as a Caddy of the operator's, on this host. Caddy's configuration is one server that is loaded once; which
- * replicas a host has it asks over DNS, so that a new table changes answers and reloads nothing. What is more than
- * passing on (pages, static sites, maintenance, allow lists) it hands to the responder, a proxy in this process.
+ * The edge behind a Caddy of the operator's, on this host. Caddy has the visitors' connections and their TLS; each request
+ * comes over a Unix socket to a proxy in this process, which knows the routes. So nothing that a hosted application could
+ * bind or reach has a say in where a request goes, and Caddy's configuration is loaded once.
+ *
+ * If Caddy found the replicas itself (SRV records of a name server here), a small GET would cost half the CPU time, but each
+ * rule of the edge would have to be written again in Caddy's configuration; the README has the figures.
  */
 export class CaddyEdge implements Edge {
   readonly #options: CaddyEdgeOptions;
-  readonly #timeouts: EdgeTimeouts;
   readonly #log: Logger;
   readonly #api: AdminApi;
-  readonly #names: NameServer;
-  readonly #responder: NodeEdge;
-  readonly #ended = new AbortController();
-  readonly #serving: Promise<void>;
-  #served: () => void = () => undefined;
+  readonly #proxy: NodeEdge;
+  readonly #gate = new Gate();
+  readonly #edgeSocket: SocketFile;
+  readonly #gateSocket: SocketFile;
   #keeper: ConfigKeeper | null = null;
+  #watch: NodeJS.Timeout | undefined;
+  #displaced = false;
 
   constructor(options: CaddyEdgeOptions) {
-    const { adminUrl, imagesDir, log, refresh } = options;
+    const { adminUrl, imagesDir, log, refresh, socketDir, port, limits = {} } = options;
     this.#options = options;
-    this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
     this.#log = log;
     this.#api = new AdminApi(adminUrl);
-    this.#names = new NameServer(log, this.#timeouts.connectMs);
-    const timeouts = this.#timeouts;
-    this.#responder = new NodeEdge({
-      port: 0,
-      address: '127.0.0.1',
-      behindProxy: true,
-      imagesDir,
-      log,
-      refresh,
-      timeouts,
-    });
-    this.#serving = new Promise((resolve) => {
-      this.#served = resolve;
-    });
+    this.#edgeSocket = new SocketFile(join(socketDir, `${port}.sock`));
+    this.#gateSocket = new SocketFile(join(socketDir, `${port}.gate.sock`));
+    const timeouts = options.timeouts ?? {};
+    this.#proxy = new NodeEdge({ port: 0, behindProxy: true, imagesDir, log, refresh, timeouts, limits });
+  }
+
+  get figures(): EdgeFigures {
+    return this.#proxy.figures;
   }
 
   /** Throws `CaddyError` where Caddy does not answer, or does not take the configuration. */
   async listen(): Promise<void> {
     const { port, domain, tls } = this.#options;
-    const server = await this.#api.get(`/config/${SERVER_PATH.join('/')}`);
-    // The ports of the edge before this one, so that Caddy's configuration stays what it is.
-    const ports: LinkPorts = linkPorts(server);
-    await listenNear(ports.responder, (near) => this.#responder.listen(near));
-    const responder = `127.0.0.1:${this.#responder.port}`;
-    await listenNear(ports.nameServer, (near) => this.#names.listen(near, this.#responder.port));
-    const nameServer = this.#names.address;
-    const parts = configParts({ domain, port, tls, responder, nameServer, timeouts: this.#timeouts });
-    const keeper = new ConfigKeeper(this.#api, parts, this.#log);
+    const sockets = { edge: this.#edgeSocket.path, gate: this.#gateSocket.path };
+    const timeouts = { ...TIMEOUTS, ...this.#options.timeouts };
+    await this.#warnOfOpenAdmin();
+    const keeper = new ConfigKeeper(this.#api, configParts({ domain, port, tls, sockets, timeouts }), this.#log);
+    // Who has passed the gate finds the edge open.
+    await this.#edgeSocket.publish((path) => this.#proxy.listen(path));
+    await this.#gateSocket.publish((path) => this.#gate.listen(path));
     await keeper.start();
     this.#keeper = keeper;
-    // Until Caddy has forgotten what an edge before this one said.
-    await this.#wait(REFRESH_MS + MARGIN_MS);
-    this.#served();
+    this.#watch = setInterval(() => void this.#look(), LOOK_MS);
   }
 
   async apply(table: RouteTable): Promise<void> {
-    const answered = this.#responder.apply(table);
-    const { left, lastAnswered } = this.#names.serve(zoneOf(table));
-    await this.#serving;
-    if (lastAnswered !== null) await this.#wait(lastAnswered + REFRESH_MS + MARGIN_MS - performance.now());
-    await Promise.all([answered, this.#drained(left)]);
+    this.#gate.apply(table);
+    await this.#proxy.apply(table);
   }
 
-  /**
-   * Caddy keeps the configuration and goes on passing requests on while this process ends, and lets them wait for a
-   * moment once it has: the next edge process finds all as it was.
-   */
+  /** Caddy keeps the configuration, and lets requests wait for the next edge process. */
   async close(): Promise<void> {
-    this.#ended.abort();
+    clearInterval(this.#watch);
     await this.#keeper?.close();
-    await this.#responder.close();
-    this.#names.close();
+    await this.#gateSocket.withdraw();
+    await delay(SETTLE_MS);
+    await this.#gate.close();
+    await delay(SETTLE_MS);
+    await this.#edgeSocket.withdraw();
+    await delay(SETTLE_MS);
+    await this.#proxy.close();
   }
 
-  /** Resolves when no request that comes to an end is under way to these endpoints, or after the bound. */
-  async #drained(left: readonly Endpoint[]): Promise<void> {
-    const deadline = performance.now() + this.#timeouts.drainMs;
-    while (performance.now() < deadline && !this.#ended.signal.aborted) {
-      const gone = left.filter((endpoint) => !this.#names.names(endpoint));
-      if (gone.length === 0) return;
-      const busy = await this.#busy();
-      if (busy !== null && !gone.some((endpoint) => busy.has(upstreamName(endpoint, 'plain')))) return;
-      await this.#wait(LOOK_MS);
+  /** Who can connect to the admin API decides where every request goes. */
+  async #warnOfOpenAdmin(): Promise<void> {
+    const { adminUrl } = this.#options;
+    const socket = socketPathOf(adminUrl);
+    if (socket !== null) {
+      const mode = (await stat(socket).catch(() => null))?.mode ?? 0;
+      if ((mode & WRITABLE_BY_OTHERS) === 0) return;
     }
+    this.#log.warn(
+      `hosted applications on this host may reach Caddy's admin API at ${adminUrl}, and so read and change where requests go: let it listen on a Unix socket that only Caddy and the platform can open ("admin": {"listen": "unix//run/caddy/admin.sock"}), and set CADDY_ADMIN_URL to it`,
+    );
   }
 
-  /** Null where Caddy does not say. */
-  async #busy(): Promise<ReadonlySet<string> | null> {
+  /** One line if connections stop coming to this process. */
+  async #look(): Promise<void> {
     try {
-      return await inFlight(this.#api);
+      const displaced = !((await this.#edgeSocket.isOurs()) && (await this.#gateSocket.isOurs()));
+      if (displaced && !this.#displaced) {
+        this.#log.error(
+          `requests no longer come to this process: its socket ${this.#edgeSocket.path} was removed, or another edge process took its place. Restart this one, and give each edge process on this host an EDGE_PORT and a Caddy of its own`,
+        );
+      }
+      this.#displaced = displaced;
     } catch (error) {
-      // Without a Caddy, nothing is under way.
-      if (error instanceof CaddyError && error.kind === 'absent') return new Set();
-      this.#log.warn(`it is not known which requests are under way: ${errorMessage(error)}`);
-      return null;
+      this.#log.error(`the sockets of the edge cannot be looked at: ${errorMessage(error)}`);
     }
-  }
-
-  async #wait(ms: number): Promise<void> {
-    if (ms > 0) await delay(ms, undefined, { signal: this.#ended.signal }).catch(() => undefined);
   }
 }

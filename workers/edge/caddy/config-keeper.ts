@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { errorMessage } from '../../../shared/errors.js';
-import type { Logger } from '../../../shared/log.js';
+import { errorMessage } from '../../../shared/core/errors.js';
+import type { Logger } from '../../../shared/core/log.js';
 import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
 import type { ConfigPart } from './config-part.js';
 

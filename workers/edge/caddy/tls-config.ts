@@ -1,18 +1,21 @@
-import type { Config } from '../../../shared/config.js';
-import { HOST_PATH } from '../proxy/node-edge.js';
+import type { Config } from '../../../shared/core/config.js';
 import type { ConfigPart } from './config-part.js';
+import { gateProxy } from './forward-config.js';
+import { HOST_PATH } from './gate.js';
 
 /** How visitors reach the services over HTTPS; what is null is left to Caddy. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';
+const LOOPBACK = '127.0.0.1';
 const POLICY_ID = 'ranvier-certificates';
 
 /**
  * What Caddy needs to get certificates for services, each at its first handshake: a new service changes nothing here.
- * Before it gets one, Caddy asks the responder whether there is such a service.
+ * Before it gets one, Caddy asks whether there is such a service. It can only ask over TCP, and so asks itself, on the port
+ * that leads to HTTPS, which nobody else can take while it runs.
  */
-export function certificateParts(tls: EdgeTls, domain: string, responder: string): ConfigPart[] {
+export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';
   const policy = {
     '@id': POLICY_ID,
@@ -28,7 +31,7 @@ export function certificateParts(tls: EdgeTls, domain: string, responder: string
     ...(internal ? [authority] : []),
     {
       path: ['apps', 'tls', 'automation', 'on_demand', 'ask'],
-      value: `http://${responder}${HOST_PATH}`,
+      value: `http://${LOOPBACK}:${port}${HOST_PATH}`,
       ours: isOurQuestion,
     },
     { path: ['apps', 'tls', 'automation', 'policies'], id: POLICY_ID, value: policy },
@@ -43,12 +46,19 @@ function isOurQuestion(present: unknown): boolean {
   return typeof present === 'string' && present.endsWith(HOST_PATH);
 }
 
-/** Leads from HTTP to HTTPS. */
-export function redirectConfig(port: number, tlsPort: number): Record<string, unknown> {
+/** Leads from HTTP to HTTPS, and Caddy's own questions to the gate. */
+export function redirectConfig(port: number, tlsPort: number, gate: string): Record<string, unknown> {
   const location = `https://{http.request.host}${tlsPort === 443 ? '' : `:${tlsPort}`}{http.request.uri}`;
   return {
     listen: [`:${port}`],
     automatic_https: { disable: true },
-    routes: [{ handle: [{ handler: 'static_response', status_code: '308', headers: { Location: [location] } }] }],
+    routes: [
+      {
+        match: [{ host: [LOOPBACK], path: [HOST_PATH], remote_ip: { ranges: [LOOPBACK] } }],
+        handle: [gateProxy(gate)],
+        terminal: true,
+      },
+      { handle: [{ handler: 'static_response', status_code: '308', headers: { Location: [location] } }] },
+    ],
   };
 }

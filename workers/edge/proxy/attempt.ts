@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { checkedStatus, clientHeaders, InvalidAnswerError, MAX_INTERIM } from './answer-head.js';
 import { encoded, joined } from './compression.js';
 import type { Exchange } from './exchange.js';
-import { clientHeaders, upstreamHeaders } from './headers.js';
+import { upstreamHeaders } from './headers.js';
+import { PacedWriter } from './paced-writer.js';
 import type { RequestBody } from './request-body.js';
 import type { Upstream } from './upstream.js';
 
@@ -40,60 +42,80 @@ export function attempt(exchange: Exchange, upstream: Upstream, body: RequestBod
 
 const NOTHING = Buffer.alloc(0);
 
+/** No callback of it throws: an exception ends this attempt alone. */
 class Relay implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
   readonly #res: ServerResponse;
   /** What takes the body: the response, or what compresses it. */
-  #body: Writable;
+  #writer: PacedWriter;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #leave: () => void;
+  readonly #forget: () => void;
   #controller: Dispatcher.DispatchController | null = null;
   #begun = false;
+  #settled = false;
+  #interim = 0;
 
   constructor(exchange: Exchange, upstream: Upstream, resolve: (outcome: Outcome) => void) {
     const { res } = exchange;
     this.#exchange = exchange;
     this.#res = res;
-    this.#body = res;
+    this.#writer = this.#writerTo(res);
     this.#resolve = resolve;
     this.#leave = upstream.requests.enter();
+    this.#forget = upstream.onFault((error) => this.#fail(error));
     res.on('close', this.#onClientClose);
   }
 
   readonly #onClientClose = (): void => {
-    this.#controller?.abort(new Error('the client closed the connection'));
     this.#settle({ type: 'client-gone' });
+    this.#abort(new Error('the client closed the connection'));
   };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#res.destroyed) controller.abort(new Error('the client closed the connection'));
+    if (this.#settled || this.#res.destroyed) controller.abort(new Error('the client closed the connection'));
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: object, message?: string): void {
-    if (status < 200) return;
-    const raw = Array.isArray(controller.rawHeaders) ? controller.rawHeaders : [];
-    const { req, requestId, compress } = this.#exchange;
-    const forClient = clientHeaders(raw, requestId);
-    const answer = compress ? encoded(req, status, forClient) : { headers: forClient, encoder: null };
-    this.#res.writeHead(status, message, answer.headers);
-    if (answer.encoder !== null) this.#body = joined(answer.encoder, this.#res);
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: object): void {
+    this.#guarded(() => {
+      if (status >= 100 && status < 200) {
+        this.#interim += 1;
+        if (this.#interim > MAX_INTERIM) throw new InvalidAnswerError(`more than ${MAX_INTERIM} interim answers`);
+        return;
+      }
+      this.#begin(checkedStatus(status), Array.isArray(controller.rawHeaders) ? controller.rawHeaders : []);
+      // A stream's client learns at once that it is connected; other headers wait for the first bytes of the body.
+      // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
+      if (!('content-length' in headers)) this.#res.write(NOTHING);
+      if ('content-type' in headers && String(headers['content-type']).startsWith('text/event-stream')) this.#leave();
+    });
+  }
+
+  #begin(status: number, raw: (string | Buffer)[]): void {
+    const { req, encoders, connection, containment } = this.#exchange;
+    const forClient = clientHeaders(raw, this.#exchange, status);
+    const take = () => encoders.take(connection.client);
+    const answer = encoded(req, status, forClient, take);
+    try {
+      this.#res.writeHead(status, answer.headers);
+    } catch (error) {
+      answer.encoder?.destroy();
+      throw error;
+    }
     this.#begun = true;
-    // A stream's client learns at once that it is connected; other headers wait for the first bytes of the body.
-    // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
-    if (!('content-length' in headers)) this.#res.write(NOTHING);
-    if ('content-type' in headers && String(headers['content-type']).startsWith('text/event-stream')) this.#leave();
+    if (answer.encoder !== null) this.#writer = this.#writerTo(joined(answer.encoder, this.#res, containment));
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#body.write(chunk)) return;
-    controller.pause();
-    this.#body.once('drain', () => controller.resume());
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#guarded(() => this.#writer.write(chunk));
   }
 
   onResponseEnd(): void {
-    this.#settle({ type: 'answered' });
-    this.#body.end();
+    this.#guarded(() => {
+      this.#settle({ type: 'answered' });
+      this.#writer.end();
+    });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -101,9 +123,41 @@ class Relay implements Dispatcher.DispatchHandler {
     else this.#settle({ type: 'failed', error, sent: this.#controller !== null, begun: this.#begun });
   }
 
+  #writerTo(target: Writable): PacedWriter {
+    return new PacedWriter(target, {
+      pause: () => this.#guarded(() => this.#controller?.pause()),
+      resume: () => this.#guarded(() => this.#controller?.resume()),
+    });
+  }
+
+  /** A bad answer is the replica's fault; any other exception is the edge's own and is counted. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof InvalidAnswerError) this.#fail(error);
+      else this.#exchange.containment.caught(error);
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#settle({ type: 'failed', error, sent: true, begun: this.#begun });
+    this.#abort(error);
+  }
+
+  #abort(error: Error): void {
+    try {
+      this.#controller?.abort(error);
+    } catch (second) {
+      this.#exchange.containment.caught(second, 'a request to a replica could not be ended in order');
+    }
+  }
+
   #settle(outcome: Outcome): void {
+    this.#settled = true;
     this.#res.off('close', this.#onClientClose);
     this.#leave();
+    this.#forget();
     this.#resolve(outcome);
   }
 }

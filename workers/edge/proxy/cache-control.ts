@@ -1,4 +1,4 @@
-import type { ServiceConfiguration } from '../../../shared/domain/configuration.js';
+import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 
 const REVALIDATE = 'no-cache';
 const SHORT = 'public, max-age=3600';

@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import type { Containment } from './containment.js';
+import { eachPair } from './headers.js';
+import { PacedWriter } from './paced-writer.js';
 
 /** Smaller answers gain nothing. */
 export const COMPRESS_FROM_BYTES = 1_024;
@@ -29,11 +32,16 @@ export const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set([
 ]);
 /** What a quick answer is worth: about as small as gzip makes it, in less time. */
 const BROTLI_QUALITY = 4;
+/** 256 KB. The default of 4 MB needs 6 MB of memory for an answer, and makes few answers smaller. */
+const BROTLI_WINDOW_BITS = 18;
 /** Without a body, or with part of one. */
 const NOT_WHOLE = new Set([204, 205, 206, 304]);
 
 type Encoding = 'br' | 'gzip';
 type Request = Pick<IncomingMessage, 'method' | 'headers'>;
+
+/** Takes an encoder and returns what gives it back; null if there is none to spare. */
+export type TakeEncoder = () => (() => void) | null;
 
 /** How an answer goes to the client: its headers, and what its body goes through, or null. */
 export interface Encoded {
@@ -45,12 +53,13 @@ export interface Encoded {
  * Compresses an answer on its way where it is worth it, its sender did not, and the client accepts it. `headers` are a
  * flat list of names and values. Content-Length goes, the ETag becomes a weak one, and caches learn what it depends on.
  */
-export function encoded(req: Request, status: number, headers: readonly string[]): Encoded {
+export function encoded(req: Request, status: number, headers: readonly string[], take: TakeEncoder): Encoded {
   const header = (name: string) => valuesOf(headers, name).join(', ') || undefined;
   if (!isCompressible(status, header)) return { headers: [...headers], encoder: null };
   const varying = withVary(headers, header('vary') ?? '');
   const encoding = encodingFor(req);
-  if (encoding === null) return { headers: varying, encoder: null };
+  const giveBack = encoding === null ? null : take();
+  if (encoding === null || giveBack === null) return { headers: varying, encoder: null };
   const out: string[] = [];
   eachPair(varying, (name, value) => {
     const lower = name.toLowerCase();
@@ -58,14 +67,19 @@ export function encoded(req: Request, status: number, headers: readonly string[]
     out.push(name, lower === 'etag' && value.startsWith('"') ? `W/${value}` : value);
   });
   out.push('Content-Encoding', encoding);
-  return { headers: out, encoder: encoderOf(encoding, header('content-length') === undefined) };
+  const encoder = encoderOf(encoding, header('content-length') === undefined);
+  encoder.once('close', giveBack);
+  return { headers: out, encoder };
 }
 
 /** Sends what is written to the encoder on to the response, for as long as there is one. */
-export function joined(encoder: Transform, res: ServerResponse): Transform {
-  encoder.on('error', (error) => res.destroy(error));
+export function joined(encoder: Transform, res: ServerResponse, containment: Containment): Transform {
+  const writer = new PacedWriter(res, encoder);
+  encoder.on('error', (error) => containment.caught(error, 'an answer could not be compressed'));
+  encoder.on('data', (chunk: Buffer) => writer.write(chunk));
+  encoder.once('end', () => writer.end());
   res.once('close', () => encoder.destroy());
-  encoder.pipe(res);
+  if (res.destroyed) encoder.destroy();
   return encoder;
 }
 
@@ -97,10 +111,16 @@ function encodingFor(req: Request): Encoding | null {
 
 /** Of an answer whose length is not known, what the sender writes is sent on at once. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
-  if (encoding === 'gzip') return createGzip(streaming ? { flush: constants.Z_SYNC_FLUSH } : {});
+  // The encoder waits for each piece to be taken: of small ones it would gather more than they are worth.
+  const pace = { readableHighWaterMark: 1 };
+  if (encoding === 'gzip') return createGzip({ ...pace, ...(streaming ? { flush: constants.Z_SYNC_FLUSH } : {}) });
   return createBrotliCompress({
+    ...pace,
     ...(streaming ? { flush: constants.BROTLI_OPERATION_FLUSH } : {}),
-    params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY },
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: BROTLI_WINDOW_BITS,
+    },
   });
 }
 
@@ -116,8 +136,4 @@ function valuesOf(flat: readonly string[], wanted: string): string[] {
     if (name.toLowerCase() === wanted) values.push(value);
   });
   return values;
-}
-
-function eachPair(flat: readonly string[], visit: (name: string, value: string) => void): void {
-  for (let i = 0; i + 1 < flat.length; i += 2) visit(flat[i] ?? '', flat[i + 1] ?? '');
 }

@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Logger } from '../../../shared/log.js';
+import type { Logger } from '../../../shared/core/log.js';
+import type { ClientConnection } from './client-connection.js';
+import type { Containment } from './containment.js';
+import type { EncoderBudget } from './encoder-budget.js';
 import type { Client } from './headers.js';
 
 /** One request and its answer on their way through the edge. */
@@ -12,7 +15,11 @@ export interface Exchange {
   requestId: string;
   client: Client;
   host: string;
-  /** Answers may be compressed here; a proxy in front does it otherwise. */
-  compress: boolean;
+  /** The client's connection, which may serve other exchanges later. */
+  connection: ClientConnection;
+  /** Callbacks of this exchange go through it. */
+  containment: Containment;
+  /** What may compress answers. */
+  encoders: EncoderBudget;
   log: Logger;
 }

@@ -1,11 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import { errors } from 'undici';
-import { errorMessage } from '../../../shared/errors.js';
+import { errorMessage } from '../../../shared/core/errors.js';
+import { InvalidAnswerError } from './answer-head.js';
 import { attempt, type Outcome } from './attempt.js';
+import type { Backlog } from './client-connection.js';
 import type { Exchange } from './exchange.js';
 import { hasBody } from './headers.js';
 import { badRequest, PAGES, type Page, sendPage } from './pages.js';
 import { BodyIdleError, RequestBody } from './request-body.js';
-import { tunnel } from './tunnel.js';
+import { noticeEnd, tunnel } from './tunnel.js';
 import { choose, type Upstream } from './upstream.js';
 
 /** How often a request that a replica may have seen is sent again. */
@@ -37,6 +40,8 @@ export async function forward(exchange: Exchange, source: ForwardSource): Promis
   let replays = 0;
   let last: Failure | null = null;
 
+  if (body) exchange.connection.upload = () => heldBack(req);
+  if (exchange.upgrade !== null && !wantsTunnel(exchange)) noticeEnd(exchange.upgrade.socket);
   for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
     const upstream = choose(source.upstreams(), failed) ?? choose(source.upstreams(), refused);
     if (upstream === null) {
@@ -57,12 +62,17 @@ export async function forward(exchange: Exchange, source: ForwardSource): Promis
       upstream.avoid();
     }
     const again = outcome.sent
-      ? repeatable && !isTimeout(outcome.error) && ++replays <= MAX_REPLAYS
+      ? repeatable && !isFinal(outcome.error) && ++replays <= MAX_REPLAYS
       : !isInvalid(outcome);
     if (outcome.begun || stream?.touched || !again) break;
   }
   if (last === null) sendPage(exchange, PAGES.no_ready_replica);
   else giveUp(exchange, last);
+}
+
+/** What the client has sent of its body and no replica has taken. */
+function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog {
+  return { pending, taken: socket.bytesRead - pending };
 }
 
 function giveUp(exchange: Exchange, failure: Failure): void {
@@ -81,6 +91,11 @@ function pageFor(failure: Failure): Page {
 
 function isTimeout(error: Error): boolean {
   return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
+}
+
+/** The replica had its time, or gave its answer: it would be the same again. */
+function isFinal(error: Error): boolean {
+  return isTimeout(error) || error instanceof InvalidAnswerError;
 }
 
 /** Undici found the request itself unacceptable; no other replica will do better. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1), and `expect`, which the edge itself answers. */
-const HOP_BY_HOP = new Set([
+export const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -26,8 +26,68 @@ export const FORWARDED_HEADERS = new Set([
   'forwarded',
   'x-request-id',
 ]);
-/** A client cannot have these removed by naming them in `Connection`. */
-const END_TO_END = new Set(['host', 'content-length', 'content-type', 'authorization', 'cookie']);
+/**
+ * End-to-end headers cannot be removed by naming them in `Connection` (RFC 9110, 7.6.1 forbids to name them). A proxy in
+ * front may have added one, such as a credential, and an application relies on what its clients send.
+ */
+const END_TO_END = new Set([
+  'age',
+  'allow',
+  'api-key',
+  'authorization',
+  'baggage',
+  'cookie',
+  'cookie2',
+  'date',
+  'depth',
+  'destination',
+  'dnt',
+  'early-data',
+  'etag',
+  'expires',
+  'from',
+  'host',
+  'idempotency-key',
+  'last-event-id',
+  'last-modified',
+  'link',
+  'location',
+  'max-forwards',
+  'method',
+  'origin',
+  'overwrite',
+  'pragma',
+  'prefer',
+  'priority',
+  'range',
+  'referer',
+  'retry-after',
+  'save-data',
+  'server',
+  'service-worker',
+  'set-cookie',
+  'set-cookie2',
+  'slug',
+  'soapaction',
+  'strict-transport-security',
+  'timeout',
+  'traceparent',
+  'tracestate',
+  'true-client-ip',
+  'upgrade-insecure-requests',
+  'user-agent',
+  'vary',
+  'via',
+  'warning',
+  'www-authenticate',
+]);
+/** Families of end-to-end headers: conditions, representation, caches, CORS, fetch metadata, and what proxies add. */
+const END_TO_END_PREFIX =
+  /^(accept|access-control|alt-|authentication|cache-|cdn-|cf-|clear-site|content-|cross-origin|device-|digest|dpop|fastly-|forwarded|grpc-|if-|permissions-|referrer-|repr-|sec-|server-|signature|timing-|want-|x-amz|x-api|x-auth|x-client|x-content|x-correlation|x-csrf|x-forwarded|x-frame|x-goog|x-http-method|x-original|x-real|x-request|x-requested|x-token|x-trace|x-user|x-xsrf)/;
+
+function isEndToEnd(name: string): boolean {
+  return END_TO_END.has(name) || END_TO_END_PREFIX.test(name);
+}
 
 export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
@@ -98,34 +158,12 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   return headers;
 }
 
-/** What the client is told, from a replica's raw response headers. */
-export function clientHeaders(raw: readonly (string | Buffer)[], requestId: string): string[] {
-  const pairs: [string, string][] = [];
-  let connection = '';
-  eachPair(raw.map(latin1), (name, value) => {
-    if (name.toLowerCase() === 'connection') connection += `,${value}`;
-    pairs.push([name, value]);
-  });
-  const named = connectionTokens(connection);
-  const headers: string[] = [];
-  for (const [name, value] of pairs) {
-    const lower = name.toLowerCase();
-    if (HOP_BY_HOP.has(lower) || lower === 'x-request-id' || named.has(lower)) continue;
-    headers.push(name, value);
-  }
-  headers.push('X-Request-ID', requestId);
-  return headers;
-}
-
-function connectionTokens(value: string | undefined): Set<string> {
+/** The header names that `Connection` names as its own, in lower case; those of an end-to-end header are not among them. */
+export function connectionTokens(value: string | undefined): Set<string> {
   const tokens = (value ?? '').toLowerCase().split(',');
-  return new Set(tokens.map((token) => token.trim()).filter((token) => token !== '' && !END_TO_END.has(token)));
+  return new Set(tokens.map((token) => token.trim()).filter((token) => token !== '' && !isEndToEnd(token)));
 }
 
-function latin1(value: string | Buffer): string {
-  return typeof value === 'string' ? value : value.toString('latin1');
-}
-
-function eachPair(flat: readonly string[], visit: (name: string, value: string) => void): void {
+export function eachPair(flat: readonly string[], visit: (name: string, value: string) => void): void {
   for (let i = 0; i + 1 < flat.length; i += 2) visit(flat[i] ?? '', flat[i + 1] ?? '');
 }

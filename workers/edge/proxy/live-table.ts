@@ -37,7 +37,7 @@ export class LiveTable {
     this.#routes = routes;
     this.#upstreams = upstreams;
     // The pool finishes what it has; nothing new is sent to it.
-    for (const upstream of left) void upstream.pool.close();
+    for (const upstream of left) upstream.close();
     return left;
   }
 

@@ -1,28 +1,31 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { errorMessage } from '../../../shared/errors.js';
-import type { Logger } from '../../../shared/log.js';
-import type { Edge } from '../edge.js';
+import { clientKey } from '../../../shared/core/client-address.js';
+import { errorMessage } from '../../../shared/core/errors.js';
+import type { Logger } from '../../../shared/core/log.js';
+import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
 import { isAllowed } from './allow-list.js';
+import { ClientConnection } from './client-connection.js';
+import { admitOnly, drainRest, refuseMalformed } from './client-socket.js';
+import { type ConnectionLimits, Connections } from './connections.js';
+import { Containment, type EdgeCounters } from './containment.js';
+import { EncoderBudget } from './encoder-budget.js';
 import type { Exchange } from './exchange.js';
 import { forward } from './forward.js';
 import { Gauge } from './gauge.js';
-import { ambiguity, clientOf, hasBody, hostOf, requestIdOf } from './headers.js';
+import { ambiguity, hasBody } from './headers.js';
 import { LiveTable } from './live-table.js';
+import { type EdgeSide, openExchange, pipelinesTooMuch, takeTurn } from './open-exchange.js';
 import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
 import { serveSite } from './static-site.js';
 import { MAX_HEADER_BYTES, type UpstreamTimeouts } from './upstream.js';
 
 export const HEALTH_PATH = '/.ranvier/healthz';
-/** Asked on the edge's own address with `?domain=`: 200 where that host is served, else 404. */
-export const HOST_PATH = '/.ranvier/host';
 
 export interface NodeEdgeOptions {
   /** 0 takes a free one; `port` says which. */
   port: number;
-  /** The one address to listen on; without it all of them, IPv4 and IPv6. */
-  address?: string;
   /** Only a trusted proxy can come in: what it forwards says who the client is. */
   behindProxy?: boolean;
   /** Where images lie: `<imagesDir>/<digest>`. */
@@ -31,6 +34,7 @@ export interface NodeEdgeOptions {
   /** Asks for a fresh route of a service and resolves when it is applied. */
   refresh: (serviceId: string) => Promise<void>;
   timeouts?: Partial<EdgeTimeouts>;
+  limits?: Partial<ConnectionLimits>;
 }
 
 export interface EdgeTimeouts extends UpstreamTimeouts {
@@ -52,9 +56,12 @@ export const TIMEOUTS: EdgeTimeouts = {
   closeMs: 10_000,
   refreshMs: 2_000,
 };
+/** Defaults of the settings (shared/config.ts). */
+export const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
-/** How long the rest of a body that nobody wants is read, so that the client comes to read its answer. */
-const LINGER_MS = 5_000;
+/** After so long without a byte the kernel asks whether the client is still there: quiet streams have no other end. */
+const TCP_KEEP_ALIVE_MS = 60_000;
+const NOT_ACCEPTED_LOG_MS = 10_000;
 
 /** The edge as a reverse proxy in this process. The table is in memory; no request waits for PostgreSQL. */
 export class NodeEdge implements Edge {
@@ -64,11 +71,22 @@ export class NodeEdge implements Edge {
   readonly #server: Server;
   readonly #exchanges = new Gauge();
   readonly #upgraded = new Set<Socket>();
+  readonly #counters: EdgeCounters = { failedExchanges: 0, closedConnections: 0, refusedConnections: 0 };
+  readonly #connections: Connections;
+  readonly #side: EdgeSide;
+  /** What happens on connections outside of their exchanges. */
+  readonly #outside: Containment;
+  #lastNotAccepted = Number.NEGATIVE_INFINITY;
 
   constructor(options: NodeEdgeOptions) {
+    const { behindProxy = false, log } = options;
+    const limits = { ...LIMITS, ...options.limits };
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
     this.#table = new LiveTable(this.#timeouts);
+    this.#side = { log, counters: this.#counters, encoders: new EncoderBudget(), behindProxy };
+    this.#outside = new Containment({ log, counters: this.#counters, labels: {}, end: () => undefined });
+    this.#connections = new Connections(limits, this.#counters, behindProxy);
     this.#server = createServer({
       keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
       headersTimeout: this.#timeouts.clientHeadersMs,
@@ -76,10 +94,13 @@ export class NodeEdge implements Edge {
       // Bodies may take their time; one that stands still is ended where it is read (request-body.ts).
       requestTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
     });
-    this.#server.on('request', (req, res) => void this.#answer(req, res, null));
+    this.#server.on('request', (req, res) => this.#receive(req, res, null));
     this.#server.on('upgrade', (req, socket: Socket, head) => this.#upgrade(req, socket, head));
     this.#server.on('clientError', refuseMalformed);
+    admitOnly(this.#server, this.#connections);
   }
 
   /** The port that is listened on. */
@@ -87,20 +108,26 @@ export class NodeEdge implements Edge {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  listen(port = this.#options.port): Promise<void> {
+  get figures(): EdgeFigures {
+    const { size: connections } = this.#connections;
+    return { ...this.#counters, connections, requests: this.#exchanges.value, upgraded: this.#upgraded.size };
+  }
+
+  /** Listens on a port of all addresses, IPv4 and IPv6, or on a Unix socket at a path. */
+  listen(at: number | string = this.#options.port): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      const { address } = this.#options;
-      this.#server.listen({ port, ...(address === undefined ? {} : { host: address }) }, () => {
+      const listening = () => {
         this.#server.off('error', reject);
-        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'a connection was not accepted'));
+        this.#server.on('error', (error) => this.#notAccepted(error));
         resolve();
-      });
+      };
+      this.#outside.run(() => this.#server.listen(typeof at === 'string' ? { path: at } : { port: at }, listening));
     });
   }
 
   async apply(table: RouteTable): Promise<void> {
-    const left = this.#table.swap(table);
+    const left = this.#outside.run(() => this.#table.swap(table));
     await Promise.all(left.map((upstream) => upstream.requests.empty(this.#timeouts.drainMs)));
   }
 
@@ -109,8 +136,17 @@ export class NodeEdge implements Edge {
     await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();
     this.#server.closeAllConnections();
+    this.#connections.close();
     await this.#table.destroy();
     await closed;
+  }
+
+  /** Writes at most one line in ten seconds: without free file descriptors there would be one for each connection. */
+  #notAccepted(error: Error): void {
+    const now = performance.now();
+    if (now - this.#lastNotAccepted < NOT_ACCEPTED_LOG_MS) return;
+    this.#lastNotAccepted = now;
+    this.#options.log.error({ err: error }, 'a connection was not accepted');
   }
 
   /** Asked for a protocol change: answered like any request, unless the replica agrees and the sockets are joined. */
@@ -129,35 +165,45 @@ export class NodeEdge implements Edge {
     }
     socket.on('drain', () => res.emit('drain'));
     res.once('finish', () => socket.destroySoon());
-    void this.#answer(req, res, { socket, head });
+    this.#receive(req, res, { socket, head });
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): Promise<void> {
-    const { log, behindProxy = false } = this.#options;
-    const exchange: Exchange = {
-      req,
-      res,
-      upgrade,
-      requestId: requestIdOf(req),
-      client: clientOf(req, behindProxy),
-      host: hostOf(req),
-      compress: !behindProxy,
-      log,
-    };
+  /** Begins the exchange in its turn. */
+  #receive(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): void {
+    const { socket } = req;
+    const connection = this.#connections.of(socket) ?? new ClientConnection(socket);
+    if (socket.destroyed || pipelinesTooMuch(connection)) return void socket.destroy();
+    const turn = takeTurn(connection, res);
+    const exchange = openExchange(this.#side, { req, res, upgrade, connection });
+    const admitted = !this.#side.behindProxy || this.#carry(exchange);
+    const begin = () => exchange.containment.run(() => this.#answer(exchange, admitted));
+    if (turn === null) void begin();
+    else void turn.then(begin);
+  }
+
+  /** Counts the proxy's connection for the client of this exchange; false if that client has too many. */
+  #carry({ res, client, connection }: Exchange): boolean {
+    if (!this.#connections.carry(connection, clientKey(client.address))) return false;
+    res.once('close', () => this.#connections.release(connection));
+    return true;
+  }
+
+  /** Never rejects. */
+  async #answer(exchange: Exchange, admitted: boolean): Promise<void> {
+    const { req, res, upgrade, containment, host, requestId, log } = exchange;
+    if (req.socket.destroyed) return;
     const leave = this.#exchanges.enter();
     res.once('close', leave);
     res.once('finish', () => drainRest(req));
     if (!this.#server.listening) res.shouldKeepAlive = false;
     try {
-      await this.#route(exchange);
+      if (admitted) await this.#route(exchange);
+      else sendPage(exchange, PAGES.tooManyRequests);
     } catch (error) {
-      log.error({ err: error, host: exchange.host, requestId: exchange.requestId }, 'the edge failed on a request');
-      if (res.headersSent) res.destroy();
-      else sendPage(exchange, PAGES.internalError);
+      containment.caught(error);
     }
     // The joined sockets are no exchange any more, and this response will never close.
     if (upgrade !== null && res.socket === null) leave();
-    const { host, requestId } = exchange;
     log.debug({ host, method: req.method, url: req.url, status: res.statusCode, requestId }, 'request');
   }
 
@@ -185,15 +231,14 @@ export class NodeEdge implements Edge {
 
   #unknownHost(exchange: Exchange): void {
     const { req, res, requestId } = exchange;
-    const [path, query] = (req.url ?? '').split('?');
-    const served = path === HOST_PATH && this.#table.find(new URLSearchParams(query).get('domain') ?? '') !== undefined;
-    if (req.method !== 'GET' || !(served || path === HEALTH_PATH)) {
+    const [path] = (req.url ?? '').split('?');
+    if (req.method !== 'GET' || path !== HEALTH_PATH) {
       sendPage(exchange, PAGES.unknownHost);
       return;
     }
-    const body = { status: 'ok', ...this.#table.size, requests: this.#exchanges.value, upgraded: this.#upgraded.size };
+    // Anybody can ask. What the edge counts goes to PostgreSQL (`figures`), where the operator reads it.
     res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
-    res.end(JSON.stringify(body));
+    res.end('{"status":"ok"}');
   }
 
   async #refresh(serviceId: string): Promise<void> {
@@ -207,27 +252,4 @@ export class NodeEdge implements Edge {
     await Promise.race([fresh, late]);
     clearTimeout(timer);
   }
-}
-
-/** Reads on for a while after an answer that came before the end of the request's body. */
-function drainRest(req: IncomingMessage): void {
-  if (req.complete || req.destroyed) return;
-  const timer = setTimeout(() => req.socket.destroy(), LINGER_MS);
-  req.once('close', () => clearTimeout(timer));
-  req.once('end', () => clearTimeout(timer));
-  req.resume();
-}
-
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? '431 Request Header Fields Too Large'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? '408 Request Timeout'
-        : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { Exchange } from './exchange.js';
 
 /** An answer of the edge itself. */
@@ -72,6 +73,13 @@ export const PAGES = {
     title: 'Request time-out',
     message: 'The request was not received in time.',
   },
+  tooManyRequests: {
+    status: 429,
+    code: 'too_many_requests',
+    title: 'Too many requests',
+    message: 'Too many requests from your network address are under way.',
+    headers: RETRY_SHORTLY,
+  },
   methodNotAllowed: {
     status: 405,
     code: 'method_not_allowed',
@@ -130,7 +138,8 @@ export function sendMaintenance(exchange: Exchange, html: string): void {
 function send({ res, requestId }: Exchange, page: Page, contentType: string, text: string): void {
   if (res.headersSent || res.destroyed) return;
   const body = Buffer.from(text);
-  res.writeHead(page.status, {
+  // The reason is named: an attempt that failed may have left a bad one in the response.
+  res.writeHead(page.status, STATUS_CODES[page.status] ?? '', {
     ...pageHeaders(page, contentType),
     'Content-Length': body.length,
     'X-Request-ID': requestId,

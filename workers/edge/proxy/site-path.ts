@@ -30,7 +30,12 @@ export async function findSitePath(root: string, target: string): Promise<SitePa
   if ((await kindWithin(root, index)) !== 'file') return MISSING;
   if (pathname.endsWith('/')) return { type: 'file', path: index };
   const location = `/${parts.map(encodeURIComponent).join('/')}/`;
-  return { type: 'redirect', location: query.length > 0 ? `${location}?${query.join('?')}` : location };
+  return { type: 'redirect', location: query.length > 0 ? `${location}?${printable(query.join('?'))}` : location };
+}
+
+/** A query as a header may hold it. Its characters are bytes. */
+function printable(query: string): string {
+  return query.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 /** The parts of a path, each decoded once; null where one could be read as more than a name. */

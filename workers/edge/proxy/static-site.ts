@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import send from 'send';
-import { errorMessage } from '../../../shared/errors.js';
+import { errorMessage } from '../../../shared/core/errors.js';
 import type { Target } from '../table.js';
 import { cacheControl } from './cache-control.js';
 import { encoded, joined } from './compression.js';
@@ -57,7 +57,7 @@ async function publishedFolder(imagesDir: string, target: StaticTarget): Promise
 
 /** Types, conditions, ranges and HEAD are `send`'s; the path was checked and is inside the root. */
 function sendFile(exchange: Exchange, root: string, path: string): void {
-  const { req, res, requestId } = exchange;
+  const { req, res, requestId, containment } = exchange;
   res.setHeader('X-Request-ID', requestId);
   res.setHeader('X-Content-Type-Options', 'nosniff');
   const whole = res.statusCode === 404;
@@ -70,25 +70,33 @@ function sendFile(exchange: Exchange, root: string, path: string): void {
     etag: !whole,
     lastModified: !whole,
   })
-    .on('stream', (file: Readable) => compress(exchange, file))
-    .on('error', (error: Error & { status?: number }) => failFile(exchange, error))
+    .on(
+      'stream',
+      containment.guard((file: Readable) => compress(exchange, file)),
+    )
+    .on(
+      'error',
+      containment.guard((error: Error & { status?: number }) => failFile(exchange, error)),
+    )
     .pipe(res);
 }
 
 /** Leads a file that is about to be piped to the response through an encoder, where it is to be compressed. */
 function compress(exchange: Exchange, file: Readable): void {
   const { req, res } = exchange;
-  if (!exchange.compress) return;
+  const { containment, encoders, connection } = exchange;
   const plain = Object.entries(res.getHeaders()).flatMap(([name, value]) => [name, String(value)]);
-  const { headers, encoder } = encoded(req, res.statusCode, plain);
+  const { headers, encoder } = encoded(req, res.statusCode, plain, () => encoders.take(connection.client));
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   if (encoder === null) return;
   // `send` pipes the file right after it told us, and before anything of it was read.
-  process.nextTick(() => {
-    file.unpipe(res);
-    file.pipe(joined(encoder, res));
-  });
+  process.nextTick(
+    containment.guard(() => {
+      file.unpipe(res);
+      file.pipe(joined(encoder, res, containment));
+    }),
+  );
 }
 
 const FILE_ERRORS = new Map<number, Page>([

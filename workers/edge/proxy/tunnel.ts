@@ -1,12 +1,15 @@
-import { type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import { pipeline } from 'node:stream';
 import { errors } from 'undici';
+import { checkedStatus, clientHeaders, InvalidAnswerError, MAX_INTERIM } from './answer-head.js';
 import type { Outcome } from './attempt.js';
+import { backlogOf } from './client-connection.js';
 import type { Exchange } from './exchange.js';
-import { clientHeaders, upstreamHeaders } from './headers.js';
+import { upstreamHeaders } from './headers.js';
+import { PacedWriter } from './paced-writer.js';
 import { MAX_HEADER_BYTES, type Upstream } from './upstream.js';
 
+/** A client that goes away meanwhile is not noticed, so this is shorter than for other answers. */
 const ANSWER_MS = 30_000;
 
 /**
@@ -14,71 +17,130 @@ const ANSWER_MS = 30_000;
  * whatever happens to the route; where it does not, its answer is an ordinary response.
  */
 export function tunnel(exchange: Exchange, upstream: Upstream): Promise<Outcome> {
-  const { req, res, client, requestId, upgrade } = exchange;
+  const { res, upgrade, containment, connection } = exchange;
   if (upgrade === null) throw new Error('a tunnel needs a connection that asks for an upgrade');
   return new Promise((resolve) => {
     let sent = false;
-    const outgoing = request({
-      agent: false,
-      host: upstream.address,
-      port: upstream.port,
-      method: req.method ?? 'GET',
-      path: req.url ?? '/',
-      setHost: false,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headers: [
-        ...upstreamHeaders(req, client, requestId),
-        'Connection',
-        'Upgrade',
-        'Upgrade',
-        req.headers.upgrade ?? 'websocket',
-      ],
-    });
-    outgoing.setTimeout(ANSWER_MS, () => outgoing.destroy(new errors.HeadersTimeoutError()));
-    outgoing.once('socket', (socket) => socket.once('connect', () => (sent = true)));
-    const onClientClose = () => {
+    let interim = 0;
+    const outgoing = ask(exchange, upstream);
+    const fail = (error: Error) => {
+      clearTimeout(timer);
+      resolve({ type: 'failed', error, sent, begun: res.headersSent });
       outgoing.destroy();
-      resolve({ type: 'client-gone' });
     };
-    upgrade.socket.once('close', onClientClose);
-    outgoing.once('upgrade', (response: IncomingMessage, socket: Socket, head: Buffer) => {
-      upgrade.socket.off('close', onClientClose);
-      res.detachSocket(upgrade.socket);
-      join(upgrade.socket, socket, switchingHead(response, requestId), upgrade.head, head);
-      resolve({ type: 'answered' });
-    });
-    outgoing.once('response', (response: IncomingMessage) => {
-      res.writeHead(response.statusCode ?? 502, response.statusMessage, clientHeaders(response.rawHeaders, requestId));
-      pipeline(response, res, (error) => {
-        if (error) resolve({ type: 'failed', error, sent: true, begun: true });
-        else resolve({ type: 'answered' });
+    const timer = setTimeout(() => fail(new errors.HeadersTimeoutError()), Math.min(ANSWER_MS, upstream.headersMs));
+    const onClientClose = () => {
+      clearTimeout(timer);
+      resolve({ type: 'client-gone' });
+      outgoing.destroy();
+    };
+    /** What a replica answers with is its own fault, and no fault of the edge. */
+    const answering = <A extends unknown[]>(callback: (...args: A) => void) =>
+      containment.guard((...args: A) => {
+        clearTimeout(timer);
+        try {
+          callback(...args);
+        } catch (error) {
+          if (!(error instanceof InvalidAnswerError)) throw error;
+          fail(error);
+        }
       });
+    outgoing.once('socket', (socket) => socket.once('connect', () => (sent = true)));
+    outgoing.on('error', fail);
+    outgoing.on('information', ({ statusCode }) => {
+      interim += 1;
+      if (statusCode === 101 || interim > MAX_INTERIM) fail(new InvalidAnswerError(`interim status ${statusCode}`));
     });
-    outgoing.on('error', (error) => resolve({ type: 'failed', error, sent, begun: res.headersSent }));
+    upgrade.socket.once('close', onClientClose);
+    outgoing.once(
+      'upgrade',
+      answering((response: IncomingMessage, socket: Socket, head: Buffer) => {
+        socket.on('error', () => socket.destroy());
+        if (upgrade.socket.destroyed) return void socket.destroy();
+        const answer = switchingHead(response, exchange);
+        upgrade.socket.off('close', onClientClose);
+        res.detachSocket(upgrade.socket);
+        connection.upload = () => backlogOf(socket);
+        join(exchange, upgrade.socket, socket);
+        upgrade.socket.write(answer, 'latin1');
+        if (head.length > 0) socket.unshift(head);
+        if (upgrade.head.length > 0) upgrade.socket.unshift(upgrade.head);
+        resolve({ type: 'answered' });
+      }),
+    );
+    outgoing.once(
+      'response',
+      answering((response: IncomingMessage) => {
+        const status = checkedStatus(response.statusCode);
+        noticeEnd(upgrade.socket);
+        res.writeHead(status, clientHeaders(response.rawHeaders, exchange, status));
+        const writer = new PacedWriter(res, response);
+        response.on('error', fail);
+        response.on('data', (chunk: Buffer) => writer.write(chunk));
+        response.once('end', () => {
+          writer.end();
+          resolve({ type: 'answered' });
+        });
+      }),
+    );
     outgoing.end();
   });
 }
 
-function switchingHead(response: IncomingMessage, requestId: string): string {
+/**
+ * Notices the end of a client whose wish for another protocol is not met. Nobody reads from its connection any more, so that
+ * it would go on for as long as the answer does.
+ */
+export function noticeEnd(client: Socket): void {
+  client.once('end', () => client.destroySoon());
+  client.resume();
+}
+
+function ask({ req, client, requestId }: Exchange, upstream: Upstream): ClientRequest {
+  return request({
+    agent: false,
+    host: upstream.address,
+    port: upstream.port,
+    method: req.method ?? 'GET',
+    path: req.url ?? '/',
+    setHost: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headers: [
+      ...upstreamHeaders(req, client, requestId),
+      'Connection',
+      'Upgrade',
+      'Upgrade',
+      req.headers.upgrade ?? 'websocket',
+    ],
+  });
+}
+
+/** Throws `InvalidAnswerError`. */
+function switchingHead(response: IncomingMessage, exchange: Exchange): string {
   const headers = ['Connection', 'Upgrade', 'Upgrade', response.headers.upgrade ?? ''];
-  headers.push(...clientHeaders(response.rawHeaders, requestId));
+  headers.push(...clientHeaders(response.rawHeaders, exchange));
   let head = 'HTTP/1.1 101 Switching Protocols\r\n';
   for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
   return `${head}\r\n`;
 }
 
-function join(client: Socket, replica: Socket, answer: string, fromClient: Buffer, fromReplica: Buffer): void {
-  for (const socket of [client, replica]) {
-    socket.setNoDelay(true);
-    socket.setTimeout(0);
+/** What one socket says goes to the other, as fast as that takes it. */
+function join({ containment }: Exchange, client: Socket, replica: Socket): void {
+  for (const [from, to] of [
+    [client, replica],
+    [replica, client],
+  ] as const) {
+    from.setNoDelay(true);
+    from.setTimeout(0);
     // 'close' follows and ends the other side; a reset is how many sockets end.
-    socket.on('error', () => undefined);
+    from.on('error', () => undefined);
+    const writer = new PacedWriter(to, from);
+    from.on(
+      'data',
+      containment.guard((chunk: Buffer) => writer.write(chunk)),
+    );
+    from.once('end', () => writer.end());
   }
-  client.write(answer, 'latin1');
-  if (fromReplica.length > 0) client.write(fromReplica);
-  if (fromClient.length > 0) replica.write(fromClient);
-  client.pipe(replica);
-  replica.pipe(client);
   client.once('close', () => replica.destroy());
   // What the replica said last may still be on its way to the client.
   replica.once('close', () => client.destroySoon());

@@ -1,48 +1,52 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Db } from '../../../shared/db/client.js';
-import { advanceLog } from '../../../shared/db/replicas.js';
-import type { ReplicaRow } from '../../../shared/db/rows.js';
-import type { LogLine } from '../../../shared/domain/log.js';
+import { type Db, isRefusal } from '../../../shared/core/database/client.js';
+import { BATCH_LINES } from '../../../shared/logs/batch-store.js';
+import type { LogLine } from '../../../shared/logs/model.js';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { advanceLog } from '../../../shared/replicas/store.js';
 import type { Masker } from '../../../shared/secrets/mask.js';
-import { cutAt, type LineCutter, LineSplitter, LONGEST_LINE } from '../../sandbox/lines.js';
-import { LogAllowance } from '../allowance.js';
-import type { RuntimeLogs } from '../deps.js';
+import { leftOut } from '../../log-sink.js';
+import { cutAt, type LineCutter, LineSplitter, LONGEST_LINE } from '../../sandbox/line-splitter.js';
+import { type HostAllowance, LogAllowance } from '../log-allowance.js';
+import type { RuntimeLogs } from '../replica-runtime.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** How much one look takes in at most: other replicas want to be looked at as well. */
-const CHUNKS_A_LOOK = 32;
-/** Bytes that one UTF-16 unit has at most in UTF-8. */
+/** One call of `follow` reads at most this many chunks, because other replicas wait. */
+const CHUNKS_AT_ONCE = 32;
+/** The most bytes that one UTF-16 unit has in UTF-8. */
 const LONGEST_CHARACTER = 3;
-/** An application that is this far ahead of the log loses the middle of its output, and the log says so. */
-const LARGEST_BACKLOG = 64 * 1024 * 1024;
-const KEPT_OF_BACKLOG = 1024 * 1024;
-/** Disk space of output that is in the log is given back in steps of this size. */
+/** If an application is this far ahead of the log, the middle of its output is left out, with a line that says so. */
+const LARGEST_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
+const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
+/** The disk space of output that is in the log is freed in steps of this size. */
 const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
+const NEWLINE = 0x0a;
 
-/** Follows one replica's output file from the mark in the database. */
+/** Copies one replica's output file to the log, from the mark in the database on. */
 export class LogTail {
   readonly #db: Db;
   readonly #logs: RuntimeLogs;
   readonly #file: string;
   readonly #masker: Masker;
+  readonly #allowance: LogAllowance;
   #offset: number;
   #reclaimed = 0;
-  readonly #allowance = new LogAllowance();
 
-  constructor(db: Db, logs: RuntimeLogs, file: string, masker: Masker, offset: number) {
+  constructor(db: Db, logs: RuntimeLogs, file: string, masker: Masker, offset: number, host?: HostAllowance) {
     this.#db = db;
     this.#logs = logs;
     this.#file = file;
     this.#masker = masker;
     this.#offset = offset;
+    this.#allowance = new LogAllowance(host);
   }
 
   /**
-   * Brings new output into the log. `final`: the process has ended, so everything is taken, a last line without end too.
-   * Returns false where somebody else has moved the mark: this process follows no more.
+   * Copies new output to the log. `final` means that the process has ended: everything is copied, also a last line without
+   * an end. Returns false if another process has moved the mark; this tail must then not be used any more.
    */
   async follow(row: ReplicaRow, final: boolean): Promise<boolean> {
     const file = await open(this.#file, 'r').catch((error: NodeJS.ErrnoException) => {
@@ -51,21 +55,22 @@ export class LogTail {
     });
     if (file === null) return true;
     try {
-      for (let chunks = 0; final || (chunks < CHUNKS_A_LOOK && this.#allowance.left() > 0); chunks++) {
+      for (let chunks = 0; final || (chunks < CHUNKS_AT_ONCE && this.#allowance.open); chunks++) {
         const { size } = await file.stat();
+        if (size < this.#offset && !(await this.#startOver(row))) return false;
         if (size <= this.#offset) break;
-        if (size - this.#offset > LARGEST_BACKLOG) {
-          // From the next line on: what is left of one that was cut could be half of a secret.
-          const rest = await read(file, size - KEPT_OF_BACKLOG, KEPT_OF_BACKLOG);
-          if (!(await this.#skip(row, size - KEPT_OF_BACKLOG + rest.indexOf(0x0a) + 1))) return false;
-        }
         const chunk = await read(file, this.#offset, CHUNK_BYTES + LONGEST_CHARACTER * this.#masker.lookahead);
+        if (isTooFarAhead(chunk, size - this.#offset)) {
+          if (!(await this.#skip(row, await keptFrom(file, this.#offset, size)))) return false;
+          continue;
+        }
         const atEnd = this.#offset + chunk.length >= size;
-        const taken = final && atEnd ? chunk.length : completeBytes(chunk, this.#masker);
+        const whole = final && atEnd ? chunk.length : completeBytes(chunk, this.#masker);
+        const taken = endOfLines(chunk.subarray(0, whole), final ? BATCH_LINES : this.#lines());
         if (taken === 0) break;
         const lines = linesOf(chunk.subarray(0, taken), this.#masker);
         if (!(await this.#store(row, lines, this.#offset + taken))) return false;
-        this.#allowance.take(taken);
+        this.#allowance.take(taken, lines.length);
       }
     } finally {
       await file.close();
@@ -74,34 +79,53 @@ export class LogTail {
     return true;
   }
 
+  #lines(): number {
+    return Math.min(BATCH_LINES, this.#allowance.lines());
+  }
+
   async #skip(row: ReplicaRow, target: number): Promise<boolean> {
     const message = `${target - this.#offset} bytes of output are left out here: the application prints faster than the log can store`;
     return this.#store(row, [message], target, 'warn');
   }
 
+  /** The file is shorter than the mark: the application truncated it, or the platform did because of its size. */
+  async #startOver(row: ReplicaRow): Promise<boolean> {
+    const message = 'the file of the output was cut off: what was not read before is left out here';
+    this.#reclaimed = 0;
+    return this.#store(row, [message], 0, 'warn');
+  }
+
   async #store(row: ReplicaRow, texts: string[], target: number, level: LogLine['level'] = 'info'): Promise<boolean> {
     const timestamp = new Date().toISOString();
     const lines = texts.map((text) => ({ level, message: this.#masker.mask(text), timestamp }));
-    const stored = await this.#db.transaction(async (trx) => {
-      if (!(await advanceLog(trx, row.id, this.#offset, target))) return false;
-      const { service_id: serviceId, deployment_id: deploymentId } = row;
-      if (lines.length > 0) await this.#logs.append({ serviceId, deploymentId, source: 'runtime', lines }, trx);
-      return true;
+    const { service_id: serviceId, deployment_id: deploymentId } = row;
+    const batch = { serviceId, deploymentId, source: 'runtime' as const, lines };
+    const stored = await this.#move(row, batch, target).catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      return this.#move(row, leftOut(batch, error), target);
     });
     if (stored) this.#offset = target;
     return stored;
   }
 
+  async #move(row: ReplicaRow, batch: Parameters<RuntimeLogs['append']>[0], target: number): Promise<boolean> {
+    return this.#db.transaction(async (trx) => {
+      if (!(await advanceLog(trx, row.id, this.#offset, target))) return false;
+      if (batch.lines.length > 0) await this.#logs.append(batch, trx);
+      return true;
+    });
+  }
+
   /**
-   * Gives the disk space of what was read back to the file system by a hole at the file's beginning. Truncating would lose
-   * what the application writes in that moment; a hole moves nothing.
+   * Frees the disk space of what was read by a hole at the beginning of the file. Truncating the file would lose what the
+   * application writes at that moment.
    */
   async #reclaim(): Promise<void> {
     const end = this.#offset - (this.#offset % BLOCK);
     if (process.platform !== 'linux' || end - this.#reclaimed < RECLAIM_BYTES) return;
     const args = ['--punch-hole', '--offset', '0', '--length', String(end), this.#file];
     const child = spawn('fallocate', args, { stdio: 'ignore' });
-    // Where the tool or the file system cannot do it, the space is given back when the replica stops.
+    // If the tool or the file system cannot do it, the space is freed when the replica stops.
     await once(child, 'close').catch(() => undefined);
     this.#reclaimed = end;
   }
@@ -112,7 +136,39 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
   return buffer.subarray(0, bytesRead);
 }
 
-/** How many bytes of a chunk are whole lines; of a line longer than the longest, as much as can be taken without its rest. */
+/** True if too much output waits: in bytes, or in lines if all of it has lines as short as the chunk. */
+function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
+  if (ahead > LARGEST_BACKLOG.bytes) return true;
+  // Fewer bytes than that cannot be too many lines.
+  if (ahead <= LARGEST_BACKLOG.lines) return false;
+  let lines = 0;
+  for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;
+  return (lines / chunk.length) * ahead > LARGEST_BACKLOG.lines;
+}
+
+/** The offset of the last lines, which are kept of a backlog. */
+async function keptFrom(file: FileHandle, offset: number, size: number): Promise<number> {
+  const start = Math.max(offset, size - KEPT_OF_BACKLOG.bytes);
+  const rest = await read(file, start, size - start);
+  // The first line is cut and could be half of a secret, so the next one is the first that is kept.
+  const first = rest.indexOf(NEWLINE) + 1;
+  let at = rest.length;
+  for (let lines = 0; lines <= KEPT_OF_BACKLOG.lines && at > first; lines++) at = rest.lastIndexOf(NEWLINE, at - 1);
+  return start + Math.max(first, at + 1);
+}
+
+/** The length of the first `lines` lines of a chunk, in bytes. */
+function endOfLines(chunk: Buffer, lines: number): number {
+  let end = 0;
+  for (let found = 0; found < lines; found++) {
+    const at = chunk.indexOf(NEWLINE, end);
+    if (at < 0) return chunk.length;
+    end = at + 1;
+  }
+  return end;
+}
+
+/** The length of the whole lines of a chunk, in bytes. Of a line that is too long, the part that can be cut off already. */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;
@@ -121,7 +177,7 @@ function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   return at <= LONGEST_LINE ? 0 : bytesOf(chunk, cutAt(text, at, cutter));
 }
 
-/** How many bytes decode to so many characters; what is no UTF-8 has no fixed length, so it is searched for. */
+/** The number of bytes that decode to so many characters. Invalid UTF-8 has no fixed length, so the number is searched for. */
 function bytesOf(chunk: Buffer, characters: number): number {
   let [low, high] = [0, chunk.length];
   while (low < high) {
@@ -132,7 +188,7 @@ function bytesOf(chunk: Buffer, characters: number): number {
   return low;
 }
 
-/** Without a character whose end is missing. */
+/** Decodes UTF-8 and leaves out a last character that is incomplete. */
 function decode(bytes: Buffer): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
 }

@@ -1,9 +1,9 @@
 import type { Engine } from '../../docker/engine.js';
 
-/** What a container wrote in one go: usually a line, a part of one where it is very long. */
+/** One write of a container: usually a line, or a part of a very long line. */
 export interface Output {
   stream: 'stdout' | 'stderr';
-  /** RFC 3339 with nanoseconds, in UTC: it sorts as text. */
+  /** RFC 3339 in UTC with nanoseconds. It sorts as text. */
   timestamp: string;
   bytes: Buffer;
 }
@@ -12,11 +12,11 @@ const READ_MS = 10_000;
 const HEADER_BYTES = 8;
 const STDERR = 2;
 const SPACE = 0x20;
-/** Where seconds end in a time such as 2026-11-21T13:28:02.682243560Z, and where nanoseconds do. */
+/** The ends of the seconds and of the nanoseconds in a time such as 2026-11-21T13:28:02.682243560Z. */
 const SECONDS_END = 19;
 const NANOSECONDS_END = 29;
 
-/** Takes the engine's frames apart: eight bytes of header, the time, a space, what was written. */
+/** Parses the engine's frames: eight bytes of header, the time, a space, the output. */
 export class OutputParser {
   #rest: Buffer = Buffer.alloc(0);
 
@@ -39,14 +39,14 @@ export class OutputParser {
   }
 }
 
-/** Everything that a task wrote after `since`, and then whatever it writes, until `signal`. */
+/** Yields what a task wrote after `since`, and then what it writes, until the signal aborts. */
 export async function* followOutput(
   { streams }: Engine,
   taskId: string,
   since: string | null,
   signal: AbortSignal,
 ): AsyncGenerator<Output[]> {
-  // The types know no logs of tasks.
+  // The library's types lack the logs of tasks.
   const task = streams.getTask(taskId) as unknown as { logs(options: object): Promise<NodeJS.ReadableStream> };
   const stream = await task.logs({ ...options(since), follow: true, abortSignal: signal });
   const parser = new OutputParser();
@@ -56,7 +56,7 @@ export async function* followOutput(
   }
 }
 
-/** What a task has written after `since`; with `tail` only the end of it. */
+/** Returns what a task has written after `since`; with `tail` only the last lines of it. */
 export async function readOutput(
   { calls }: Engine,
   taskId: string,
@@ -72,13 +72,13 @@ function options(since: string | null): object {
   return { stdout: true, stderr: true, timestamps: true, since: since === null ? '0' : unixTime(since) };
 }
 
-/** As the engine takes it: seconds, a dot, nanoseconds. */
+/** The engine's format of a time: seconds, a dot, nanoseconds. */
 function unixTime(timestamp: string): string {
   const seconds = Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) / 1000;
   return `${seconds}.${timestamp.slice(SECONDS_END + 1, NANOSECONDS_END)}`;
 }
 
-/** The engine includes what was written at that very moment. */
+/** The engine includes what was written exactly at `since`. */
 function after(output: Output[], since: string | null): Output[] {
   return since === null ? output : output.filter(({ timestamp }) => timestamp > since);
 }

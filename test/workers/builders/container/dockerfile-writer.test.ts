@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/domain/configuration.js';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/services/configuration.js';
+import { planBuild } from '../../../../workers/builders/build-plan.js';
 import { BuildError } from '../../../../workers/builders/builder.js';
 import {
   type DockerfileInput,
   writeCacheCleaner,
   writeDockerfile,
 } from '../../../../workers/builders/container/dockerfile-writer.js';
-import { planBuild } from '../../../../workers/builders/detect.js';
-import { projectFiles } from '../../../../workers/builders/project.js';
+import { projectFiles } from '../../../../workers/builders/project-files.js';
 import { packageJson } from '../../../support/repositories.js';
 
 const BASE_IMAGES = { node: 'own/node', python: 'own/python', go: 'own/go', auto: 'own/plain' };
@@ -32,7 +32,7 @@ function input(
   };
 }
 
-/** The Dockerfile's lines, in order, that begin with one of the words. */
+/** The lines of the Dockerfile that begin with one of the words, in order. */
 function lines(dockerfile: DockerfileInput, ...words: string[]): string[] {
   const all = writeDockerfile(dockerfile).split('\n');
   return words.length === 0 ? all : all.filter((line) => words.includes(line.split(' ')[0] ?? ''));
@@ -41,7 +41,7 @@ function lines(dockerfile: DockerfileInput, ...words: string[]): string[] {
 const APP = { 'package.json': packageJson({ scripts: { start: 'x', build: 'y' } }), 'package-lock.json': '{}' };
 
 describe('Dockerfiles of build plans', () => {
-  it('installs from the manifests alone before the rest is copied, in a stage of its own', () => {
+  it('installs from the manifests before the rest is copied, in a separate stage', () => {
     expect(lines(input(APP), 'FROM', 'COPY', 'RUN', 'USER', 'CMD', 'WORKDIR', 'EXPOSE')).to.deep.equal([
       'FROM own/node AS build',
       'WORKDIR /app',
@@ -59,7 +59,7 @@ describe('Dockerfiles of build plans', () => {
     ]);
   });
 
-  it('copies everything first where the installation may need it', () => {
+  it('copies everything first if the installation may need it', () => {
     const needy: Record<string, string>[] = [
       { 'package.json': packageJson({ workspaces: ['a'], scripts: { start: 'x' } }) },
       { 'package.json': packageJson({ scripts: { start: 'x', postinstall: 'node fix.js' } }) },
@@ -83,13 +83,13 @@ describe('Dockerfiles of build plans', () => {
     );
   });
 
-  it('declares variables in the build stage alone; what builders know already not at all', () => {
+  it('declares variables in the build stage only, and never those that builders know already', () => {
     const [build = '', final = ''] = writeDockerfile(input(APP)).split('\n\n');
     expect(build).to.contain('\nARG CI TOKEN\n');
     expect(final).not.to.contain('ARG');
   });
 
-  it('keeps caches of package managers where the builder can, and can empty them', () => {
+  it('keeps caches of package managers if the builder can, and can empty them', () => {
     const cached = input(APP, {}, { cacheName: 'ranvier-s' });
     const mount = '--mount=type=cache,id=ranvier-s-npm,target=/opt/ranvier/caches/npm,sharing=locked ["/bin/sh","-c","';
     expect(lines(cached, 'RUN')[0]).to.equal(`RUN ${mount}export NODE_ENV=development; npm ci"]`);
@@ -117,7 +117,7 @@ describe('Dockerfiles of build plans', () => {
     ]);
   });
 
-  it('lets no command, folder or value be read as Dockerfile', () => {
+  it('escapes commands, folders and values, so that none is read as an instruction', () => {
     const startCommand = 'echo "a" \\\nUSER root\n<<EOF $HOME';
     const dockerfile = input(APP, { startCommand, buildCommand: 'x\nFROM evil' }, { project: 'a $b "c" [d]' });
     const all = lines(dockerfile);

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ConfigError } from '../../../../shared/config.js';
-import { createLogger } from '../../../../shared/log.js';
+import { ConfigError } from '../../../../shared/core/config.js';
+import { createLogger } from '../../../../shared/core/log.js';
 import { BuildError } from '../../../../workers/builders/builder.js';
 import { findRailpack, type Railpack } from '../../../../workers/builders/container/railpack.js';
 import { NO_DOCKER } from '../../../support/docker.js';
@@ -14,7 +14,7 @@ import { BuildGround, TINY_IMAGE, type Wanted } from './support.js';
 
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 
-describe(`Builds by a stand-in for Railpack, which these tests cannot have${REASON === '' ? '' : `: ${REASON}`}`, function () {
+describe(`Builds with a stand-in for Railpack, which cannot be installed for these tests${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(120_000);
   let ground: BuildGround;
   let standIn: RailpackStandIn;
@@ -38,7 +38,7 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
   const inWeb = { rootDirectory: 'web' };
   const wanted = (more: Wanted): Wanted => ({ railpack, files: ruby, configuration: inWeb, ...more });
 
-  it('gives it the project and its variables by name, and keeps what it makes', async () => {
+  it('gives Railpack the project and its variables by name, and stores the image', async () => {
     const built = await ground.build(
       wanted({
         configuration: { ...inWeb, buildCommand: 'rake "build"', startCommand: "-x 'y'" },
@@ -50,7 +50,16 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     const name = argv[2];
     expect(name).to.match(/^ranvier\/app:railpack-test/);
     expect(argv).to.deep.equal([
-      ...['build', '--name', name, '--progress', 'plain', '--cache-key', 'app', '--error-missing-start'],
+      ...[
+        'build',
+        '--name',
+        name,
+        '--progress',
+        'plain',
+        '--cache-key',
+        ground.cacheNamespace('app'),
+        '--error-missing-start',
+      ],
       ...['--build-cmd=rake "build"', "--start-cmd=-x 'y'"],
       ...['--env', 'HTTPS_PROXY', '--env', 'CI', '--env', 'TOKEN', '.'],
     ]);
@@ -62,7 +71,8 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
       `env TOKEN ${JSON.stringify("the 'value'")}`,
       'env HTTPS_PROXY "http://proxy"',
       'platform [null,null,null]',
-      'buildkit says done: solve',
+      'buildkit says done: Solve',
+      'disk usage 7',
     ]);
     expect(built.manifest).to.deep.include({ type: 'process', runtime: 'railpack', startCommand: '' });
     expect(built.reference).to.equal(`ranvier/app:${built.digest.slice(0, 24)}`);
@@ -72,7 +82,7 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     expect(standIn.connections.size, 'connections to BuildKit').to.equal(0);
   });
 
-  it('takes no name from the image, which could be that of another', async () => {
+  it("ignores the names in the image's archive, which could be those of other images", async () => {
     const { Id: before } = await ground.node.docker.getImage(TINY_IMAGE).inspect();
     await ground.build(wanted({ request: { serviceId: 'names' } }));
     expect((await ground.node.docker.getImage(TINY_IMAGE).inspect()).Id).to.equal(before);
@@ -80,9 +90,8 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     expect(names.filter((name) => /other|railpack-/.test(name))).to.deep.equal([]);
   });
 
-  it('keeps what it fetched for the next build of the service, and builds without any cache where asked', async () => {
-    const build = (clearCache: boolean) =>
-      ground.build(wanted({ request: { serviceId: 'cached', clearCache }, builder: 'classic' }));
+  it('keeps downloads for the next build of the service, and builds without any cache if clearCache is set', async () => {
+    const build = (clearCache: boolean) => ground.build(wanted({ request: { serviceId: 'cached', clearCache } }));
     expect((await build(false)).lines).to.include('kept 0');
     expect((await build(false)).lines).to.include('kept 1');
     const cleared = await build(true);
@@ -90,7 +99,7 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     expect(cleared.output).to.contain('"--no-cache"');
   });
 
-  it('builds what is to run, and neither sites of files nor Dockerfiles', async () => {
+  it('builds services, and neither sites of files nor Dockerfiles', async () => {
     const site = await ground.failure(wanted({ files: { 'web/index.html': 'x' } }));
     expect(site.message).to.equal('this is a site');
     const dockerfile = { Dockerfile: 'FROM local/tiny:latest\nCMD ["true"]\n' };
@@ -106,7 +115,7 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     expect(lines).to.include('Detected: as it is, "true"; builds a Dockerfile written for it');
   });
 
-  it('says what failed, and why', async () => {
+  it('reports what failed, and why', async () => {
     const failure = (file: string) => ground.failure(wanted({ files: { ...ruby, [`web/${file}`]: 'x' } }));
     const broken = await failure('broken');
     expect(broken).to.be.instanceOf(BuildError);
@@ -115,7 +124,9 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     );
     expect(broken.lines).to.include('#8 0.312 Error: the cause');
     for (const file of ['forgets', 'steals']) {
-      expect((await failure(file)).message, file).to.equal('the build ended without an image');
+      expect((await failure(file)).message, file).to.equal(
+        'the build ended without an image; the end of its output may say why',
+      );
     }
     for (const file of ['babbles', 'empties']) {
       expect((await failure(file)).message, file).to.match(/^the image that was built cannot be loaded: ./);
@@ -126,7 +137,7 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
     expect(down.message).to.match(/^BUILDKIT_HOST=tcp:\/\/127\.0\.0\.1:1: BuildKit does not answer \(.*ECONNREFUSED/);
   });
 
-  it('ends with all its processes when the build is cancelled, or its time is over', async () => {
+  it('is ended with all its processes if the build is cancelled or reaches its time limit', async () => {
     const files = { ...ruby, 'web/hangs': 'x' };
     const nothingRuns = async () =>
       !(await ground.processes()).includes('sleep 98711') && standIn.connections.size === 0;
@@ -145,7 +156,7 @@ describe(`Builds by a stand-in for Railpack, which these tests cannot have${REAS
   });
 });
 
-describe('Whether Railpack builds', () => {
+describe('The decision whether Railpack builds', () => {
   const log = createLogger('test', 'silent');
   let folder: string;
 
@@ -168,7 +179,7 @@ describe('Whether Railpack builds', () => {
     expect(found).to.deep.include({ buildkitHost: 'tcp://127.0.0.1:1234' });
   });
 
-  it('is refused where BUILDKIT_HOST asks for what is not there', async () => {
+  it('is a ConfigError if BUILDKIT_HOST is set and Railpack or its sandbox is missing', async () => {
     const missing = await find('tcp://127.0.0.1:1234', 'namespaces', '/none');
     expect(missing).to.be.instanceOf(ConfigError);
     expect((missing as Error).message).to.match(/BUILDKIT_HOST is set, and no program "railpack" .* unset it/);

@@ -3,43 +3,45 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/domain/configuration.js';
-import { createLogger } from '../../../../shared/log.js';
-import { Sensitive } from '../../../../shared/secrets/sensitive.js';
-import type { Builder, BuildRequest, BuiltImage } from '../../../../workers/builders/builder.js';
+import { createLogger } from '../../../../shared/core/log.js';
+import { Sensitive } from '../../../../shared/core/sensitive.js';
+import type { BuiltImage } from '../../../../shared/images/model.js';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/services/configuration.js';
+import type { Builder, BuildRequest } from '../../../../workers/builders/builder.js';
 import { packContext } from '../../../../workers/builders/container/build-context.js';
 import { followBuild } from '../../../../workers/builders/container/build-stream.js';
 import { createContainerBuilder } from '../../../../workers/builders/container/container-builder.js';
-import type { BuilderKind } from '../../../../workers/builders/container/engine-build.js';
+import { cacheNamespace } from '../../../../workers/builders/container/engine-build.js';
 import {
   createEngineImageStore,
   type EngineImageStore,
 } from '../../../../workers/builders/container/engine-image-store.js';
 import type { Railpack } from '../../../../workers/builders/container/railpack.js';
-import type { RegistryAccount } from '../../../../workers/docker/credentials.js';
 import { connectEngine, type Engine } from '../../../../workers/docker/engine.js';
+import type { RegistryAccount } from '../../../../workers/docker/registry.js';
 import { registryOf } from '../../../../workers/docker/registry.js';
-import { createSandbox } from '../../../../workers/sandbox/create.js';
+import { createSandbox } from '../../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../../workers/sandbox/sandbox.js';
+import { createOriginResolver, type OriginResolver } from '../../../../workers/sources/deployment-origin.js';
 import { createGitSource } from '../../../../workers/sources/git-source.js';
-import { createOriginResolver, type OriginResolver } from '../../../../workers/sources/origin.js';
 import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/docker.js';
 import { createRepository, type Files, type TestRepository } from '../../../support/repositories.js';
 
 const run = promisify(execFile);
 const log = createLogger('test', 'silent');
 
+const SECRETS_KEY = new Sensitive(Buffer.alloc(32, 7).toString('base64'));
+
 /** `NODE_IMAGE` with npm and all of busybox. */
 export const NPM_IMAGE = 'local/node-npm:latest';
 
-/** A shell and nothing else: quick to push. */
+/** A shell only, so that pushes are quick. */
 export const TINY_IMAGE = 'local/tiny:latest';
 
 export interface Wanted {
   files?: Files;
   configuration?: Partial<ServiceConfiguration>;
   request?: Partial<BuildRequest>;
-  builder?: BuilderKind;
   registryUrl?: string;
   buildEnvironment?: Record<string, string>;
   baseImages?: Record<string, string>;
@@ -55,7 +57,7 @@ export interface Built extends BuiltImage {
   reference: string;
 }
 
-/** An engine of the tests' own and builders that use it. */
+/** A Docker engine for the tests, and builders that use it. */
 export class BuildGround {
   readonly machines: DockerMachines;
   readonly node: DockerNode;
@@ -97,7 +99,7 @@ export class BuildGround {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Makes `NPM_IMAGE` of this machine's npm. */
+  /** Builds `NPM_IMAGE` with this machine's npm. */
   async importNpm(): Promise<void> {
     const { stdout } = await run('/bin/sh', ['-c', 'command -v npm']);
     const npm = join(await realpath(stdout.trim()), '../..');
@@ -111,6 +113,11 @@ export class BuildGround {
     const stream = await this.node.docker.buildImage(context, { t: NPM_IMAGE });
     const { error } = await followBuild(stream as AsyncIterable<Buffer>, { onLine: async () => {} });
     if (error !== null) throw new Error(error);
+  }
+
+  /** The namespace of a service's caches. */
+  cacheNamespace(serviceId: string): string {
+    return cacheNamespace(SECRETS_KEY, serviceId);
   }
 
   origins(account: RegistryAccount | null): OriginResolver {
@@ -127,20 +134,13 @@ export class BuildGround {
     return createEngineImageStore({ engine: this.engine, registry: registryOf(config), installationId, log, now });
   }
 
-  builder({
-    builder = 'buildkit',
-    registryUrl,
-    buildEnvironment = {},
-    baseImages = {},
-    account,
-    railpack,
-  }: Wanted): Builder {
+  builder({ registryUrl, buildEnvironment = {}, baseImages = {}, account, railpack }: Wanted): Builder {
     const config = {
       dataDir: this.dataDir,
       allowLocalRepositories: true,
       buildEnvironment,
       baseImages: { node: NPM_IMAGE, auto: NPM_IMAGE, ...baseImages },
-      dockerBuilder: builder,
+      secretsKey: SECRETS_KEY,
     };
     return createContainerBuilder({
       config,
@@ -191,7 +191,7 @@ export class BuildGround {
     return { ...image, lines, output: lines.join('\n'), reference: image.manifest.reference ?? '' };
   }
 
-  /** Why a build fails; what it logged follows on further lines. */
+  /** The error of a build that fails, with the lines of its log. */
   async failure(wanted: Wanted): Promise<Error & { lines: string[] }> {
     const lines: string[] = [];
     const onLog = async (line: string) => {
@@ -206,7 +206,7 @@ export class BuildGround {
     return Object.assign(error, { lines });
   }
 
-  /** What a container of the image prints; its own command where none is given. */
+  /** The output of a container of the image, with its own command by default. */
   async run(image: string, command?: string): Promise<string> {
     const container = await this.node.docker.createContainer({
       Image: image,
@@ -224,7 +224,7 @@ export class BuildGround {
     return Buffer.concat(pieces).toString().trim();
   }
 
-  /** Command lines of everything that runs in the engine's containers and builds. */
+  /** Command lines of all processes in the engine's containers and builds. */
   async processes(): Promise<string> {
     const { stdout } = await run('/bin/sh', ['-c', 'ps -eo args']);
     return stdout;

@@ -10,7 +10,7 @@ export function guards(kind: EdgeKind): void {
   });
   afterEach(() => bench.close());
 
-  it('does not know other hosts, and tells its own health there', async () => {
+  it('does not know other hosts, and says there only that it is up', async () => {
     const edge = await bench.edge();
     await edge.apply(tableWith({}));
     const answer = await ask(edge.port, '/', { host: 'nobody.test' });
@@ -21,7 +21,7 @@ export function guards(kind: EdgeKind): void {
     }
     const health = await ask(edge.port, HEALTH_PATH, { host: 'localhost' });
     expect(health.status).to.equal(200);
-    expect(JSON.parse(health.text)).to.include({ status: 'ok', routes: 1, upstreams: 0 });
+    expect(JSON.parse(health.text)).to.deep.equal({ status: 'ok' });
   });
 
   it('finds a host whatever its case, port and final dot', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { connectEngine, EngineError } from '../../../../workers/docker/engine.js';
-import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/driver.js';
+import { EngineError } from '../../../../workers/docker/engine.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import { type DockerNode, NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { never } from '../host.js';
@@ -31,7 +31,7 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     );
   }
 
-  it('does not start where there is no manager of a swarm, and says what to do', async () => {
+  it('does not start without a manager of a swarm, and explains what to do', async () => {
     expect(await refusal('unix:///no/such.sock')).to.match(
       /^DOCKER_HOST=unix:\/\/\/no\/such\.sock: there is no such socket; start Docker, or set DOCKER_HOST/,
     );
@@ -44,11 +44,11 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     expect(await refusal(worker.host)).to.match(/it is a worker of a swarm: set DOCKER_HOST to a manager of it/);
   });
 
-  it('keeps the replicas of a release apart where it can, whatever else the nodes have to do', async function () {
+  it('spreads the replicas of a release over the nodes, even if the nodes have other tasks', async function () {
     this.timeout(120_000);
     await worker.importNode();
     const { docker } = host.manager;
-    const [, busy = ''] = await nodeIds();
+    const { ID: busy } = await host.manager.swarmNode(worker.name);
     const task = { ContainerSpec: { Image: NODE_IMAGE, Command: ['sleep', '600'] } };
     const Placement = { Constraints: [`node.id==${busy}`] };
     await docker.createService({
@@ -141,11 +141,6 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     await runtime.stop(spec.deploymentId);
   });
 
-  async function nodeIds(): Promise<string[]> {
-    const nodes: { ID: string; Description: { Hostname: string } }[] = await host.manager.docker.listNodes();
-    return [host.manager, worker].map(({ name }) => nodes.find((node) => node.Description.Hostname === name)?.ID ?? '');
-  }
-
   async function places(spec: ReleaseSpec): Promise<string[]> {
     return (await host.replicas(spec)).map((row) => row.address).sort();
   }
@@ -156,11 +151,9 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
   }
 
   async function setAvailability({ name }: DockerNode, availability: string): Promise<void> {
-    const { calls } = connectEngine(host.config);
-    const nodes: { ID: string; Version: { Index: number }; Spec: object; Description: { Hostname: string } }[] =
-      await calls.listNodes();
-    const node = nodes.find(({ Description }) => Description.Hostname === name);
-    if (!node) throw new Error(`no node ${name}`);
-    await calls.getNode(node.ID).update({ ...node.Spec, version: node.Version.Index, Availability: availability });
+    const node = await host.manager.swarmNode(name);
+    await host.manager.docker
+      .getNode(node.ID)
+      .update({ ...node.Spec, version: node.Version.Index, Availability: availability });
   }
 });

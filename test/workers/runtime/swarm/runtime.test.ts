@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { acknowledgeRoutes } from '../../../../shared/db/edge.js';
-import { ReleaseError, type RuntimeDriver } from '../../../../workers/runtime/driver.js';
+import { acknowledgeRoutes } from '../../../../shared/routing/store.js';
+import { ReleaseError, type RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import { NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { never, until } from '../host.js';
 import { askSwarm, SwarmHost } from './host.js';
@@ -28,7 +28,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     if (NO_DOCKER === '') await host.destroy();
   });
 
-  it('says what the swarm says about tasks that do not come up, and what it waits for in vain', async () => {
+  it('explains why tasks do not start, and what was missing at the timeout', async () => {
     await host.manager.derive('local/sick', ['HEALTHCHECK --interval=1s --retries=1 CMD echo the disk is full; false']);
     const impatient = await host.runtime({ releaseTimeoutSeconds: 15 });
     const waiting = {
@@ -78,7 +78,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     );
   });
 
-  it('runs a release as its plan and variables say, tells the edges, and ends it when they have let go', async () => {
+  it('runs a release with its plan and variables, updates the route, and ends it after the edges have drained it', async () => {
     const { db } = host.database;
     const edge = randomUUID();
     const spec = await host.app({
@@ -191,7 +191,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     expect(await host.swarmServices(spec)).to.deep.equal([]);
   });
 
-  it('the next leader takes over what runs and where its log was, and removes only what is ours and forgotten', async () => {
+  it('the next leader adopts what runs, continues its log, and removes only our services without a row', async () => {
     const { docker } = host.manager;
     const spec = await host.app({ live: true });
     await runtime.release(spec, never);

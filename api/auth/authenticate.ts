@@ -1,0 +1,77 @@
+import { AppError } from '../../shared/core/errors.js';
+import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
+import { findKeyWithOwner, recordKeyUse } from '../../shared/identity/store.js';
+import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
+import { hashToken } from '../../shared/secrets/token.js';
+import { clientOf } from '../http/client.js';
+import type { ApiDeps, Caller } from '../http/context.js';
+import type { FailureLimit } from '../http/rate-limit.js';
+import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import { readCookie } from './cookies.js';
+
+/**
+ * Finds out who sends the request, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key
+ * that is sent decides, even if it is wrong and there is a session too.
+ */
+export function authenticate(
+  deps: ApiDeps,
+  failures: FailureLimit,
+  accepted: 'session' | 'key or session',
+): ApiMiddleware {
+  return async (ctx, next) => {
+    const header = accepted === 'session' ? '' : ctx.get('Authorization');
+    const caller = header === '' ? await sessionCaller(deps, ctx) : await bearer(deps, header);
+    if (!caller) {
+      await failures.count(ctx);
+      throw new AppError('unauthenticated');
+    }
+    ctx.state.caller = caller;
+    await next();
+  };
+}
+
+/** A use is recorded at most once in this time, so that a read does not always cost a write. */
+const NOTED_MS = 60_000;
+
+async function bearer({ db }: ApiDeps, header: string): Promise<Caller | null> {
+  const [, token = ''] = /^bearer +(\S+)$/i.exec(header.trim()) ?? [];
+  const parts = parseApiKey(token);
+  const key = parts ? await findKeyWithOwner(db, parts.lookup) : undefined;
+  if (!parts || !key || !matches(parts.secret, key.secret_hash)) return null;
+  if (key.revoked_at || (key.expires_at && key.expires_at.getTime() <= Date.now())) return null;
+  if (Date.now() - (key.last_used_at?.getTime() ?? 0) > NOTED_MS) await recordKeyUse(db, key.id);
+  return {
+    kind: 'key',
+    credentialId: key.id,
+    userId: key.user_id,
+    email: key.email,
+    emailVerified: key.email_verified_at !== null,
+    secondFactor: key.totp_confirmed_at !== null,
+    scope: key.scope,
+    workspaceId: key.workspace_id,
+  };
+}
+
+/** The session of a cookie's token, if the request comes from the client that the session belongs to. */
+export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | undefined> {
+  return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
+}
+
+/** The person whose session cookie the request has, with the rights of each membership. Null without a session. */
+async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
+  const { db } = deps;
+  const token = readCookie(ctx, 'session');
+  const session = token === null ? undefined : await sessionOf(deps, ctx, token);
+  if (!session) return null;
+  if (Date.now() - session.seen_at.getTime() > NOTED_MS) await recordSessionUse(db, session.id);
+  return {
+    kind: 'session',
+    credentialId: session.id,
+    userId: session.user_id,
+    email: session.email,
+    emailVerified: session.email_verified_at !== null,
+    secondFactor: session.second_factor,
+    scope: 'write',
+    workspaceId: null,
+  };
+}

@@ -1,0 +1,41 @@
+import { validate as isUuid } from 'uuid';
+import { AppError } from '../../shared/core/errors.js';
+import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
+import { findWorkspaceAccess } from '../../shared/identity/store.js';
+import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
+import type { ApiDeps } from '../http/context.js';
+import type { ApiMiddleware } from '../http/state.js';
+
+/** Finds the workspace of the path for the caller and applies the policy of the operation (specification, Authentication). */
+export function authorize({ db }: ApiDeps, operation: OperationName): ApiMiddleware {
+  return async (ctx, next) => {
+    const { caller } = ctx.state;
+    const workspaceId: string | undefined = ctx.params.workspaceId?.toLowerCase();
+    if (workspaceId === undefined) {
+      ctx.state.workspace = null;
+      return next();
+    }
+    const foreign = caller.workspaceId !== null && caller.workspaceId !== workspaceId;
+    if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
+    const row = await findWorkspaceAccess(db, workspaceId, caller.userId);
+    // The owner of a key knows that its workspace exists. A session must not learn which other workspaces exist.
+    if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
+    const requireMfa = row.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
+    const facts: AccessFacts = {
+      role: row.role,
+      scope: caller.scope,
+      emailVerified: caller.emailVerified,
+      mfaMissing: requireMfa && !caller.secondFactor,
+    };
+    assertPermitted(operation, facts);
+    if (row.role === null) throw new AppError('not_found');
+    ctx.state.workspace = { row, role: row.role, facts };
+    return next();
+  };
+}
+
+/** Throws the policy's refusal. */
+export function assertPermitted(operation: OperationName, facts: AccessFacts): void {
+  const code = refusal(operation, facts);
+  if (code) throw new AppError(code);
+}

@@ -1,0 +1,51 @@
+import type { ApiContext, ApiMiddleware } from '../http/state.js';
+
+/** A browser's session, or before signing in a random number, to which the csrfToken of /api/bootstrap belongs. */
+export type CookieName = 'session' | 'visitor';
+
+/**
+ * Decides whether cookies are those of TLS. They are if the request came over TLS, and if PUBLIC_URL has https, because a
+ * proxy in front may not say that it ended TLS. A browser without TLS drops such cookies.
+ */
+export function transport(publicUrl: string): ApiMiddleware {
+  const publicTls = publicUrl.startsWith('https:');
+  return (ctx, next) => {
+    ctx.state.tls = publicTls || ctx.secure;
+    ctx.cookies.secure = ctx.state.tls;
+    return next();
+  };
+}
+
+/**
+ * Under TLS, the prefix prevents other hosts of our domain, such as hosted services, from setting our cookies, and Secure
+ * keeps them from other ports without our certificate. Without TLS, browsers send the cookies to every port of the host;
+ * therefore such a session is valid for one client only (http/client.ts).
+ */
+function nameOf(ctx: ApiContext, name: CookieName): string {
+  return `${ctx.state.tls ? '__Host-' : ''}ranvier_${name}`;
+}
+
+/** The form of newToken(). We did not set any other value. */
+const VALUE = /^[A-Za-z0-9_-]{43}$/;
+
+export function readCookie(ctx: ApiContext, name: CookieName): string | null {
+  const value = ctx.cookies.get(nameOf(ctx, name));
+  return value !== undefined && VALUE.test(value) ? value : null;
+}
+
+/** The cookie lasts until the given time, or without one until the browser ends. */
+export function writeCookie(ctx: ApiContext, name: CookieName, value: string, expires?: Date): void {
+  ctx.cookies.set(nameOf(ctx, name), value, {
+    httpOnly: true,
+    sameSite: 'lax',
+    // The prefix requires the whole host. Without it, fewer requests to other ports of the host carry the cookie.
+    path: ctx.state.tls ? '/' : '/api',
+    secure: ctx.state.tls,
+    overwrite: true,
+    ...(expires ? { expires } : {}),
+  });
+}
+
+export function clearCookie(ctx: ApiContext, name: CookieName): void {
+  writeCookie(ctx, name, '', new Date(0));
+}

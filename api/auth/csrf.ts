@@ -1,0 +1,42 @@
+import { AppError } from '../../shared/core/errors.js';
+import type { ApiDeps } from '../http/context.js';
+import { senderOf } from '../http/origin.js';
+import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import { readCookie } from './cookies.js';
+
+/**
+ * A write with a session must have the csrfToken of /api/bootstrap (specification, Authentication 3). A write with a key
+ * need not, because browsers do not send keys by themselves. Pages of another origin cannot even read with a session;
+ * another port of our host is another origin.
+ */
+export function csrf(deps: ApiDeps): ApiMiddleware {
+  return (ctx, next) => {
+    if (ctx.state.caller.kind !== 'session') return next();
+    assertNotForeign(deps, ctx);
+    if (ctx.state.route.method !== 'GET') assertToken(deps, ctx, readCookie(ctx, 'session'));
+    return next();
+  };
+}
+
+/**
+ * Signing in needs no token, because there is no session yet that another site could use. Another site cannot sign the
+ * browser in as another user either: it cannot send a JSON body with our origin. A token that is sent must be right.
+ */
+export function signInCsrf(deps: ApiDeps): ApiMiddleware {
+  return (ctx, next) => {
+    assertNotForeign(deps, ctx);
+    if (ctx.get('X-CSRFToken') !== '') {
+      assertToken(deps, ctx, readCookie(ctx, 'session') ?? readCookie(ctx, 'visitor'));
+    }
+    return next();
+  };
+}
+
+function assertNotForeign({ config }: ApiDeps, ctx: ApiContext): void {
+  if (senderOf(ctx, config.publicUrl) === 'foreign')
+    throw new AppError('csrf_failed', 'A page of another site sent this');
+}
+
+function assertToken({ csrf }: ApiDeps, ctx: ApiContext, cookie: string | null): void {
+  if (cookie === null || !csrf.matches(cookie, ctx.get('X-CSRFToken'))) throw new AppError('csrf_failed');
+}

@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Admits the callers of one key at regular intervals. Each process counts for itself. */
+export class SlowLane {
+  readonly #intervalMs: number;
+  readonly #longestWaitMs: number;
+  /** The time of each key's next turn, in milliseconds of performance.now(). */
+  readonly #next = new Map<string, number>();
+
+  constructor({ intervalMs, longestWaitMs }: { intervalMs: number; longestWaitMs: number }) {
+    this.#intervalMs = intervalMs;
+    this.#longestWaitMs = longestWaitMs;
+  }
+
+  /** Waits for a turn. Resolves to false at once if the wait would be too long. */
+  async turn(key: string): Promise<boolean> {
+    const now = performance.now();
+    const at = Math.max(now, this.#next.get(key) ?? 0);
+    if (at - now > this.#longestWaitMs) return false;
+    const next = at + this.#intervalMs;
+    this.#next.set(key, next);
+    await delay(at - now);
+    // A key without further turns is removed, so that the map holds only keys in use.
+    void delay(this.#intervalMs, undefined, { ref: false }).then(() => {
+      if (this.#next.get(key) === next) this.#next.delete(key);
+    });
+    return true;
+  }
+}

@@ -1,0 +1,33 @@
+import { performance } from 'node:perf_hooks';
+import type { Metrics } from './metrics.js';
+import type { ApiMiddleware } from './state.js';
+
+/** In characters. Paths of the API are shorter. */
+const LOGGED_PATH = 512;
+
+/** Writes one log line and records one observation for each request, when it is answered or its connection is lost. */
+export function accessLog(metrics: Metrics): ApiMiddleware {
+  return async (ctx, next) => {
+    const begun = performance.now();
+    ctx.res.once('close', () => {
+      const seconds = (performance.now() - begun) / 1000;
+      const route = ctx.state.route?.path ?? 'other';
+      const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
+      metrics.observeRequest({ method: ctx.method, route, status }, seconds);
+      const { log, caller } = ctx.state;
+      // Callers poll. People look for changes and failures.
+      const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
+      log[level](
+        {
+          method: ctx.method,
+          path: ctx.path.slice(0, LOGGED_PATH),
+          status,
+          seconds: Number(seconds.toFixed(4)),
+          credential: caller?.credentialId,
+        },
+        'request',
+      );
+    });
+    await next();
+  };
+}

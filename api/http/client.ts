@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net';
+import { clientKey, isLoopback } from '../../shared/core/client-address.js';
+import { peerUser } from '../auth/peer-user.js';
+import type { ApiContext } from './state.js';
+
+/**
+ * The name under which limits and sessions without TLS know the client: its address (IPv6: its /64). A process of this
+ * host is known by its user, because hosted applications have the same address as a browser on the host.
+ */
+export async function clientOf(ctx: ApiContext): Promise<string> {
+  const { socket } = ctx.req;
+  if (!isHere(ctx.ip, socket)) return clientKey(ctx.ip);
+  return isHere(socket.remoteAddress ?? '', socket) ? clientOfSocket(socket) : localClient(null);
+}
+
+/** The same for the peer of a connection, which can be a proxy. */
+export async function clientOfSocket(socket: Socket): Promise<string> {
+  const { remoteAddress = '' } = socket;
+  return isHere(remoteAddress, socket) ? localClient(await peerUser(socket)) : clientKey(remoteAddress);
+}
+
+/** The name of all processes of one user of this host. Null stands for an unknown user. */
+export function localClient(user: number | null): string {
+  return `local user ${user ?? 'unknown'}`;
+}
+
+/** True for an address of this host: a loopback address, or the address that the connection was made to. */
+function isHere(address: string, { localAddress = '' }: Socket): boolean {
+  const bare = (text: string) => text.replace(/^::ffff:/i, '');
+  return isLoopback(address) || bare(address) === bare(localAddress);
+}

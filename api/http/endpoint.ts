@@ -1,0 +1,29 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+
+/** The root of the versioned API (specification, Versioning). */
+export const API_ROOT = '/api/v1';
+/** The root of what a browser's session uses, outside the version. */
+export const SESSION_ROOT = '/api';
+
+/**
+ * Who may call a route. `anyone` needs no credential, `signing-in` proves a password, `session` needs a browser's session,
+ * and `key or session` needs either, with the rights that the policy of its operation demands.
+ */
+export type Access = 'anyone' | 'signing-in' | 'session' | 'key or session';
+
+/** What a caller sees of a route: all that middleware and the OpenAPI document need. */
+export interface Endpoint {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  root: typeof API_ROOT | typeof SESSION_ROOT;
+  /** Below the root. Every parameter is a UUID. */
+  path: string;
+  access: Access;
+  operation: string;
+  summary: string;
+  status: 200 | 201;
+  query: TObject;
+  body: TObject | null;
+  response: TSchema;
+  /** Whether Idempotency-Key is honoured. */
+  keyed: boolean;
+}

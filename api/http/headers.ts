@@ -1,0 +1,28 @@
+import { v4 as uuidv4 } from 'uuid';
+import type { Logger } from '../../shared/core/log.js';
+import type { ApiMiddleware } from './state.js';
+
+const ACCEPTED = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Accepts the caller's X-Request-ID or replaces an invalid one, and returns it (specification, Endpoints). */
+export function requestId(log: Logger): ApiMiddleware {
+  return (ctx, next) => {
+    const given = ctx.get('X-Request-ID');
+    ctx.state.requestId = ACCEPTED.test(given) ? given : uuidv4();
+    ctx.state.log = log.child({ requestId: ctx.state.requestId });
+    ctx.set('X-Request-ID', ctx.state.requestId);
+    return next();
+  };
+}
+
+/** Headers of every answer. While the process ends, each connection is closed after its answer. */
+export function headers(isEnding: () => boolean): ApiMiddleware {
+  return (ctx, next) => {
+    ctx.set('Cache-Control', 'no-store');
+    ctx.set('X-Content-Type-Options', 'nosniff');
+    // A browser takes applications on other ports of our host for the same site. They must not embed our answers.
+    ctx.set('Cross-Origin-Resource-Policy', 'same-origin');
+    if (isEnding()) ctx.set('Connection', 'close');
+    return next();
+  };
+}

@@ -1,0 +1,119 @@
+import { Gauge, Histogram, Registry } from 'prom-client';
+import type { Db } from '../../shared/core/database/client.js';
+import { DEPLOYMENT_STATUSES } from '../../shared/deployments/model.js';
+import { countDeployments, stepDurations } from '../../shared/deployments/statistics.js';
+import type { Engine, JobQueue } from '../../shared/queues/engine.js';
+import { edgeFigures } from '../../shared/routing/store.js';
+import { onlineWorkers, repairCounts } from '../../shared/workers/store.js';
+
+const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;
+
+/** BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
+type JobType = Parameters<JobQueue['getJobCounts']>[number];
+
+export interface RequestLabels {
+  method: string;
+  route: string;
+  status: number;
+}
+
+/** The figures for Prometheus: requests of this process, and the state of the platform in the database. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: Histogram<'method' | 'route' | 'status'>;
+  readonly #queues: Gauge<'queue' | 'state'>;
+  readonly #workers: Gauge;
+  readonly #deployments: Gauge<'status'>;
+  readonly #steps: Gauge<'step' | 'quantile'>;
+  readonly #repairs: Gauge<'sweep'>;
+  readonly #edges: Gauge<'host' | 'pid' | 'figure'>;
+  readonly #db: Db;
+  readonly #engine: Engine;
+
+  constructor(db: Db, engine: Engine) {
+    const registers = [this.#registry];
+    this.#db = db;
+    this.#engine = engine;
+    this.#requests = new Histogram({
+      name: 'ranvier_http_request_duration_seconds',
+      help: 'Duration of HTTP requests of this process',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      registers,
+    });
+    this.#queues = new Gauge({
+      name: 'ranvier_queue_jobs',
+      help: 'Jobs of each queue by state',
+      labelNames: ['queue', 'state'],
+      registers,
+    });
+    this.#workers = new Gauge({ name: 'ranvier_workers_online', help: 'Workers seen within 15 seconds', registers });
+    this.#deployments = new Gauge({
+      name: 'ranvier_deployments',
+      help: 'Deployments by status',
+      labelNames: ['status'],
+      registers,
+    });
+    this.#steps = new Gauge({
+      name: 'ranvier_deployment_step_seconds',
+      help: 'Duration of the steps of deployments that ended within the last hour',
+      labelNames: ['step', 'quantile'],
+      registers,
+    });
+    this.#repairs = new Gauge({
+      name: 'ranvier_repairs_total',
+      help: 'Repairs that the sweeps have made since the installation began',
+      labelNames: ['sweep'],
+      registers,
+    });
+    this.#edges = new Gauge({
+      name: 'ranvier_edge',
+      help: 'What each edge counts: connections, requests and upgraded now; failedExchanges (exceptions in one exchange), closedConnections and refusedConnections (limits) since it started',
+      labelNames: ['host', 'pid', 'figure'],
+      registers,
+    });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  observeRequest(labels: RequestLabels, seconds: number): void {
+    this.#requests.observe({ ...labels, status: String(labels.status) }, seconds);
+  }
+
+  /** The text of a scrape. Rejects if the database or the engine cannot be reached. */
+  async scrape(): Promise<string> {
+    const [workers, deployments, steps, repairs, edges] = await Promise.all([
+      onlineWorkers(this.#db),
+      countDeployments(this.#db),
+      stepDurations(this.#db),
+      repairCounts(this.#db),
+      edgeFigures(this.#db),
+    ]);
+    this.#workers.set(workers.length);
+    for (const status of DEPLOYMENT_STATUSES) {
+      this.#deployments.set({ status }, deployments.get(status) ?? 0);
+    }
+    this.#steps.reset();
+    for (const { step, median, p95 } of steps) {
+      this.#steps.set({ step, quantile: '0.5' }, median);
+      this.#steps.set({ step, quantile: '0.95' }, p95);
+    }
+    for (const { sweep, count } of repairs) this.#repairs.set({ sweep }, count);
+    this.#edges.reset();
+    for (const { host, pid, figures } of edges) {
+      for (const [figure, value] of Object.entries(figures)) this.#edges.set({ host, pid: String(pid), figure }, value);
+    }
+    await this.#countJobs();
+    return this.#registry.metrics();
+  }
+
+  async #countJobs(): Promise<void> {
+    await this.#engine.ping();
+    for (const [name, queue] of Object.entries(this.#engine.queues)) {
+      const counts = await queue.getJobCounts(...(QUEUE_STATES as readonly JobType[]));
+      for (const state of QUEUE_STATES) this.#queues.set({ queue: name, state }, counts[state] ?? 0);
+    }
+  }
+}

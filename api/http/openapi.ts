@@ -1,0 +1,215 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { ERROR_REGISTRY } from '../../shared/core/errors.js';
+import { VERSION } from '../../shared/core/version.js';
+import { type Access, API_ROOT, type Endpoint } from './endpoint.js';
+import { ErrorResponse, Uuid } from './schema.js';
+
+/** A JSON object of the document. */
+export type Json = { [name: string]: unknown };
+
+/**
+ * The OpenAPI 3.1 document of routes, made of the same schemas that validate their requests. Schemas with a name (`$id`)
+ * become components. The root of the versioned API is the document's server; routes below another root name their own.
+ */
+export function describeApi(routes: readonly Endpoint[]): Json {
+  const components = new Components();
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] ??= route.root === API_ROOT ? {} : { servers: [{ url: route.root }] };
+    paths[path][route.method.toLowerCase()] = describeOperation(route, components);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Ranvier',
+      version: VERSION,
+      description:
+        'A self-hosted hosting platform. Queueing operations answer when the work is queued, not when it is done: poll.',
+    },
+    servers: [{ url: API_ROOT }],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      headers: HEADERS,
+      parameters: PARAMETERS,
+      responses: errorResponses(components),
+      schemas: components.schemas,
+    },
+  };
+}
+
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A workspace’s key: rnv_…' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'ranvier_session',
+    description: 'A browser’s session; its writes need X-CSRFToken too. Under TLS the name begins with __Host-.',
+  },
+};
+
+const SECURITY: Record<Access, Json[]> = {
+  anyone: [],
+  'signing-in': [],
+  session: [{ session: [] }],
+  'key or session': [{ bearer: [] }, { session: [] }],
+};
+
+const HEADERS = {
+  'X-Request-ID': { description: 'The request’s id, as accepted or generated', schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description: 'Whether this is the retained answer of an earlier request; absent if no key receipt is used',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
+  'Retry-After': { description: 'Seconds until a request may succeed', schema: { type: 'integer', minimum: 1 } },
+  'RateLimit-Limit': { description: 'Requests in a window', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in this window', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until the next window', schema: { type: 'integer' } },
+};
+const RATE_LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+const PARAMETERS = {
+  'X-Request-ID': {
+    name: 'X-Request-ID',
+    in: 'header',
+    description: 'Identifies the request in answers and logs; an invalid value is replaced',
+    schema: { type: 'string', maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' },
+  },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'The same key with the same payload gets the answer of the first success again, for 24 hours',
+    schema: { type: 'string', minLength: 1, maxLength: 160, pattern: '^[!-~]+$' },
+  },
+  'X-CSRFToken': {
+    name: 'X-CSRFToken',
+    in: 'header',
+    description: 'The csrfToken of /api/bootstrap; needed by a session, not by a key',
+    schema: { type: 'string' },
+  },
+};
+
+const MEANINGS: Record<number, string> = {
+  400: 'Invalid JSON, values, cursor, confirmation or operation',
+  401: 'Authentication is missing, invalid or expired',
+  403: 'The role, key scope, e-mail verification, MFA or browser CSRF check failed',
+  404: 'The resource does not exist or is outside the caller’s workspace membership',
+  405: 'The method is not supported',
+  409: 'The request conflicts with the resource, or the queue engine is unavailable',
+  413: 'The request body exceeds 262144 bytes, or the canvas is too large',
+  429: 'The request rate limit is reached',
+  500: 'Unexpected server failure',
+};
+const ERROR_STATUSES = [...new Set(Object.values(ERROR_REGISTRY).map(({ status }) => status))].sort();
+
+function errorResponses(components: Components): Json {
+  return Object.fromEntries(
+    ERROR_STATUSES.map((status) => {
+      const codes = Object.entries(ERROR_REGISTRY).flatMap(([code, entry]) => (entry.status === status ? [code] : []));
+      const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(status === 429 ? ['Retry-After'] : [])];
+      return [
+        `Error${status}`,
+        {
+          description: `${MEANINGS[status]}. Codes: ${codes.join(', ')}`,
+          headers: headerReferences(names),
+          content: { 'application/json': { schema: components.refer(ErrorResponse) } },
+        },
+      ];
+    }),
+  );
+}
+
+function describeOperation(endpoint: Endpoint, components: Components): Json {
+  const { method, operation, summary, access, status, response, keyed, body } = endpoint;
+  const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(keyed ? ['Idempotency-Replayed'] : [])];
+  return {
+    operationId: operation.replace(/[.-](\w)/g, (_, letter: string) => letter.toUpperCase()),
+    tags: [tagOf(endpoint)],
+    summary,
+    security: SECURITY[access],
+    parameters: parametersOf(endpoint, components),
+    ...(body === null || method === 'GET' ? {} : { requestBody: describeBody(body, components) }),
+    responses: {
+      [status]: {
+        description: status === 201 ? 'Created' : 'Success',
+        headers: headerReferences(names),
+        content: { 'application/json': { schema: components.refer(response) } },
+      },
+      ...Object.fromEntries(ERROR_STATUSES.map((code) => [code, { $ref: `#/components/responses/Error${code}` }])),
+    },
+  };
+}
+
+function parametersOf({ method, path, query, keyed, access }: Endpoint, components: Components): Json[] {
+  const required = new Set(query.required ?? []);
+  const writes = method !== 'GET';
+  const shared = [
+    'X-Request-ID',
+    ...(keyed ? ['Idempotency-Key'] : []),
+    ...(writes && SECURITY[access].length > 0 ? ['X-CSRFToken'] : []),
+  ];
+  return [
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: components.refer(Uuid),
+    })),
+    ...Object.entries(query.properties).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: required.has(name),
+      schema: components.refer(schema),
+    })),
+    ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  ];
+}
+
+function describeBody(body: TObject, components: Components): Json {
+  return {
+    required: (body.required ?? []).length > 0,
+    content: { 'application/json': { schema: components.refer(body) } },
+  };
+}
+
+function headerReferences(names: string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The tag of `group-variable.list` is `group-variable`. */
+function tagOf({ operation }: Endpoint): string {
+  return operation.slice(0, operation.indexOf('.'));
+}
+
+/** A record's schema with `additionalProperties`: client generators do not know `patternProperties`. */
+function asMap({ patternProperties, ...schema }: Json): Json {
+  const [record, ...further] = Object.entries(patternProperties ?? {});
+  if (!record || further.length > 0) return patternProperties === undefined ? schema : { ...schema, patternProperties };
+  const [pattern, additionalProperties] = record;
+  return { ...schema, propertyNames: { pattern }, additionalProperties };
+}
+
+/** Collects the named schemas that a document refers to. */
+class Components {
+  readonly schemas: Json = {};
+
+  /** The schema as the document shows it: a reference, if it has a name. */
+  refer(schema: TSchema): unknown {
+    return this.#convert(schema);
+  }
+
+  #convert(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#convert(item));
+    if (typeof value !== 'object' || value === null) return value;
+    const { $id, ...rest } = value as Json;
+    // Object.entries leaves out the symbols under which TypeBox keeps its own data.
+    const converted = Object.fromEntries(
+      Object.entries(asMap(rest)).map(([name, child]) => [name, this.#convert(child)]),
+    );
+    if (typeof $id !== 'string') return converted;
+    this.schemas[$id] = converted;
+    return { $ref: `#/components/schemas/${$id}` };
+  }
+}

@@ -1,0 +1,33 @@
+import type { ApiContext } from './state.js';
+
+/**
+ * Whether one of our pages sent the request. It is 'unknown' if no header tells, as for programs that are not browsers.
+ * Such programs send no credentials by themselves, so other sites cannot misuse them.
+ */
+export type Sender = 'own' | 'foreign' | 'unknown';
+
+/**
+ * Reads headers that browsers set and pages cannot forge: Sec-Fetch-Site, which is absent in older browsers and without
+ * TLS, Origin, and Referer. A page on another port of our host is foreign.
+ */
+export function senderOf(ctx: ApiContext, publicUrl: string): Sender {
+  const site = ctx.get('Sec-Fetch-Site');
+  if (site !== '' && site !== 'same-origin' && site !== 'none') return 'foreign';
+  const origins = [ctx.get('Origin'), ctx.get('Referer')].filter((text) => text !== '');
+  if (!origins.every((text) => isOwn(ctx, text, publicUrl))) return 'foreign';
+  return site !== '' || origins.length > 0 ? 'own' : 'unknown';
+}
+
+function isOwn(ctx: ApiContext, text: string, publicUrl: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { origin, protocol, host } = new URL(text);
+  if (origin === new URL(publicUrl).origin) return true;
+  // A request without TLS may have come through a proxy that ended TLS. A page without TLS never sends over TLS.
+  if (ctx.secure && protocol !== 'https:') return false;
+  return host === hostOf(`${protocol}//${ctx.req.headers.host ?? ''}`);
+}
+
+/** Without the port, if it is the default of the scheme. */
+function hostOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).host : null;
+}

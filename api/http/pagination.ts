@@ -1,0 +1,53 @@
+import { COMPLETE, type Page, type PageRequest } from '../../shared/core/database/page.js';
+import type { Caller } from './context.js';
+import type { ReadRequest } from './route.js';
+import type { PageQuery } from './schema.js';
+
+export const DEFAULT_LIMIT = 100;
+
+/** `page` of a list response (specification, Page metadata). */
+export interface PageView {
+  limit: number;
+  hasMore: boolean;
+  nextCursor: string | null;
+}
+
+/** A cursor is valid for one key, or for all sessions of one user. */
+function cursorOwner({ kind, userId, credentialId }: Caller): string {
+  return kind === 'session' ? userId : credentialId;
+}
+
+type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
+
+/** True if the caller asked for pages. Otherwise a collection may be complete (specification, Pagination). */
+export function asksForPage({ limit, cursor }: PageQuery): boolean {
+  return limit !== undefined || cursor !== undefined;
+}
+
+/** The page a request asks for. Throws invalid_cursor. */
+export function pageRequest({ deps, caller, path, query }: Paged): PageRequest {
+  const { limit = DEFAULT_LIMIT, cursor, ...filters } = query;
+  const binding = { caller: cursorOwner(caller), path, filters };
+  return { limit, after: cursor === undefined ? null : deps.cursors.decode(cursor, binding) };
+}
+
+/** The page a request asks for, or the complete collection if it asks for none. Throws invalid_cursor. */
+export function pageRequestOrComplete(request: Paged): PageRequest {
+  return asksForPage(request.query) ? pageRequest(request) : COMPLETE;
+}
+
+/** The metadata of a page. The cursor is valid only for this caller, path and these filters. */
+export function presentPage(
+  { deps, caller, path, query }: Paged,
+  { items, hasMore }: Page<{ id: string; created_at: Date }>,
+): PageView {
+  const { limit, cursor: _, ...filters } = query;
+  const last = items.at(-1);
+  const binding = { caller: cursorOwner(caller), path, filters };
+  const position = last && { createdAt: last.created_at, id: last.id };
+  return {
+    limit: limit ?? Math.max(DEFAULT_LIMIT, items.length),
+    hasMore,
+    nextCursor: hasMore && position ? deps.cursors.encode(position, binding) : null,
+  };
+}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import type { Transaction } from '../../shared/core/database/client.js';
+import { AppError, invalidRequest } from '../../shared/core/errors.js';
+import type { OperationName } from '../../shared/identity/policy.js';
+import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../../shared/receipts/store.js';
+import { assertPermitted } from '../auth/authorize.js';
+import type { ApiDeps } from './context.js';
+import type { ReceiptQuota } from './receipt-quota.js';
+import type { ReadRequest, ReadRoute, Route, SessionRoute, SignInLimits, WriteRequest, WriteRoute } from './route.js';
+import type { ApiContext, ApiMiddleware } from './state.js';
+
+const KEY = /^[!-~]{1,160}$/;
+/** Deadlock and serialization failure: the write changed nothing and is tried again. */
+const RETRIED = new Set(['40P01', '40001']);
+const TRIES = 3;
+
+/** Runs the handler of a route and answers with its result. */
+export function perform(deps: ApiDeps, limits: SignInLimits, route: Route): ApiMiddleware {
+  if (route.access !== 'key or session') return performForSession(deps, limits, route);
+  return route.method === 'GET' ? performRead(deps, route) : performWrite(deps, route);
+}
+
+function performForSession(deps: ApiDeps, limits: SignInLimits, { handler }: SessionRoute): ApiMiddleware {
+  return async (ctx) => {
+    const { caller, input } = ctx.state;
+    ctx.body = await handler({ deps, limits, ctx, caller, body: input.body });
+  };
+}
+
+function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
+  return async (ctx) => {
+    ctx.body = await handler({ ...requestOf(ctx, deps), db: deps.db });
+  };
+}
+
+/**
+ * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
+ * work; later ones replay its answer. A failure leaves nothing behind.
+ */
+function performWrite(deps: ApiDeps, { operation, handler }: WriteRoute): ApiMiddleware {
+  return async (ctx) => {
+    const receiptKey = receiptKeyOf(ctx);
+    const payloadHash = hash(canonicalJson(ctx.state.input.body));
+    let wake = false;
+    const work = (trx: Transaction) => async (): Promise<Receipt> => {
+      const body = await handler(writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true)));
+      return { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) };
+    };
+    const workspaceId = ctx.state.workspace?.row.id ?? null;
+    const retention = { receiptKey, payloadHash, workspaceId, quota: deps.receipts };
+    const { receipt, replayed } = await retrying(() => deps.db.transaction((trx) => once(trx, retention, work(trx))));
+    if (receiptKey && workspaceId !== null && !replayed)
+      deps.receipts.add(workspaceId, Buffer.byteLength(receipt.body));
+    if (wake) deps.dispatcher.wake();
+    if (receiptKey) ctx.set('Idempotency-Replayed', String(replayed));
+    ctx.status = receipt.status;
+    ctx.type = 'application/json';
+    ctx.body = receipt.body;
+  };
+}
+
+interface Retention {
+  receiptKey: ReceiptKey | null;
+  payloadHash: string;
+  workspaceId: string | null;
+  quota: ReceiptQuota;
+}
+
+async function once(
+  trx: Transaction,
+  { receiptKey, payloadHash, workspaceId, quota }: Retention,
+  perform: () => Promise<Receipt>,
+): Promise<{ receipt: Receipt; replayed: boolean }> {
+  if (!receiptKey) return { receipt: await perform(), replayed: false };
+  const retained = await findReceipt(trx, receiptKey);
+  if (retained) {
+    if (retained.payload_hash !== payloadHash) throw new AppError('idempotency_conflict');
+    return { receipt: retained, replayed: true };
+  }
+  if (workspaceId !== null) await quota.assertRoom(trx, workspaceId);
+  const receipt = await perform();
+  await insertReceipt(trx, receiptKey, receipt, workspaceId);
+  return { receipt, replayed: false };
+}
+
+async function retrying<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === TRIES || !RETRIED.has((error as { code?: string }).code ?? '')) throw error;
+    }
+  }
+}
+
+/** The receipt's key: the Idempotency-Key within workspace, user, credential, method and path. Throws invalid_request. */
+function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
+  const { route, caller, workspace, input } = ctx.state;
+  if (!route.keyed || ctx.headers['idempotency-key'] === undefined) return null;
+  const key = ctx.get('Idempotency-Key');
+  if (!KEY.test(key)) {
+    throw invalidRequest('header.Idempotency-Key', 'must be 1 to 160 visible ASCII characters without spaces');
+  }
+  const { requestId } = input.body;
+  if (requestId !== undefined && requestId !== key)
+    throw invalidRequest('/requestId', 'must equal the Idempotency-Key');
+  const scope = [workspace?.row.id ?? null, caller.userId, caller.credentialId, route.method, canonicalPath(ctx)];
+  return { scope: hash(JSON.stringify(scope)), key };
+}
+
+function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db'> {
+  const { log, caller, workspace, input } = ctx.state;
+  // The route's path decides whether there is a workspace, and `defineRoute` types the handler accordingly.
+  return {
+    deps,
+    log,
+    caller,
+    workspace: workspace as ReadRequest['workspace'],
+    params: input.params,
+    query: input.query,
+    path: canonicalPath(ctx),
+  };
+}
+
+function writeRequest(
+  ctx: ApiContext,
+  deps: ApiDeps,
+  operation: OperationName,
+  trx: Transaction,
+  receiptKey: ReceiptKey | null,
+  wakeDispatcher: () => void,
+): WriteRequest {
+  const { workspace, input } = ctx.state;
+  return {
+    ...requestOf(ctx, deps),
+    body: input.body,
+    trx,
+    receiptKey,
+    authorize(found) {
+      if (workspace) assertPermitted(operation, { ...workspace.facts, ...found });
+    },
+    async needEngine() {
+      await deps.engine.ping();
+      wakeDispatcher();
+    },
+    wakeDispatcher,
+  };
+}
+
+/** The route's path with this request's ids in it. */
+function canonicalPath(ctx: ApiContext): string {
+  const { route, input } = ctx.state;
+  return route.path.replace(/:(\w+)/g, (_, name) => input.params[name] ?? '');
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The same text for equal payloads, independent of the order of their keys. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, child) =>
+    typeof child === 'object' && child !== null && !Array.isArray(child)
+      ? Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : child,
+  );
+}

@@ -1,0 +1,89 @@
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { AppError } from '../../shared/core/errors.js';
+import { clientOf } from './client.js';
+import type { ApiContext, ApiMiddleware } from './state.js';
+
+const MINUTE = 60;
+
+export type Limiter = Pick<RateLimiterPostgres, 'consume' | 'reward' | 'points'>;
+
+/** A window that all API processes share. While the database is unavailable, this process counts alone. */
+export function createLimiter(db: Db, name: string, points: number, seconds = MINUTE): Limiter {
+  const window = { keyPrefix: name, points, duration: seconds };
+  return new RateLimiterPostgres({
+    ...window,
+    storeClient: db,
+    storeType: 'knex',
+    tableName: 'rate_limits',
+    tableCreated: true,
+    // One more than the limit, so that a point that is given back can be taken at once.
+    inMemoryBlockOnConsumed: points + 1,
+    insuranceLimiter: new RateLimiterMemory(window),
+  });
+}
+
+function readsAndWrites(db: Db, name: string, limits: Config['rateLimits']): (ctx: ApiContext) => Limiter {
+  const read = createLimiter(db, `${name}read`, limits.readsPerMinute);
+  const write = createLimiter(db, `${name}write`, limits.writesPerMinute);
+  return (ctx) => (ctx.state.route.method === 'GET' ? read : write);
+}
+
+/** Limits each credential, reads and writes separately (specification, Limits). */
+export function rateLimit(db: Db, limits: Config['rateLimits']): ApiMiddleware {
+  const limiter = readsAndWrites(db, '', limits);
+  return async (ctx, next) => {
+    await consume(ctx, limiter(ctx), ctx.state.caller.credentialId);
+    await next();
+  };
+}
+
+/** Limits each client, for routes that need no credential. */
+export function clientRateLimit(db: Db, limits: Config['rateLimits']): ApiMiddleware {
+  const limiter = readsAndWrites(db, 'address-', limits);
+  return async (ctx, next) => {
+    await consume(ctx, limiter(ctx), await clientOf(ctx));
+    await next();
+  };
+}
+
+/** Limits the failed authentications of a client. Successful ones do not count. */
+export interface FailureLimit {
+  count(ctx: ApiContext): Promise<void>;
+}
+
+export function createFailureLimit(db: Db, limits: Config['rateLimits']): FailureLimit {
+  const limiter = createLimiter(db, 'failure', limits.readsPerMinute);
+  return { count: async (ctx) => consume(ctx, limiter, await clientOf(ctx)) };
+}
+
+const MAILS_AN_HOUR = 5;
+
+/** Limits the mails that one user can request. */
+export interface MailLimit {
+  take(ctx: ApiContext, userId: string): Promise<void>;
+}
+
+export function createMailLimit(db: Db): MailLimit {
+  const limiter = createLimiter(db, 'mail', MAILS_AN_HOUR, 60 * MINUTE);
+  return { take: (ctx, userId) => consume(ctx, limiter, userId) };
+}
+
+/** Takes one point and sets the RateLimit headers. Throws `rate_limited` if none is left. */
+export async function consume(ctx: ApiContext, limiter: Limiter, key: string): Promise<void> {
+  const { state, exceeded } = await limiter.consume(key).then(
+    (taken) => ({ state: taken, exceeded: false }),
+    (refused: unknown) => {
+      if (refused instanceof RateLimiterRes) return { state: refused, exceeded: true };
+      throw refused;
+    },
+  );
+  const reset = Math.max(1, Math.ceil(state.msBeforeNext / 1000));
+  ctx.set('RateLimit-Limit', String(limiter.points));
+  ctx.set('RateLimit-Remaining', String(Math.max(0, state.remainingPoints)));
+  ctx.set('RateLimit-Reset', String(reset));
+  if (!exceeded) return;
+  ctx.set('Retry-After', String(reset));
+  throw new AppError('rate_limited');
+}

@@ -1,0 +1,55 @@
+import type { Transaction } from '../../shared/core/database/client.js';
+import { AppError } from '../../shared/core/errors.js';
+import { receiptTotals } from '../../shared/receipts/store.js';
+
+/** Receipts of one workspace at a time. A receipt is retained for 24 hours. */
+const MOST = { count: 100_000, bytes: 128 * 1024 * 1024 };
+/** How long the totals of a workspace are reused before the database counts them again. */
+const COUNTED_MS = 10_000;
+const WORKSPACES = 10_000;
+
+interface Totals {
+  at: number;
+  count: number;
+  bytes: number;
+}
+
+/**
+ * Limits the receipts of a workspace. A receipt is never dropped early, so a workspace that has too many cannot make
+ * further keyed writes. Receipts of other API processes count after at most ten seconds.
+ */
+export class ReceiptQuota {
+  readonly #most: { count: number; bytes: number };
+  readonly #totals = new Map<string, Totals>();
+
+  constructor(most = MOST) {
+    this.#most = most;
+  }
+
+  /** Throws rate_limited if the workspace has too many receipts. */
+  async assertRoom(trx: Transaction, workspaceId: string): Promise<void> {
+    const { count, bytes } = await this.#totalsOf(trx, workspaceId);
+    if (count < this.#most.count && bytes < this.#most.bytes) return;
+    throw new AppError(
+      'rate_limited',
+      'The workspace has too many answers retained for their Idempotency-Key; send no key, or wait until some are 24 hours old',
+    );
+  }
+
+  /** Counts a receipt that was just written. */
+  add(workspaceId: string, bytes: number): void {
+    const totals = this.#totals.get(workspaceId);
+    if (!totals) return;
+    totals.count++;
+    totals.bytes += bytes;
+  }
+
+  async #totalsOf(trx: Transaction, workspaceId: string): Promise<Totals> {
+    const known = this.#totals.get(workspaceId);
+    if (known && performance.now() - known.at < COUNTED_MS) return known;
+    const totals = { at: performance.now(), ...(await receiptTotals(trx, workspaceId)) };
+    if (this.#totals.size >= WORKSPACES) this.#totals.clear();
+    this.#totals.set(workspaceId, totals);
+    return totals;
+  }
+}

@@ -1,0 +1,155 @@
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { AccessFacts, OperationName } from '../../shared/identity/policy.js';
+import type { ReceiptKey } from '../../shared/receipts/store.js';
+import type { GuessLimit } from '../auth/guess-limit.js';
+import type { HashGate } from '../auth/hash-gate.js';
+import type { ApiDeps, Caller, WorkspaceAccess } from './context.js';
+import { type Access, API_ROOT, type Endpoint, SESSION_ROOT } from './endpoint.js';
+import type { MailLimit } from './rate-limit.js';
+import type { ApiContext } from './state.js';
+
+/** The names of a path's parameters. */
+type ParamsOf<Path extends string> = Path extends `${infer _}:${infer Name}/${infer Rest}`
+  ? Record<Name, string> & ParamsOf<Rest>
+  : Path extends `${infer _}:${infer Name}`
+    ? Record<Name, string>
+    : Record<never, string>;
+
+type WorkspaceOf<Path extends string> = Path extends `${string}:workspaceId${string}` ? WorkspaceAccess : null;
+
+/** What the handler of a GET of the versioned API receives. `query` has passed its schema. */
+export interface ReadRequest<Path extends string = string, Query = unknown> {
+  deps: ApiDeps;
+  log: Logger;
+  caller: Caller;
+  workspace: WorkspaceOf<Path>;
+  params: Readonly<ParamsOf<Path>>;
+  query: Query;
+  /** The requested path with its ids in lower case. Cursors are bound to it. */
+  path: string;
+  db: Db;
+}
+
+/** A write runs in one transaction together with its receipt. The transaction commits after the handler has returned. */
+export interface WriteRequest<Path extends string = string, Query = unknown, Body = unknown>
+  extends Omit<ReadRequest<Path, Query>, 'db'> {
+  body: Body;
+  trx: Transaction;
+  /** The request's Idempotency-Key in its scope. A deployment keeps it for good. */
+  receiptKey: ReceiptKey | null;
+  /** Throws if the operation needs a higher role because of what the handler found. */
+  authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
+  /** Throws `engine_unavailable`. Call it before anything is queued; the dispatcher is woken after the commit. */
+  needEngine: () => Promise<void>;
+  /** Wakes the dispatcher after the commit. */
+  wakeDispatcher: () => void;
+}
+
+/** Limits that handlers of session routes apply themselves, because only they know whose secret is guessed. */
+export interface SignInLimits {
+  guesses: GuessLimit;
+  hashing: HashGate;
+  mails: MailLimit;
+}
+
+/** What the handler of a session's route receives. It sets cookies, so it gets the context; it opens its own transactions. */
+export interface SessionRequest<Body = unknown> {
+  deps: ApiDeps;
+  limits: SignInLimits;
+  ctx: ApiContext;
+  body: Body;
+}
+
+export interface SignedInRequest<Body = unknown> extends SessionRequest<Body> {
+  caller: Caller;
+}
+
+interface RouteOf<Request> extends Endpoint {
+  handler: (request: Request) => Promise<unknown>;
+}
+
+export interface ReadRoute extends RouteOf<ReadRequest> {
+  access: 'key or session';
+  method: 'GET';
+  operation: OperationName;
+}
+
+export interface WriteRoute extends RouteOf<WriteRequest> {
+  access: 'key or session';
+  method: Exclude<Endpoint['method'], 'GET'>;
+  operation: OperationName;
+}
+
+export interface SessionRoute extends RouteOf<SignedInRequest> {
+  access: Exclude<Access, 'key or session'>;
+}
+
+/** A declared route, as the application mounts it and the OpenAPI document describes it. */
+export type Route = ReadRoute | WriteRoute | SessionRoute;
+
+type RequestOf<A extends Access, Method, Path extends string, Query, Body> = A extends 'key or session'
+  ? Method extends 'GET'
+    ? ReadRequest<Path, Query>
+    : WriteRequest<Path, Query, Body>
+  : A extends 'session'
+    ? SignedInRequest<Body>
+    : SessionRequest<Body>;
+
+interface Definition<
+  A extends Access,
+  Method extends Endpoint['method'],
+  Path extends string,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+> {
+  method: Method;
+  path: Path;
+  access: A;
+  operation: A extends 'key or session' ? OperationName : string;
+  summary: string;
+  query?: Query;
+  body?: Body;
+  /** 200, if it is not given. */
+  status?: Endpoint['status'];
+  response: Response;
+  /** False for a write that keeps no receipt. Only writes of the versioned API keep any. */
+  keyed?: boolean;
+  handler: (request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>) => Promise<Static<Response>>;
+}
+
+const NOTHING = Type.Object({}, { additionalProperties: false });
+/** Must equal the request's Idempotency-Key. */
+const RequestId = Type.Optional(Type.String({ minLength: 1, maxLength: 160, pattern: '^[!-~]+$' }));
+
+/**
+ * Declares a route. Access and method decide what its handler receives, its schemas the types of input and output.
+ * A route that accepts keys is part of the versioned API; the body of a keyed write may have `requestId` as well.
+ */
+export function defineRoute<
+  const A extends Access,
+  const Method extends Endpoint['method'],
+  const Path extends string,
+  Response extends TSchema,
+  Query extends TObject = typeof NOTHING,
+  Body extends TObject = typeof NOTHING,
+>(definition: Definition<A, Method, Path, Query, Body, Response>): Route {
+  const { method, access, query = NOTHING, body = NOTHING, status = 200, ...common } = definition;
+  const versioned = access === 'key or session';
+  const { keyed = versioned && method !== 'GET' } = definition;
+  const accepted = keyed
+    ? Type.Object({ ...body.properties, requestId: RequestId }, { additionalProperties: false })
+    : body;
+  return {
+    ...common,
+    method,
+    access,
+    root: versioned ? API_ROOT : SESSION_ROOT,
+    status,
+    query,
+    body: method === 'GET' ? null : accepted,
+    keyed,
+  } as unknown as Route;
+}

@@ -1,0 +1,120 @@
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import { fullFormats } from 'ajv-formats/dist/formats.js';
+import { ERROR_REGISTRY, type ErrorCode, type ErrorDetail } from '../../shared/core/errors.js';
+import { atMost, stringFormats } from '../../shared/core/formats.js';
+import { oneOf } from '../../shared/services/configuration.js';
+
+export { oneOf };
+
+/** Building blocks that several resources' schemas share. */
+export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
+export const Timestamp = Type.String({ format: 'date-time' });
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+/** An object without further fields. One with a name is a component of the OpenAPI document. */
+export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
+  Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
+/** A name with at least one visible character. */
+export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+/** `confirm` is the name of what changes for good. */
+export const ConfirmBody = Strict({ confirm: Type.String({ maxLength: 1000 }) });
+/** The answer to a finished deletion. */
+export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
+
+export const PageSchema = Strict(
+  {
+    limit: Type.Integer({ minimum: 1 }),
+    hasMore: Type.Boolean(),
+    nextCursor: Nullable(Type.String()),
+  },
+  'Page',
+);
+
+const ERROR_CODES = Object.keys(ERROR_REGISTRY) as ErrorCode[];
+
+/** The body of every error response (specification, Errors). */
+export const ErrorResponse = Strict(
+  {
+    error: Strict({
+      code: oneOf(ERROR_CODES),
+      message: Type.String({ minLength: 1 }),
+      details: Type.Optional(Type.Array(Strict({ path: Type.String(), message: Type.String() }))),
+    }),
+    requestId: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$', maxLength: 64 }),
+  },
+  'ErrorResponse',
+);
+export type ErrorResponse = Static<typeof ErrorResponse>;
+
+export const PageQuery = Strict({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+  cursor: Type.Optional(Type.String({ maxLength: 512 })),
+});
+export type PageQuery = Static<typeof PageQuery>;
+
+const MOST_DETAILS = 20;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const EMAIL = fullFormats.email as RegExp;
+/** The longest text that is matched against a pattern. A longer text matches none. */
+export const LONGEST_PATTERN_TEXT = 4096;
+
+/** Compiles JSON Schemas with our formats. Bodies are neither coerced nor completed with defaults. */
+export function createAjv(): Ajv {
+  // With allErrors, patterns and formats also see texts that maxLength refuses. So both have a limit of their own.
+  const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, code: { regExp: boundedPattern } });
+  addFormats.default(ajv);
+  ajv.addFormat(
+    'email',
+    atMost(254, (value) => EMAIL.test(value)),
+  );
+  // The package's format accepts a urn: prefix, which our ids do not have.
+  ajv.addFormat('uuid', UUID);
+  for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);
+  return ajv;
+}
+
+/** A pattern that no text beyond the limit matches. ajv caches patterns by their text. */
+class BoundedPattern extends RegExp {
+  override test(text: string): boolean {
+    return text.length <= LONGEST_PATTERN_TEXT && super.test(text);
+  }
+}
+
+function boundedPattern(pattern: string, flags: string): BoundedPattern {
+  return new BoundedPattern(pattern, flags);
+}
+boundedPattern.code = 'boundedPattern';
+
+/** What is wrong with a value. Each `path` is `prefix` and the place in the value. */
+export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
+  if (validate(value)) return [];
+  return (validate.errors ?? []).slice(0, MOST_DETAILS).map((error) => toDetail(error, prefix));
+}
+
+function toDetail({ instancePath, keyword, params, message }: ErrorObject, prefix: string): ErrorDetail {
+  const path = prefix === '' ? instancePath : prefix + instancePath.slice(1).replaceAll('/', '.');
+  switch (keyword) {
+    case 'additionalProperties':
+      return { path: join(path, prefix, params.additionalProperty), message: 'is not a known field' };
+    case 'required':
+      return { path: join(path, prefix, params.missingProperty), message: 'is required' };
+    case 'enum':
+      return { path, message: `must be one of ${params.allowedValues.join(', ')}` };
+    default:
+      return { path, message: message ?? 'is not valid' };
+  }
+}
+
+/** The path of a field: a JSON pointer in the body, `query.<name>` in the query. */
+function join(path: string, prefix: string, field: string): string {
+  if (prefix !== '') return path === prefix ? prefix + field : `${path}.${field}`;
+  return `${path}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** The names of the integers of a query, which arrive as text. */
+export function integerFields(schema: TObject): string[] {
+  return Object.entries(schema.properties)
+    .filter(([, field]) => field.type === 'integer')
+    .map(([name]) => name);
+}

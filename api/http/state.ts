@@ -1,0 +1,29 @@
+import type { Middleware, ParameterizedContext } from 'koa';
+import type { Logger } from '../../shared/core/log.js';
+import type { Caller, WorkspaceAccess } from './context.js';
+import type { Endpoint } from './endpoint.js';
+
+/** Validated input. Handlers read nothing else of the request. */
+export interface Input {
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, unknown>>;
+  body: Readonly<Record<string, unknown>>;
+}
+
+/** `ctx.state`, filled from left to right by the middleware in the order that `app.ts` shows. */
+export interface ApiState {
+  requestId: string;
+  log: Logger;
+  /** Cookies are those of TLS (auth/cookies.ts). */
+  tls: boolean;
+  route: Endpoint;
+  caller: Caller;
+  /** Null on a path that names no workspace. */
+  workspace: WorkspaceAccess | null;
+  /** The parsed body; undefined if there is none. */
+  json: unknown;
+  input: Input;
+}
+
+export type ApiContext = ParameterizedContext<ApiState>;
+export type ApiMiddleware = Middleware<ApiState>;

@@ -1,0 +1,60 @@
+import Router from '@koa/router';
+import type { ApiState } from '../http/state.js';
+import { servePage } from './page.js';
+
+/** The path of the link in a verification e-mail. The link's fragment is the token. */
+export const VERIFY_PATH = '/api/verify';
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Verify your e-mail address</title>
+  </head>
+  <body>
+    <h1>Verify your e-mail address</h1>
+    <p id="answer">If it was you who asked for this, press the button.</p>
+    <button id="verify">Verify</button>
+    <script src="${VERIFY_PATH}/page.js"></script>
+  </body>
+</html>
+`;
+
+/** Only a press of the button verifies, because mail scanners open links by themselves. */
+const SCRIPT = `const answer = document.getElementById('answer');
+const button = document.getElementById('verify');
+button.onclick = async () => {
+  button.disabled = true;
+  try {
+    const { csrfToken } = await (await fetch('/api/bootstrap')).json();
+    const response = await fetch('/api/session/verification/confirm', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-CSRFToken': csrfToken },
+      body: JSON.stringify({ token: location.hash.slice(1) }),
+    });
+    const { error } = await response.json();
+    answer.textContent = error ? 'The link is wrong, was used or has expired; ask for another one.' : 'The address is verified.';
+  } catch {
+    answer.textContent = 'The server could not be reached; try again.';
+    button.disabled = false;
+  }
+};
+`;
+
+/** The page on which a user verifies an e-mail address. The link is the only credential. */
+export function verifyRouter(): Router<ApiState> {
+  const router = new Router<ApiState>();
+  servePage(router, VERIFY_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });
+  return router;
+}

@@ -1,0 +1,29 @@
+import type { Static } from '@sinclair/typebox';
+import type { CanvasScope } from '../../../shared/canvas/model.js';
+import type { Db } from '../../../shared/core/database/client.js';
+import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import { findEnvironment } from '../../../shared/projects/environment-store.js';
+import { findProject } from '../../../shared/projects/store.js';
+import type { CanvasQuery } from './schema.js';
+
+interface ScopeRequest {
+  db: Db;
+  params: { workspaceId: string };
+  query: Static<typeof CanvasQuery>;
+}
+
+/** The part of the workspace that the query names. Throws not_found, and invalid_request if the environment is not in the project. */
+export async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {
+  if (query.projectId === undefined) {
+    if (query.environmentId !== undefined) throw invalidRequest('query.projectId', 'is needed with environmentId');
+    return { workspaceId, projectId: null, environmentId: null };
+  }
+  const project = await findProject(db, workspaceId, query.projectId);
+  if (!project) throw new AppError('not_found');
+  if (query.environmentId === undefined) return { workspaceId, projectId: project.id, environmentId: null };
+  const environment = await findEnvironment(db, workspaceId, query.environmentId);
+  if (!environment) throw new AppError('not_found');
+  if (environment.project_id !== project.id)
+    throw invalidRequest('query.environmentId', 'is no environment of this project');
+  return { workspaceId, projectId: project.id, environmentId: environment.id };
+}

@@ -1,0 +1,29 @@
+import {
+  type EnvironmentGroupView,
+  findGroupView,
+  lockGroup as lockRow,
+} from '../../../shared/projects/group-store.js';
+import { found } from '../../http/assertions.js';
+import type { ReadRequest, WriteRequest } from '../../http/route.js';
+
+type GroupPath = '/workspaces/:workspaceId/environment-groups/:groupId';
+
+/** The group of the path. Throws not_found. */
+export async function readGroup({
+  db,
+  params: { workspaceId, groupId },
+}: Pick<ReadRequest<GroupPath>, 'db' | 'params'>): Promise<EnvironmentGroupView> {
+  return found(await findGroupView(db, workspaceId, groupId));
+}
+
+/** The group of the path, locked for a change. Throws not_found, and forbidden if one of its environments is protected. */
+export async function lockGroup({
+  trx,
+  params,
+  authorize,
+}: Pick<WriteRequest<GroupPath>, 'trx' | 'params' | 'authorize'>): Promise<EnvironmentGroupView> {
+  await lockRow(trx, params.workspaceId, params.groupId);
+  const group = await readGroup({ db: trx, params });
+  authorize({ protectedEnvironment: group.environment_protected });
+  return group;
+}

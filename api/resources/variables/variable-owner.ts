@@ -1,0 +1,28 @@
+import type { VariableOwner } from '../../../shared/variables/store.js';
+import type { ReadRequest, WriteRequest } from '../../http/route.js';
+import { lockGroup, readGroup } from '../environment-groups/find-group.js';
+import { lockService, readService } from '../services/find-service.js';
+
+/** The two collections of variables: a service's and an environment group's. */
+export type VariablesPath =
+  | '/workspaces/:workspaceId/services/:serviceId/variables'
+  | '/workspaces/:workspaceId/environment-groups/:groupId/variables';
+
+/** The owner of the path's variables. Throws not_found. */
+export async function readOwner({
+  db,
+  params,
+}: Pick<ReadRequest<VariablesPath>, 'db' | 'params'>): Promise<VariableOwner> {
+  if ('serviceId' in params) return { serviceId: (await readService({ db, params })).id };
+  return { groupId: (await readGroup({ db, params })).id };
+}
+
+/** The same, locked for a change. Throws forbidden if its environment is protected and the caller is no admin. */
+export async function lockOwner({
+  trx,
+  params,
+  authorize,
+}: Pick<WriteRequest<VariablesPath>, 'trx' | 'params' | 'authorize'>): Promise<VariableOwner> {
+  if ('serviceId' in params) return { serviceId: (await lockService({ trx, params, authorize })).id };
+  return { groupId: (await lockGroup({ trx, params, authorize })).id };
+}

@@ -1,0 +1,34 @@
+import ipaddr from 'ipaddr.js';
+
+/** The network that one IPv6 client is usually given: it can use any address of it. */
+const CLIENT_PREFIX = 64;
+/** Prefixes whose addresses contain an IPv4 address: range name of ipaddr.js, and the byte where it begins. */
+const EMBEDDED: Readonly<Record<string, number>> = { ipv4Mapped: 12, rfc6052: 12, rfc6145: 12, '6to4': 2 };
+const WITH_PORT = /^\[([^\]]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$/;
+
+/**
+ * The name by which limits count a client: an IPv4 address as it is, the IPv4 address that an IPv6 address contains
+ * (mapped, translated, 6to4), and any other IPv6 address by its /64. A port or a zone is ignored. Text that is no
+ * address is 'unknown', so that its sender cannot choose a new name for each request.
+ */
+export function clientKey(address: string | undefined): string {
+  const text = (address ?? '').trim();
+  const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
+  const bare = bracketed ?? plain ?? text;
+  // The library also takes "1" and "0x7f.1" for IPv4 addresses; no socket and no proxy writes these.
+  if (ipaddr.IPv4.isValidFourPartDecimal(bare)) return bare;
+  if (!ipaddr.IPv6.isValid(bare)) return 'unknown';
+  const parsed = ipaddr.IPv6.parse(bare);
+  const bytes = parsed.toByteArray();
+  const embedded = EMBEDDED[parsed.range()];
+  if (embedded !== undefined) return bytes.slice(embedded, embedded + 4).join('.');
+  if (parsed.range() === 'loopback') return '::1';
+  const network = [...bytes.slice(0, CLIENT_PREFIX / 8), ...Array(16 - CLIENT_PREFIX / 8).fill(0)];
+  return `${ipaddr.fromByteArray(network).toString()}/${CLIENT_PREFIX}`;
+}
+
+/** True for an address at which only processes of the same host are reached. */
+export function isLoopback(address: string): boolean {
+  const key = clientKey(address);
+  return key === '::1' || key.startsWith('127.');
+}

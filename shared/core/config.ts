@@ -1,0 +1,171 @@
+import { join, resolve } from 'node:path';
+import type { Sensitive } from './sensitive.js';
+import { SETTINGS, type SettingName, type Values } from './settings/all-settings.js';
+import { isSocketAddress } from './settings/hosting-settings.js';
+import type { Report, Setting } from './settings/setting.js';
+
+/** Every setting of the platform, in the shape in which the code uses them. `settings/` has each variable's meaning. */
+export type Config = ReturnType<typeof assemble>;
+
+/** All problems of an environment at once. Each names its variable and what to do. */
+export class ConfigError extends Error {
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(`The configuration is not usable:\n${problems.map((p) => `  - ${p}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads and validates the environment. Throws `ConfigError` with every problem found. */
+export function loadConfig(env: Environment = process.env): Config {
+  const problems: string[] = [];
+  const names = Object.keys(SETTINGS) as SettingName[];
+  const values = Object.fromEntries(names.map((name) => [name, read(name, env, problems)])) as Values;
+  const config = assemble(values, env);
+  problems.push(...conflicts(values, config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/**
+ * The keys alone, for the command that rotates them. `kept` is the key in DATA_DIR, used if SECRETS_KEY is not set.
+ * Throws `ConfigError`.
+ */
+export function loadSecretsKeys(
+  kept: string | null,
+  env: Environment = process.env,
+): { current: Sensitive; previous: Sensitive[] } {
+  const problems: string[] = [];
+  const current = read('SECRETS_KEY', { SECRETS_KEY: env.SECRETS_KEY || kept || '' }, problems);
+  const previous = read('SECRETS_KEY_PREVIOUS', env, problems);
+  if (current.reveal() === '') problems.push('DATA_DIR holds no key either');
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { current, previous };
+}
+
+/** What the admin command line needs of the environment: a database, or the folder of an embedded one. */
+export function loadDatabaseSettings(env: Environment = process.env): { databaseUrl: string | null; dataDir: string } {
+  return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || SETTINGS.DATA_DIR.kind.fallback) };
+}
+
+/** Reads one variable. The text of a secret appears in no problem. */
+function read<Name extends SettingName>(name: Name, env: Environment, problems: string[]): Values[Name] {
+  const { kind }: Setting<unknown> = SETTINGS[name];
+  const report: Report = (problem, given) => {
+    problems.push(`${name} ${problem}${given === undefined || kind.secret ? '' : `, not "${given}"`}`);
+  };
+  return kind.parse(env[name] || kind.fallback, report) as Values[Name];
+}
+
+function assemble(values: Values, env: Environment) {
+  const dataDir = resolve(values.DATA_DIR);
+  const { EDGE_TLS: certificates, DASHBOARD_USER: user, DASHBOARD_PASSWORD: password } = values;
+  const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
+  return {
+    port: values.PORT,
+    /** Null listens on all addresses of the host. */
+    apiAddress: values.API_ADDRESS,
+    apiHosts: values.API_HOSTS,
+    /** Without a slash at the end. */
+    publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
+    trustProxy: values.TRUST_PROXY,
+    rateLimits: {
+      readsPerMinute: values.RATE_LIMIT_READS_PER_MINUTE,
+      writesPerMinute: values.RATE_LIMIT_WRITES_PER_MINUTE,
+    },
+    dashboard: user === null || password === null ? null : { user, password },
+    metricsToken: values.METRICS_TOKEN,
+    mail: smtpUrl === null || from === null ? null : { smtpUrl, from },
+
+    edgePort: values.EDGE_PORT,
+    edgeDomain: values.EDGE_DOMAIN,
+    edge: values.EDGE,
+    edgeLimits: {
+      perClient: values.EDGE_CONNECTIONS_PER_CLIENT,
+      total: values.EDGE_CONNECTIONS,
+      slow: values.EDGE_SLOW_CONNECTIONS,
+      stallMs: 1000 * values.EDGE_STALL_SECONDS,
+    },
+    edgeSocketDir: resolve(values.EDGE_SOCKET_DIR ?? join(dataDir, 'edge')),
+    edgeUsers: values.EDGE_USERS,
+    edgeTls:
+      certificates === 'off'
+        ? null
+        : { certificates, port: values.EDGE_TLS_PORT, email: values.ACME_EMAIL, authority: values.ACME_CA },
+    caddyAdminUrl: values.CADDY_ADMIN_URL,
+
+    /** An absolute path. */
+    dataDir,
+    databaseUrl: values.DATABASE_URL,
+    redisUrl: values.REDIS_URL,
+    secretsKey: values.SECRETS_KEY,
+    previousSecretsKeys: values.SECRETS_KEY_PREVIOUS,
+    logLevel: values.LOG_LEVEL,
+
+    hostingEnabled: values.HOSTING_ENABLED,
+    allowLocalRepositories: values.ALLOW_LOCAL_REPOSITORIES,
+    reservedSlugs: values.RESERVED_SLUGS,
+    workerConcurrency: values.WORKER_CONCURRENCY,
+    releaseTimeoutSeconds: values.RELEASE_TIMEOUT_SECONDS,
+    stopGraceSeconds: values.STOP_GRACE_SECONDS,
+    runtime: values.RUNTIME,
+    runtimePorts: values.RUNTIME_PORTS,
+    runtimeFirewall: values.RUNTIME_FIREWALL,
+    buildEnvironment: pick(env, values.BUILD_ENV),
+    docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
+    baseImages: values.BASE_IMAGES,
+    // Only builds of containers read it, and other tools accept more forms of the address.
+    railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
+  };
+}
+
+/** Linux takes 107 bytes of a socket's path; the longest name below this folder is /65535.gate.sock.4194304. */
+const MAX_SOCKET_DIR_BYTES = 83;
+
+/** Problems of settings that are valid by themselves and do not fit each other. */
+function conflicts(values: Values, config: Config): string[] {
+  const { buildkitHost } = config.railpack;
+  const { edge, edgeTls, edgeSocketDir } = config;
+  const rules: [broken: boolean, problem: string][] = [
+    [
+      buildkitHost !== null && !isSocketAddress(buildkitHost),
+      `BUILDKIT_HOST must be unix:///path/to/buildkitd.sock or tcp://host:port, not "${buildkitHost}"`,
+    ],
+    [
+      (values.DASHBOARD_USER === null) !== (values.DASHBOARD_PASSWORD === null),
+      'DASHBOARD_USER and DASHBOARD_PASSWORD must be set together',
+    ],
+    [(values.SMTP_URL === null) !== (values.MAIL_FROM === null), 'SMTP_URL and MAIL_FROM must be set together'],
+    [
+      edge === 'caddy' && Buffer.byteLength(edgeSocketDir) > MAX_SOCKET_DIR_BYTES,
+      `EDGE_SOCKET_DIR must have a path of at most ${MAX_SOCKET_DIR_BYTES} bytes, for Unix sockets; without it, it is the folder edge in DATA_DIR (${edgeSocketDir})`,
+    ],
+    [
+      edgeTls !== null && edge !== 'caddy',
+      `EDGE_TLS=${edgeTls?.certificates} needs EDGE=caddy; the node edge serves HTTP, behind a TLS proxy of yours`,
+    ],
+    [edgeTls?.port === config.edgePort, 'EDGE_TLS_PORT must differ from EDGE_PORT, which leads there from HTTP'],
+  ];
+  return rules.flatMap(([broken, problem]) => (broken ? [problem] : []));
+}
+
+/** The variables of these names that are set. */
+function pick(env: Environment, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
+
+/** The address at which a service answers. */
+export function serviceUrl(config: EdgeAddress, slug: string): string {
+  return edgeUrl(config, `${slug}.${config.edgeDomain}`);
+}
+
+/** The address of the edge under this host name. */
+export function edgeUrl({ edgePort, edgeTls }: Pick<EdgeAddress, 'edgePort' | 'edgeTls'>, host: string): string {
+  const [scheme, port, usual] = edgeTls === null ? ['http', edgePort, 80] : ['https', edgeTls.port, 443];
+  return `${scheme}://${host}${port === usual ? '' : `:${port}`}`;
+}

@@ -1,0 +1,124 @@
+import type { Knex } from 'knex';
+import knexFactory from 'knex';
+import pg from 'pg';
+import { errorMessage } from '../errors.js';
+import type { Logger } from '../log.js';
+
+/** The platform's database, or a transaction of it: every repository takes either. */
+export type Db = Knex;
+
+export type Transaction = Knex.Transaction;
+
+const INT8_OID = 20;
+
+/** Milliseconds after which PostgreSQL ends the transaction of a process that hangs, so that its locks are released. */
+const IDLE_IN_TRANSACTION_MS = 5000;
+
+/** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === INT8_OID && format !== 'binary') return (value: string) => Number(value);
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+};
+
+export interface DatabaseOptions {
+  url: string;
+  /** Shown in pg_stat_activity. */
+  name: string;
+  /** Most connections this process opens. */
+  poolSize?: number;
+  /** A statement that runs for longer is cancelled, in milliseconds; 0 for never. */
+  statementTimeoutMs?: number;
+  /** Gets a warning for each connection that was lost; its queries fail too. */
+  log?: Logger;
+}
+
+/** Opens the pool; nothing connects before the first query. The caller destroys it. */
+export function createDatabase({ url, name, poolSize = 10, statementTimeoutMs = 0, log }: DatabaseOptions): Db {
+  return knexFactory({
+    client: 'pg',
+    connection: {
+      connectionString: url,
+      application_name: name,
+      keepAlive: true,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
+      types,
+    } as Knex.PgConnectionConfig,
+    pool: { min: 0, max: poolSize },
+    acquireConnectionTimeout: 10_000,
+    // Otherwise the values of a failing statement become part of its error's message, and so of the logs.
+    compileSqlOnError: false,
+    log: {
+      warn: (message) => log?.warn(String(message)),
+      error: (message) => log?.warn(String(message)),
+    },
+  });
+}
+
+/**
+ * Rows of a raw statement, typed by the caller who wrote it. A cast beside a named binding is written
+ * `cast(:name as type)`: knex reads `:name:` as an identifier.
+ */
+export async function rowsOf<T>(
+  db: Db,
+  sql: string,
+  bindings: readonly unknown[] | Readonly<Record<string, unknown>> = [],
+): Promise<T[]> {
+  const result: { rows: T[] } = await db.raw(sql, bindings as Knex.RawBinding[]);
+  return result.rows;
+}
+
+const LONGEST_REASON = 200;
+
+/** Classes of SQLSTATE that a statement's own data causes: values, constraints, limits of size. */
+const REFUSALS = ['21', '22', '23', '54'];
+
+/** True if the database refused a statement for its data, so that the same statement would be refused again. */
+export function isRefusal(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code !== 'string' || code.length !== 5) return false;
+  // XX000 includes requests for more memory than a value may have.
+  return REFUSALS.includes(code.slice(0, 2)) || code === 'XX000';
+}
+
+/** Why the database refused a statement, in its own words and without the statement, which knex puts before them. */
+export function refusalReason(error: unknown): string {
+  const message = errorMessage(error);
+  return message
+    .slice(message.lastIndexOf(' - ') + 1)
+    .replace(/^- /, '')
+    .slice(0, LONGEST_REASON);
+}
+
+const QUERY_CANCELED = '57014';
+
+/** True if a statement was cancelled because it ran for too long. */
+export function isTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
+}
+
+/** Takes an advisory lock until the transaction ends; other transactions wait for it if they take the same name. */
+export async function lockUntilCommit(trx: Transaction, name: string): Promise<void> {
+  await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
+}
+
+/** The id of this installation. It marks what the installation creates in systems that it shares with others. */
+export async function installationId(db: Db): Promise<string> {
+  const [row] = await rowsOf<{ id: string }>(db, 'select id from installation', []);
+  if (!row) throw new Error('the table "installation" has lost its row');
+  return row.id;
+}
+
+/** The first row of a raw statement, or null. */
+export async function oneRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2]): Promise<T | null> {
+  const [row] = await rowsOf<T>(db, sql, bindings);
+  return row ?? null;
+}
+
+/** The row of a statement that always returns one. Throws an error if it returned none. */
+export function returnedRow<T>(row: T | null): T {
+  if (row === null) throw new Error('the statement returned no row');
+  return row;
+}

@@ -1,0 +1,81 @@
+import pg from 'pg';
+import { errorMessage } from '../errors.js';
+import type { Logger } from '../log.js';
+
+/** PostgreSQL NOTIFY channels. A notification only wakes its receiver, which reads the tables. */
+export const CHANNELS = {
+  /** Payload: a service's id. What the edge serves for it has changed. */
+  route: 'ranvier_route',
+  /** Payload: a deployment's id. Its cancellation was requested. */
+  cancel: 'ranvier_cancel',
+  /** Payload: a host's id. Its replicas are to be reconciled. */
+  replica: 'ranvier_replica',
+} as const;
+export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
+
+const RECONNECT_MS = 500;
+
+/**
+ * One connection that listens. After a lost connection every handler is called with `null`: notifications may have been
+ * missed, so the handler has to reconcile everything.
+ */
+export class Listener {
+  readonly #url: string;
+  readonly #log: Logger;
+  readonly #handlers = new Map<Channel, Set<(payload: string | null) => void>>();
+  #client: pg.Client | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(url: string, log: Logger) {
+    this.#url = url;
+    this.#log = log;
+  }
+
+  /** Registers a handler; returns the function that removes it. Call before or after `start`. */
+  on(channel: Channel, handler: (payload: string | null) => void): () => void {
+    const handlers = this.#handlers.get(channel) ?? new Set();
+    handlers.add(handler);
+    this.#handlers.set(channel, handlers);
+    return () => void handlers.delete(handler);
+  }
+
+  /** Connects; throws if the first connection fails. After a lost connection it reconnects in the background. */
+  async start(): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#url, application_name: 'ranvier-listen', keepAlive: true });
+    client.on('error', () => this.#lost(client));
+    client.on('end', () => this.#lost(client));
+    client.on('notification', ({ channel, payload }) => this.#ring(channel as Channel, payload ?? ''));
+    await client.connect();
+    for (const channel of Object.values(CHANNELS)) await client.query(`listen ${channel}`);
+    this.#client = client;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#retry) clearTimeout(this.#retry);
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  #ring(channel: Channel, payload: string | null): void {
+    for (const handler of this.#handlers.get(channel) ?? []) handler(payload);
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#closed || this.#client !== client) return;
+    this.#client = null;
+    this.#reconnect();
+  }
+
+  #reconnect(): void {
+    this.#retry = setTimeout(async () => {
+      try {
+        await this.start();
+        for (const channel of this.#handlers.keys()) this.#ring(channel, null);
+      } catch (error) {
+        this.#log.warn(`cannot listen for notifications yet: ${errorMessage(error)}`);
+        if (!this.#closed) this.#reconnect();
+      }
+    }, RECONNECT_MS);
+  }
+}

@@ -1,0 +1,37 @@
+import { isIP } from 'node:net';
+import { isSchedule, LONGEST_SCHEDULE } from './schedule.js';
+
+/** The longest IPv6 address, one with an embedded IPv4 address, and a prefix. */
+export const LONGEST_IP_RANGE = 49;
+export const LONGEST_TIME_ZONE = 64;
+
+/** The string formats of our schemas beyond the standard ones; ajv is given this table. `now` is the clock of schedules. */
+export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
+  return {
+    'ip-range': atMost(LONGEST_IP_RANGE, isIpRange),
+    'time-zone': atMost(LONGEST_TIME_ZONE, isTimeZone),
+    cron: atMost(LONGEST_SCHEDULE, (value) => isSchedule(value, now())),
+  };
+}
+
+/** A check that looks at no text beyond a length: a schema checks formats of texts that its maxLength refuses as well. */
+export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
+  return (value) => value.length <= length && isValid(value);
+}
+
+function isIpRange(value: string): boolean {
+  const [address = '', prefix, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+function isTimeZone(value: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return value !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { link, readFile, rm } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
+
+/** Interval between two looks at a stale lock that another caller is removing, in milliseconds. */
+const RETRY_MS = 5;
+
+/**
+ * Puts the file `own` at `path` as a lock. If another file is there, `livingHolder` reads its text: it returns the holder,
+ * or null if the holder has died or the text cannot be read (for instance because the disk was full). The lock of a dead
+ * holder is removed and the attempt repeated. `own` stays where it is. The texts of two holders must differ.
+ */
+export async function tryLockFile<H>(
+  path: string,
+  own: string,
+  livingHolder: (text: string) => Promise<H | null>,
+): Promise<LockAttempt<H>> {
+  while (!(await linked(own, path))) {
+    const text = await readIfPresent(path);
+    if (text === null) continue;
+    const holder = await livingHolder(text);
+    if (holder !== null) return { taken: false, holder };
+    await removeStale(path, text, own, livingHolder);
+  }
+  return { taken: true };
+}
+
+/** Puts the whole file at `path` unless there is one: linking is atomic, unlike creating and then writing. */
+async function linked(own: string, path: string): Promise<boolean> {
+  try {
+    await link(own, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/**
+ * Removes a stale lock, unless another caller does. The right to remove it is a lock too, named after the stale text: two
+ * callers that both removed it could remove the new lock of a third one.
+ */
+async function removeStale<H>(
+  path: string,
+  stale: string,
+  own: string,
+  livingHolder: (text: string) => Promise<H | null>,
+): Promise<void> {
+  const right = `${path}.${createHash('sha256').update(stale).digest('hex').slice(0, 16)}`;
+  if (!(await tryLockFile(right, own, livingHolder)).taken) {
+    await delay(RETRY_MS);
+    return;
+  }
+  try {
+    if ((await readIfPresent(path)) === stale) await rm(path, { force: true });
+  } finally {
+    await rm(right, { force: true });
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

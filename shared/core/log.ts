@@ -1,0 +1,19 @@
+import { type Logger, type LoggerOptions, pino } from 'pino';
+import { RepeatedLines } from './repeated-lines.js';
+
+export type { Logger };
+
+/** The process's logger: one JSON line an event, with the process's name on each. A fault that repeats is counted. */
+export function createLogger(name: string, level: string): Logger {
+  const output = pino.destination(1);
+  // If the output cannot be written because its reader has ended, the work goes on.
+  output.on('error', () => undefined);
+  const redact = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.apiKey'];
+  const repeated = new RepeatedLines();
+  const hooks: LoggerOptions['hooks'] = {
+    logMethod(args, method, lineLevel) {
+      if (repeated.admit(this, args, method, lineLevel)) method.apply(this, args);
+    },
+  };
+  return pino({ name, level, redact, hooks }, output);
+}

@@ -1,0 +1,73 @@
+import type { LogFn, Logger } from 'pino';
+
+/** Lines of one kind that appear within a window; those that follow are counted. */
+const SHOWN = 10;
+const WINDOW_MS = 60_000;
+/** Kinds that are remembered at once; the one that began first is forgotten for another. */
+const MOST_KINDS = 500;
+const LONGEST_KIND = 200;
+const WARN = 40;
+const FATAL = 60;
+
+interface Kind {
+  logger: Logger;
+  method: LogFn;
+  message: string;
+  seen: number;
+  timer: NodeJS.Timeout;
+}
+
+/**
+ * Limits warnings and errors that repeat: of one kind, which is a message without its numbers and ids, ten appear in a
+ * minute, and when the minute is over one line says how many more there were. Other levels pass, and so does what is fatal.
+ */
+export class RepeatedLines {
+  readonly #kinds = new Map<string, Kind>();
+  readonly #windowMs: number;
+
+  constructor(windowMs = WINDOW_MS) {
+    this.#windowMs = windowMs;
+  }
+
+  /** True if this line is to be written; otherwise it is counted. */
+  admit(logger: Logger, args: readonly unknown[], method: LogFn, level: number): boolean {
+    if (level < WARN || level >= FATAL) return true;
+    const message = messageOf(args);
+    const name = `${level} ${kindOf(message)}`;
+    const kind = this.#kinds.get(name);
+    if (kind) return ++kind.seen <= SHOWN;
+    const [oldest] = this.#kinds.keys();
+    if (oldest !== undefined && this.#kinds.size >= MOST_KINDS) this.#end(oldest);
+    const timer = setTimeout(() => this.#end(name), this.#windowMs);
+    timer.unref();
+    this.#kinds.set(name, { logger, method, message, seen: 1, timer });
+    return true;
+  }
+
+  #end(name: string): void {
+    const kind = this.#kinds.get(name);
+    if (!kind) return;
+    this.#kinds.delete(name);
+    clearTimeout(kind.timer);
+    const repeats = kind.seen - SHOWN;
+    if (repeats <= 0) return;
+    kind.method.call(kind.logger, { repeats }, `${repeats} more lines like this one are left out: ${kind.message}`);
+  }
+}
+
+/** pino is given a message, or fields (an error among them) and a message. */
+function messageOf(args: readonly unknown[]): string {
+  const [first, second] = args;
+  const message = typeof first === 'string' ? first : typeof second === 'string' ? second : undefined;
+  return (message ?? errorOf(first)).slice(0, LONGEST_KIND);
+}
+
+function errorOf(value: unknown): string {
+  const error = (value as { err?: unknown } | null)?.err ?? value;
+  return error instanceof Error ? error.message : '';
+}
+
+/** Ids and numbers tell lines of one kind apart, and not kinds. */
+function kindOf(message: string): string {
+  return message.replace(/[0-9a-f-]{8,}|\d+/gi, '#');
+}

@@ -1,0 +1,66 @@
+import { flag, IP_ADDRESS, integer, list, lowerCase, optional, port, secret, setting, urlOf } from './setting.js';
+
+const HOST_NAMES = {
+  valid: (name: string) => /^[a-z0-9._-]+$/.test(name),
+  problem: 'must be a comma list of host names without ports',
+};
+const TOKEN = {
+  valid: (text: string) => /^[!-~]{16,}$/.test(text),
+  problem: 'must have at least 16 visible ASCII characters',
+};
+
+/** Settings of the HTTP API and of the people who use it. */
+export const API_SETTINGS = {
+  PORT: setting(port(3000), ['start', 'api'], 'The port of the API.'),
+  API_ADDRESS: setting(
+    optional(IP_ADDRESS),
+    ['api'],
+    'The IP address that the API listens on. Set `127.0.0.1` if a proxy on the same host is in front.',
+    'all addresses',
+  ),
+  API_HOSTS: setting(
+    lowerCase(list('', HOST_NAMES)),
+    ['api'],
+    'Further host names under which the API answers browsers, separated by commas, without ports.',
+  ),
+  PUBLIC_URL: setting(
+    optional(urlOf('https?', 'must be an address such as https://ranvier.example.com')),
+    ['start', 'api'],
+    'The address at which people reach the API. Links in e-mails lead there. With `https://`, session cookies are those of TLS.',
+    '`http://localhost:<PORT>`',
+  ),
+  TRUST_PROXY: setting(
+    flag(false),
+    ['api'],
+    'If `true`, exactly one proxy is in front of the API; it says who calls (`X-Forwarded-For`) and whether over TLS (`X-Forwarded-Proto`).',
+  ),
+  RATE_LIMIT_READS_PER_MINUTE: setting(
+    integer(600, 1, 1_000_000),
+    ['api'],
+    "Reads per minute of one credential. Requests without a credential count for the client's address (IPv6: its /64).",
+  ),
+  RATE_LIMIT_WRITES_PER_MINUTE: setting(integer(120, 1, 1_000_000), ['api'], 'The same for writes.'),
+  DASHBOARD_USER: setting(
+    optional(),
+    ['api'],
+    'The user name of `/admin/queues`. The dashboard is off without it. Set it together with `DASHBOARD_PASSWORD`.',
+    "the owner's with `npm start`, else none",
+  ),
+  DASHBOARD_PASSWORD: setting(
+    secret(optional()),
+    ['api'],
+    'The password of `/admin/queues`.',
+    "the owner's with `npm start`, else none",
+  ),
+  METRICS_TOKEN: setting(
+    secret(optional(TOKEN)),
+    ['api'],
+    'The bearer token that Prometheus sends for `/metrics`, 16 characters or more.',
+  ),
+  SMTP_URL: setting(
+    secret(optional(urlOf('smtps?', 'must be an address such as smtp://user:password@host:587 or smtps://host'))),
+    ['api', 'worker'],
+    'The server that mails notifications and verification links. Without it, nothing is mailed. Set it together with `MAIL_FROM`.',
+  ),
+  MAIL_FROM: setting(optional(), ['api', 'worker'], 'The sender of these e-mails.'),
+};

@@ -1,0 +1,149 @@
+import {
+  choice,
+  flag,
+  integer,
+  type Kind,
+  list,
+  lowerCase,
+  optional,
+  secret,
+  setting,
+  text,
+  urlOf,
+} from './setting.js';
+
+/** `auto` runs what needs no language of its own, and compiled programs. */
+const BASE_IMAGES: Readonly<Record<string, string>> = {
+  node: 'node:22-bookworm-slim',
+  python: 'python:3.13-slim-bookworm',
+  go: 'golang:1.25-bookworm',
+  auto: 'buildpack-deps:bookworm-curl',
+};
+
+const BUILD_ENVIRONMENT = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'npm_config_registry',
+  'NPM_CONFIG_REGISTRY',
+  'npm_config_cafile',
+  'PIP_INDEX_URL',
+  'PIP_CERT',
+  'GOPROXY',
+];
+
+const SLUG = {
+  valid: (name: string) => /^[a-z0-9](-?[a-z0-9])*$/.test(name),
+  problem: 'must be a comma list of names such as shop,my-blog',
+};
+const DOCKER_ADDRESS = {
+  valid: isSocketAddress,
+  problem: 'must be unix:///path/to/docker.sock or tcp://host:port',
+};
+
+/** True for the forms of address that a sandbox can reach: a Unix socket, or TCP with a port. */
+export function isSocketAddress(given: string): boolean {
+  return /^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(given);
+}
+
+/** Settings of what may be hosted, and of how it is built and run. */
+export const HOSTING_SETTINGS = {
+  HOSTING_ENABLED: setting(flag(true), ['api', 'worker'], 'If `false`, no deployment and no action can be queued.'),
+  ALLOW_LOCAL_REPOSITORIES: setting(
+    flag(false),
+    ['api', 'worker'],
+    'Accepts `file:` repositories and private addresses.',
+    '`true` with `npm start`, else `false`',
+  ),
+  RESERVED_SLUGS: setting(
+    lowerCase(list('', SLUG)),
+    ['api', 'worker'],
+    'Names that no service gets as its host name, separated by commas, in addition to the built-in ones (`www`, `api`, `admin`, `mail`, `wpad`, …).',
+  ),
+  WORKER_CONCURRENCY: setting(integer(4, 1, 256), ['worker'], 'Deployments that one worker process runs at a time.'),
+  RELEASE_TIMEOUT_SECONDS: setting(
+    integer(60, 1, 3600),
+    ['worker'],
+    'Seconds that a release may take to become healthy.',
+  ),
+  STOP_GRACE_SECONDS: setting(integer(10, 1, 600), ['worker'], 'Seconds between TERM and KILL.'),
+  RUNTIME: setting(
+    choice(['process', 'swarm'], 'process'),
+    ['api', 'worker'],
+    '`swarm` runs releases as services of a Docker Swarm.',
+  ),
+  RUNTIME_PORTS: setting(
+    portRange('20000-29999'),
+    ['worker'],
+    'First and last port for hosted processes. Keep them apart from `net.ipv4.ip_local_port_range`.',
+  ),
+  RUNTIME_FIREWALL: setting(
+    flag(true),
+    ['worker'],
+    'If `false`, the worker sets no nftables rules, see [security](security.md#hosted-ports).',
+  ),
+  BUILD_ENV: setting(
+    list(BUILD_ENVIRONMENT.join(',')),
+    ['worker'],
+    "Names of the platform's variables that builds may see, separated by commas.",
+    'proxies, registries, certificate bundles',
+  ),
+  DOCKER_HOST: setting(
+    text('unix:///var/run/docker.sock', DOCKER_ADDRESS),
+    ['worker'],
+    "For `RUNTIME=swarm`: the Docker engine of a manager, as `unix://` or `tcp://host:port`. With `tcp://`, `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` count as for Docker's own client.",
+  ),
+  REGISTRY_URL: setting(
+    secret(optional(urlOf('https?', 'must be an address such as https://user:password@registry.example.com/prefix'))),
+    ['worker'],
+    '`https://user:password@host/prefix`: the registry from which the nodes of a swarm get images. A swarm of one node needs none.',
+  ),
+  BASE_IMAGES: setting(
+    baseImages(),
+    ['worker'],
+    '`node=…,python=…,go=…,auto=…`: the images that generated Dockerfiles begin with. `auto` runs programs that need no language, and compiled ones.',
+    "Docker Hub's official images",
+  ),
+  BUILDKIT_HOST: setting(
+    optional(),
+    ['worker'],
+    'For `RUNTIME=swarm`: the BuildKit that Railpack builds with, `unix:///run/buildkit/buildkitd.sock` or `tcp://host:port`. A worker that has this variable but does not find the `railpack` program on its `PATH` refuses to start.',
+  ),
+  PATH: setting(text(''), ['worker'], 'The folders in which the `railpack` program is looked for.', "the system's"),
+};
+
+/** Runtime → image; images that are not given are the usual ones. */
+function baseImages(): Kind<Record<string, string>> {
+  const parse: Kind<Record<string, string>>['parse'] = (text, report) => {
+    const given: Record<string, string> = {};
+    for (const pair of text.split(',')) {
+      const [runtime = '', image = ''] = pair.split('=').map((part) => part.trim());
+      if (runtime === '' && image === '') continue;
+      if (!Object.hasOwn(BASE_IMAGES, runtime) || !/^[!-~]+$/.test(image)) {
+        report(`must be a comma list such as node=node:22, of ${Object.keys(BASE_IMAGES).join(', ')}`);
+      }
+      given[runtime] = image;
+    }
+    return { ...BASE_IMAGES, ...given };
+  };
+  return { fallback: '', secret: false, parse };
+}
+
+function portRange(fallback: string): Kind<{ first: number; last: number }> {
+  const parse: Kind<{ first: number; last: number }>['parse'] = (text, report) => {
+    const match = /^(\d+)-(\d+)$/.exec(text);
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2]);
+    if (!match || first < 1024 || last > 65_535 || last - first < 10) {
+      report('must be a port range such as 20000-29999', text);
+    }
+    return { first, last };
+  };
+  return { fallback, secret: false, parse };
+}

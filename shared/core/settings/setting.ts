@@ -1,0 +1,155 @@
+import { isIP } from 'node:net';
+import { Sensitive } from '../sensitive.js';
+
+export const PROCESSES = ['start', 'api', 'worker', 'edge', 'migrate', 'admin'] as const;
+/** A program that uses a setting; `start` is `npm start`. */
+export type Process = (typeof PROCESSES)[number];
+
+/** One environment variable: the row of the documentation's table, and how its text becomes a value. */
+export interface Setting<T> {
+  kind: Kind<T>;
+  processes: readonly Process[];
+  /** Markdown, one sentence or more. */
+  meaning: string;
+  /** What the documentation shows as the default, if the text itself would not explain it. */
+  shownDefault: string | undefined;
+}
+
+/** Reports what is wrong, as the rest of a sentence that begins with the variable's name. `given` is the offending text. */
+export type Report = (problem: string, given?: string) => void;
+
+export interface Kind<T> {
+  /** The value counts only if nothing was reported. */
+  parse(text: string, report: Report): T;
+  /** Parsed if the variable is absent or empty. */
+  fallback: string;
+  /** No message shows the text, and the value prints as [REDACTED]. */
+  secret: boolean;
+}
+
+/** Declares a setting. `meaning` is Markdown of the documentation's table. */
+export function setting<T>(
+  kind: Kind<T>,
+  processes: readonly Process[] | 'all',
+  meaning: string,
+  shownDefault?: string,
+): Setting<T> {
+  return { kind, processes: processes === 'all' ? PROCESSES : processes, meaning, shownDefault };
+}
+
+/** A rule for a text, and the problem to report if the text breaks it. */
+export interface Rule {
+  valid: (text: string) => boolean;
+  problem: string;
+}
+
+/** IPv4 or IPv6, without a port. */
+export const IP_ADDRESS: Rule = {
+  valid: (text) => isIP(text) !== 0,
+  problem: 'must be an IP address such as 127.0.0.1',
+};
+
+/** An address of one of these schemes, e.g. `https?`. */
+export function urlOf(schemes: string, problem: string): Rule {
+  const begin = new RegExp(`^(${schemes})://`);
+  return { valid: (text) => begin.test(text) && URL.canParse(text), problem };
+}
+
+function parseText(text: string, report: Report, rule?: Rule): string {
+  if (rule && !rule.valid(text)) report(rule.problem, text);
+  return text;
+}
+
+/** The text itself. */
+export function text(fallback: string, rule?: Rule): Kind<string> {
+  return { fallback, secret: false, parse: (given, report) => parseText(given, report, rule) };
+}
+
+/** Null if the variable is absent. */
+export function optional(rule?: Rule): Kind<string | null> {
+  return {
+    fallback: '',
+    secret: false,
+    parse: (given, report) => (given === '' ? null : parseText(given, report, rule)),
+  };
+}
+
+/** A variable that must be set. `hint` tells an operator what to set it to. */
+export function required(hint: string, rule?: Rule): Kind<string> {
+  const parse = (given: string, report: Report) => {
+    if (given !== '') return parseText(given, report, rule);
+    report(`is not set: ${hint}`);
+    return '';
+  };
+  return { fallback: '', secret: false, parse };
+}
+
+/** The same value, which prints as [REDACTED]. */
+export function secret(kind: Kind<string>): Kind<Sensitive>;
+export function secret(kind: Kind<string | null>): Kind<Sensitive | null>;
+export function secret(kind: Kind<string | null>): Kind<Sensitive | null> {
+  const parse = (given: string, report: Report) => {
+    const value = kind.parse(given, report);
+    return value === null ? null : new Sensitive(value);
+  };
+  return { ...kind, secret: true, parse };
+}
+
+/** A list whose items print as [REDACTED]. */
+export function secrets(kind: Kind<string[]>): Kind<Sensitive[]> {
+  const parse = (given: string, report: Report) => kind.parse(given, report).map((value) => new Sensitive(value));
+  return { ...kind, secret: true, parse };
+}
+
+/** A whole number from `min` to `max`. */
+export function integer(fallback: number, min: number, max: number): Kind<number> {
+  const parse = (given: string, report: Report) => {
+    const value = Number(given);
+    if (!Number.isInteger(value) || value < min || value > max) {
+      report(`must be an integer from ${min} to ${max}`, given);
+    }
+    return value;
+  };
+  return { fallback: String(fallback), secret: false, parse };
+}
+
+/** A TCP port. */
+export function port(fallback: number): Kind<number> {
+  return integer(fallback, 1, 65_535);
+}
+
+/** Yes or no: true, on, yes, 1 or false, off, no, 0. */
+export function flag(fallback: boolean): Kind<boolean> {
+  const parse = (given: string, report: Report) => {
+    const value = given.toLowerCase();
+    if (['1', 'true', 'on', 'yes'].includes(value)) return true;
+    if (!['0', 'false', 'off', 'no'].includes(value)) report('must be true or false', given);
+    return false;
+  };
+  return { fallback: String(fallback), secret: false, parse };
+}
+
+/** One of these values. */
+export function choice<const T extends string>(values: readonly T[], fallback: NoInfer<T>): Kind<T> {
+  const parse = (given: string, report: Report) => {
+    const found = values.find((value) => value === given);
+    if (found === undefined) report(`must be one of ${values.join(', ')}`, given);
+    return found ?? fallback;
+  };
+  return { fallback, secret: false, parse };
+}
+
+/** A comma list, of which empty items are left out. The rule is that of one item. */
+export function list(fallback: string, rule?: Rule): Kind<string[]> {
+  const parse = (given: string, report: Report) => {
+    const items = given.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
+    if (rule && !items.every(rule.valid)) report(rule.problem, given);
+    return items;
+  };
+  return { fallback, secret: false, parse };
+}
+
+/** The same value of the text in lower case. */
+export function lowerCase<T>(kind: Kind<T>): Kind<T> {
+  return { ...kind, parse: (given, report) => kind.parse(given.toLowerCase(), report) };
+}

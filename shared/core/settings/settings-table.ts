@@ -1,0 +1,29 @@
+import { pathToFileURL } from 'node:url';
+import { SETTINGS } from './all-settings.js';
+import { PROCESSES, type Setting } from './setting.js';
+
+/** The Markdown table of docs/settings.md, between its markers. `node dist/shared/core/settings/settings-table.js` prints it. */
+export function settingsTable(): string {
+  const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) =>
+    [
+      `\`${name}\``,
+      shownDefault(setting),
+      shownProcesses(setting),
+      setting.kind.secret ? 'yes' : '',
+      setting.meaning,
+    ].join(' | '),
+  );
+  const head = ['variable | default | used by | secret | meaning', '---|---|---|---|---'];
+  return [...head, ...rows].map((row) => `| ${row} |\n`).join('');
+}
+
+function shownDefault({ shownDefault, kind }: Setting<unknown>): string {
+  if (shownDefault !== undefined) return shownDefault;
+  return kind.fallback === '' ? 'none' : `\`${kind.fallback}\``;
+}
+
+function shownProcesses({ processes }: Setting<unknown>): string {
+  return processes.length === PROCESSES.length ? 'all' : processes.join(', ');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) process.stdout.write(settingsTable());

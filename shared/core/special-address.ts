@@ -1,0 +1,17 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** Ranges that the maintained list calls ordinary and that no public server has. */
+const FURTHER = ['::/96', '100:0:0:1::/64', '2001::/23'].map((range) => ipaddr.parseCIDR(range));
+
+/**
+ * True for every address outside the public unicast space: private and shared networks, loopback, link-local, multicast,
+ * documentation, and IPv6 addresses that contain any IPv4 address. False for text that is not an address.
+ */
+export function isSpecialAddress(text: string): boolean {
+  // What a resolver or the system prints: `ipaddr.js` alone would also take `127.1` or an octal number.
+  if (isIP(text) === 0) return false;
+  const address = ipaddr.parse(text);
+  if (address.range() !== 'unicast') return true;
+  return FURTHER.some((range) => range[0].kind() === address.kind() && address.match(range));
+}

@@ -1,0 +1,181 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { getImage } from '../images/store.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import { SEALED } from '../secrets/sealed-columns.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import { resealAddress } from '../services/repository-address.js';
+import type { ServiceRow } from '../services/rows.js';
+import { lockService } from '../services/store.js';
+import { type ResolveInput, resolveVariables } from '../variables/resolve.js';
+import { assertSnapshotUsable, storeSnapshot } from '../variables/snapshots.js';
+import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget } from '../workspaces/limits.js';
+import { workspaceConfiguration } from '../workspaces/model.js';
+import { findWorkspace } from '../workspaces/store.js';
+import type { DeploymentTrigger } from './model.js';
+import type { DeploymentRow } from './rows.js';
+import { assertSource } from './source-check.js';
+import { cancelOpenDeployments, findKeyHolder, getDeployment, insertDeployment } from './store.js';
+
+/** The key of a request stays on its deployment permanently (specification, Errors). */
+export interface DeploymentKey {
+  scope: string;
+  key: string;
+}
+
+export interface QueueDeploymentInput {
+  service: Pick<ServiceRow, 'id'>;
+  actor: string;
+  trigger: DeploymentTrigger;
+  branch?: string;
+  commitSha?: string;
+  clearCache?: boolean;
+  idempotency?: DeploymentKey | null;
+  /** Throws if the person who queues it may not read values of protected environments. */
+  authorize: ResolveInput['authorize'];
+}
+
+/**
+ * Stores a durable deployment with status `queued` (specification, Deployments): the configuration and the variables as
+ * they are now, sealed. Under `overlappingDeploys: cancel` it requests the cancellation of the service's older ones.
+ * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
+ * billing_required, and what `resolveVariables` throws.
+ */
+export async function queueDeployment(
+  trx: Transaction,
+  deps: CommandDeps,
+  input: QueueDeploymentInput,
+): Promise<DeploymentRow> {
+  const service = await lockDeployable(trx, deps, input.service.id);
+  const configuration: ServiceConfiguration = { ...service.configuration };
+  if (input.branch !== undefined) configuration.branch = input.branch;
+  await assertSource(trx, deps, service, configuration);
+  await assertKeyUnused(trx, input.idempotency);
+  await assertBuildMinutesLeft(trx, service.workspace_id);
+  await assertWithinBudget(trx, service, configuration);
+  await assertRoomFor(trx, 'deployments', service.workspace_id);
+  await applyOverlap(trx, service);
+
+  const id = uuidv7();
+  const resolved = await resolveVariables(trx, deps, { service, authorize: input.authorize });
+  return insertDeployment(trx, {
+    id,
+    workspaceId: service.workspace_id,
+    serviceId: service.id,
+    trigger: input.trigger,
+    actor: input.actor,
+    branch: configuration.branch,
+    commitSha: input.commitSha ?? '',
+    commitMessage: '',
+    clearCache: input.clearCache ?? false,
+    sourceDeploymentId: null,
+    configuration,
+    snapshotId: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
+    sealedRepository: resealAddress(
+      deps.keyring,
+      { column: SEALED.repository, id: service.id, sealed: service.sealed_repository },
+      id,
+    ),
+    imageId: null,
+    idempotency: input.idempotency ?? null,
+  });
+}
+
+/** Locks the service and returns it. Throws if no deployment of it may be queued. */
+export async function lockDeployable(trx: Transaction, deps: CommandDeps, serviceId: string): Promise<ServiceRow> {
+  if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
+  const service = await lockService(trx, serviceId);
+  if (!service) throw new AppError('not_found');
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.archived) throw new AppError('service_archived');
+  return service;
+}
+
+/** Throws idempotency_legacy_conflict if a deployment holds this key but its receipt is gone. */
+export async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
+  if (!idempotency) return;
+  const holder = await findKeyHolder(trx, idempotency);
+  if (holder) {
+    throw new AppError(
+      'idempotency_legacy_conflict',
+      `Deployment ${holder.id} was made with this key; look at it first`,
+    );
+  }
+}
+
+/** Under `overlappingDeploys: cancel` a newer deployment cancels the older ones of its service; under `wait` it queues. */
+export async function applyOverlap(trx: Transaction, service: ServiceRow): Promise<void> {
+  const workspace = await findWorkspace(trx, service.workspace_id);
+  const { overlappingDeploys } = workspaceConfiguration(workspace?.configuration ?? {});
+  if (overlappingDeploys === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
+}
+
+export interface QueueRollbackInput {
+  service: Pick<ServiceRow, 'id'>;
+  source: DeploymentRow;
+  actor: string;
+  idempotency?: DeploymentKey | null;
+  /** Throws if the person who queues it may not read values of protected environments. */
+  authorize: ResolveInput['authorize'];
+}
+
+/**
+ * Queues a new deployment of an earlier release (specification, Rollback rules): the source's image, configuration and
+ * secret snapshot. Throws conflict if the source never went live or its image is gone, forbidden if the snapshot has
+ * values of a protected environment that `authorize` refuses, billing_required. A rollback builds nothing, so that it needs no build minutes.
+ */
+export async function queueRollback(
+  trx: Transaction,
+  deps: CommandDeps,
+  { service: { id: serviceId }, source, actor, idempotency, authorize }: QueueRollbackInput,
+): Promise<DeploymentRow> {
+  const service = await lockDeployable(trx, deps, serviceId);
+  const image = source.image_id ? await getImage(trx, source.image_id) : undefined;
+  if (source.service_id !== service.id || source.status !== 'live' || !image) {
+    throw new AppError('conflict', 'Only a deployment of this service that went live can be rolled back to');
+  }
+  if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
+  await assertKeyUnused(trx, idempotency);
+  await assertWithinBudget(trx, service, source.configuration);
+  await assertSnapshotUsable(trx, deps.keyring, source, authorize);
+  await assertRoomFor(trx, 'deployments', service.workspace_id);
+  await applyOverlap(trx, service);
+
+  const id = uuidv7();
+  return insertDeployment(trx, {
+    id,
+    workspaceId: service.workspace_id,
+    serviceId: service.id,
+    trigger: 'rollback',
+    actor,
+    branch: source.branch,
+    commitSha: source.commit_sha,
+    commitMessage: source.commit_message,
+    clearCache: false,
+    sourceDeploymentId: source.id,
+    configuration: source.configuration,
+    snapshotId: source.snapshot_id,
+    sealedRepository: resealAddress(
+      deps.keyring,
+      { column: SEALED.deploymentRepository, id: source.id, sealed: source.sealed_repository },
+      id,
+    ),
+    imageId: image.id,
+    idempotency: idempotency ?? null,
+  });
+}
+
+/**
+ * Requests the cancellation of a deployment (specification, Deployment status): once this has committed the deployment
+ * cannot go live any more. Throws not_found, deployment_terminal.
+ */
+export async function requestCancel(
+  trx: Transaction,
+  { serviceId, deploymentId }: { serviceId: string; deploymentId: string },
+): Promise<void> {
+  if ((await cancelOpenDeployments(trx, { serviceId, deploymentId })) > 0) return;
+  const deployment = await getDeployment(trx, deploymentId);
+  if (deployment?.service_id !== serviceId) throw new AppError('not_found');
+  throw new AppError('deployment_terminal', `The deployment cannot be cancelled any more: it is ${deployment.status}`);
+}

@@ -1,0 +1,117 @@
+import type { BuiltImage } from '../images/model.js';
+
+/**
+ * The deployment's state machine (specification, States and transitions): every state, every event and what it leads to.
+ * Status changes happen only through `applyEvent` in the store, which writes one of these transitions in one conditional update.
+ *
+ * `switched` is internal: visitors see the new release, but not every edge has confirmed it. Callers see it as `releasing`.
+ */
+export const DEPLOYMENT_STATES = [
+  'queued',
+  'building',
+  'releasing',
+  'switched',
+  'live',
+  'failed',
+  'cancelled',
+] as const;
+export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
+
+/** What can happen to a deployment. Each comment names the cause. */
+export type DeploymentEvent =
+  /** The queued step found the commit or the image to deploy. */
+  | { type: 'resolved'; commitSha: string; commitMessage: string }
+  /** The queued step of a rollback found its image: nothing has to be built. */
+  | { type: 'imageFound' }
+  /** The build step stored an image. `image` is null if an interrupted worker had stored it already. */
+  | { type: 'built'; image: BuiltImage | null }
+  /** The release step needs an image that is not on this host. */
+  | { type: 'imageMissing' }
+  /** The release is healthy and the route has moved to it. */
+  | { type: 'routeSwitched' }
+  /** Every edge serves the new release. */
+  | { type: 'edgesConfirmed' }
+  /** A step failed with a cause that the person who deployed can act on, or its last try failed. */
+  | { type: 'failed'; error: string }
+  /** The cancellation was requested and everything the deployment started has ended. */
+  | { type: 'cancelled' };
+export type EventType = DeploymentEvent['type'];
+
+/** The whole machine. An event that is not listed for a state cannot happen in it. */
+export const TRANSITIONS = {
+  queued: { resolved: 'building', imageFound: 'releasing', failed: 'failed', cancelled: 'cancelled' },
+  building: { built: 'releasing', failed: 'failed', cancelled: 'cancelled' },
+  releasing: { routeSwitched: 'switched', imageMissing: 'building', failed: 'failed', cancelled: 'cancelled' },
+  // Visitors see the new release: from here on it can only become live.
+  switched: { edgesConfirmed: 'live' },
+  live: {},
+  failed: {},
+  cancelled: {},
+} as const satisfies Record<DeploymentState, Partial<Record<EventType, DeploymentState>>>;
+
+export const TERMINAL_STATES = ['live', 'failed', 'cancelled'] as const satisfies readonly DeploymentState[];
+export type TerminalState = (typeof TERMINAL_STATES)[number];
+export type ActiveState = Exclude<DeploymentState, TerminalState>;
+
+export function isTerminal(state: DeploymentState): state is TerminalState {
+  return Object.keys(TRANSITIONS[state]).length === 0;
+}
+
+/**
+ * The state an event leads to. A requested cancellation wins over every event of a state that can be cancelled.
+ * Undefined if the event cannot happen in this state.
+ */
+export function nextState(
+  state: DeploymentState,
+  event: EventType,
+  cancelRequested: boolean,
+): DeploymentState | undefined {
+  const events: Partial<Record<EventType, DeploymentState>> = TRANSITIONS[state];
+  if (events[event] === undefined) return undefined;
+  return cancelRequested && events.cancelled !== undefined ? events.cancelled : events[event];
+}
+
+export function canBeCancelled(state: DeploymentState): boolean {
+  return 'cancelled' in TRANSITIONS[state];
+}
+
+/** The states in which a request to cancel is accepted. */
+export const CANCELLABLE_STATES = DEPLOYMENT_STATES.filter(canBeCancelled);
+
+/** The values of `deployment.status` that callers see. */
+export const DEPLOYMENT_STATUSES = ['queued', 'building', 'releasing', 'live', 'failed', 'cancelled'] as const;
+export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
+
+export function statusOf(state: DeploymentState): DeploymentStatus {
+  return state === 'switched' ? 'releasing' : state;
+}
+
+export const DEPLOYMENT_TRIGGERS = [
+  'manual',
+  'api',
+  'create',
+  'rollback',
+  'clear-cache',
+  'commit',
+  'schedule',
+] as const;
+export type DeploymentTrigger = (typeof DEPLOYMENT_TRIGGERS)[number];
+
+/** The steps in their order; a step's name is what `deployment.steps[].name` shows. */
+export const STEP_NAMES = ['queued', 'build', 'release'] as const;
+export type StepName = (typeof STEP_NAMES)[number];
+
+/** `deployment.steps[]`: a step that runs has no end yet. Times are ISO 8601. */
+export interface StepRecord {
+  name: StepName;
+  startedAt: string;
+  finishedAt: string | null;
+}
+
+/** The step that runs in a state, which is where another worker resumes. */
+export const STEP_OF: Record<ActiveState, StepName> = {
+  queued: 'queued',
+  building: 'build',
+  releasing: 'release',
+  switched: 'release',
+};

@@ -1,0 +1,46 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+
+/** Releases of a service that have replicas and should have none: neither the live one nor one that is being deployed. */
+export async function staleReleases(
+  db: Db,
+  serviceId: string | null,
+): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(
+    db,
+    `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId"
+       from replicas r
+       join services s on s.id = r.service_id
+       join deployments d on d.id = r.deployment_id
+      where r.state <> 'stopped' and (cast(:serviceId as uuid) is null or r.service_id = cast(:serviceId as uuid))
+        and s.live_deployment_id is distinct from r.deployment_id
+        and d.finished_at is not null`,
+    { serviceId },
+  );
+}
+
+/** Every release of a service that has replicas. */
+export async function runningReleases(db: Db, serviceId: string): Promise<string[]> {
+  const rows = await rowsOf<{ deployment_id: string }>(
+    db,
+    `select distinct deployment_id from replicas where service_id = ? and state <> 'stopped'`,
+    [serviceId],
+  );
+  return rows.map((row) => row.deployment_id);
+}
+
+/**
+ * Live releases without a replica whose desired state is running: no operation, deployment or supervisor would start one.
+ */
+export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(
+    db,
+    `select s.live_deployment_id as "deploymentId", s.id as "serviceId"
+       from services s
+       join deployments d on d.id = s.live_deployment_id
+       join images i on i.id = d.image_id
+      where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process'
+        and not exists (select 1 from replicas r
+                         where r.deployment_id = d.id and r.desired = 'running' and r.state <> 'stopped')
+        and not exists (select 1 from operations o where o.service_id = s.id and o.finished_at is null)`,
+  );
+}

@@ -1,0 +1,41 @@
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { DeploymentState, DeploymentTrigger, StepRecord } from './model.js';
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface DeploymentRow {
+  id: string;
+  number: number;
+  workspace_id: string;
+  service_id: string;
+  status: DeploymentState;
+  trigger: DeploymentTrigger;
+  actor: string;
+  branch: string;
+  commit_sha: string;
+  commit_message: string;
+  clear_cache: boolean;
+  blocked_reason: string;
+  error: string;
+  cancel_requested_at: Date | null;
+  source_deployment_id: string | null;
+  configuration: ServiceConfiguration;
+  snapshot_id: string | null;
+  sealed_repository: Buffer | null;
+  image_id: string | null;
+  steps: StepRecord[];
+  admitted_at: Date | null;
+  went_live_at: Date | null;
+  fence: number;
+  worker_id: string | null;
+  lease_expires_at: Date | null;
+  takeovers: number;
+  worker_faults: number;
+  dispatches: number;
+  due_at: Date | null;
+  idempotency_key: string | null;
+  idempotency_scope: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  updated_at: Date;
+}

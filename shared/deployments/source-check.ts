@@ -1,0 +1,59 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { imageProblem, parseImage } from '../images/reference.js';
+import { findRegistry } from '../images/registry-commands.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import { isDeployable } from '../services/model.js';
+import type { ServiceRow } from '../services/rows.js';
+import { isImageSource, repositoryProblem } from '../services/source.js';
+
+/** Throws source_invalid if the service cannot be deployed from the source that this configuration names. */
+export async function assertSource(
+  trx: Transaction,
+  deps: CommandDeps,
+  service: ServiceRow,
+  configuration: ServiceConfiguration,
+): Promise<void> {
+  if (!isDeployable(service.kind)) {
+    throw new AppError('source_invalid', `Services of kind ${service.kind} cannot be deployed by this installation`);
+  }
+  const isImage = isImageSource(configuration);
+  if (deps.config.runtime === 'process' && (isImage || configuration.buildMethod === 'dockerfile')) {
+    throw invalidSource(
+      'buildMethod',
+      'Dockerfile and image sources need a container runtime; this installation runs RUNTIME=process',
+    );
+  }
+  const registry = await registryOf(trx, deps, service, configuration);
+  if (isImage) return assertImage(deps, configuration, registry);
+  const problem = repositoryProblem(configuration.repository, deps.config.allowLocalRepositories);
+  if (problem) throw invalidSource('repository', problem);
+}
+
+/** The registry that the configuration names; null if it names none or this runtime needs none. */
+async function registryOf(
+  trx: Transaction,
+  { config }: CommandDeps,
+  service: ServiceRow,
+  { registryId }: ServiceConfiguration,
+): Promise<string | null> {
+  if (registryId === '' || config.runtime === 'process') return null;
+  const registry = await findRegistry(trx, service.workspace_id, registryId);
+  if (!registry) throw invalidSource('registryId', 'does not name a registry of this workspace');
+  return registry.server;
+}
+
+function assertImage({ config }: CommandDeps, { image }: ServiceConfiguration, registry: string | null): void {
+  const reference = parseImage(image);
+  const policy = { allowLocal: config.allowLocalRepositories, ownPrefix: null };
+  const problem = imageProblem(image, policy, registry !== null && registry === reference?.registry);
+  if (problem) throw invalidSource('image', problem);
+  if (registry !== null && registry !== reference?.registry) {
+    throw invalidSource('registryId', `is for ${registry}, but the image is at ${reference?.registry}`);
+  }
+}
+
+function invalidSource(field: keyof ServiceConfiguration, message: string): AppError {
+  return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
+}

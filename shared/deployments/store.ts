@@ -1,0 +1,153 @@
+import type { Knex } from 'knex';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { CLAIM } from '../core/database/leases.js';
+import { CHANNELS } from '../core/database/listener.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import { CANCELLABLE_STATES, type DeploymentTrigger, type StepRecord } from './model.js';
+import type { DeploymentRow } from './rows.js';
+import { endedSteps, notificationsForEnded } from './transitions.js';
+
+export interface NewDeployment {
+  id: string;
+  workspaceId: string;
+  serviceId: string;
+  trigger: DeploymentTrigger;
+  actor: string;
+  branch: string;
+  commitSha: string;
+  commitMessage: string;
+  clearCache: boolean;
+  sourceDeploymentId: string | null;
+  configuration: ServiceConfiguration;
+  snapshotId: string | null;
+  sealedRepository: Buffer | null;
+  imageId: string | null;
+  idempotency: { scope: string; key: string } | null;
+}
+
+/** Stores a queued deployment. Its first step starts now. */
+export async function insertDeployment(trx: Transaction, input: NewDeployment): Promise<DeploymentRow> {
+  const now = new Date();
+  const steps: StepRecord[] = [{ name: 'queued', startedAt: now.toISOString(), finishedAt: null }];
+  const [row] = await trx<DeploymentRow>('deployments')
+    .insert({
+      id: input.id,
+      workspace_id: input.workspaceId,
+      service_id: input.serviceId,
+      trigger: input.trigger,
+      actor: input.actor,
+      branch: input.branch,
+      commit_sha: input.commitSha,
+      commit_message: input.commitMessage,
+      clear_cache: input.clearCache,
+      source_deployment_id: input.sourceDeploymentId,
+      configuration: input.configuration,
+      snapshot_id: input.snapshotId,
+      sealed_repository: input.sealedRepository,
+      image_id: input.imageId,
+      steps: JSON.stringify(steps) as unknown as StepRecord[],
+      idempotency_scope: input.idempotency?.scope ?? null,
+      idempotency_key: input.idempotency?.key ?? null,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning('*');
+  if (!row) throw new Error('the deployment was not stored');
+  return row;
+}
+
+export async function getDeployment(db: Db, id: string): Promise<DeploymentRow | undefined> {
+  return db<DeploymentRow>('deployments').where({ id }).first();
+}
+
+/** The deployment that was created with this key in this scope. It keeps the key permanently. */
+export async function findKeyHolder(
+  db: Db,
+  { scope, key }: { scope: string; key: string },
+): Promise<{ id: string } | undefined> {
+  return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
+}
+
+/**
+ * Claims a deployment: raises its fence, so that the last holder can change nothing more, and counts a takeover if that
+ * holder had not released it. `faulty`: the holder hung or crashed with it, which is counted too.
+ * Undefined if it has ended or may not run yet.
+ */
+export async function claimDeployment(
+  db: Db,
+  id: string,
+  workerId: string,
+  faulty = false,
+): Promise<DeploymentRow | undefined> {
+  const [row] = await rowsOf<DeploymentRow>(
+    db,
+    `update deployments
+        set takeovers = takeovers + case when worker_id is null then 0 else 1 end,
+            worker_faults = worker_faults + case when :faulty then 1 else 0 end,
+            blocked_reason = '', started_at = coalesce(started_at, now()), ${CLAIM}
+      where id = :id and finished_at is null and admitted_at is not null
+      returning *`,
+    { id, workerId, faulty },
+  );
+  return row;
+}
+
+/**
+ * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever held
+ * end at once. Returns how many were open.
+ */
+export async function cancelOpenDeployments(
+  trx: Transaction,
+  where: { serviceId: string; deploymentId?: string },
+): Promise<number> {
+  const rows = await rowsOf<{ id: string }>(
+    trx,
+    `with asked as (
+       update deployments
+          set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
+              status = case when fence = 0 then 'cancelled' else status end,
+              finished_at = case when fence = 0 then now() end,
+              due_at = case when fence = 0 then null else due_at end,
+              blocked_reason = '',
+              steps = case when fence = 0 then ${endedSteps()} else steps end
+        where service_id = :serviceId and (cast(:deploymentId as uuid) is null or id = cast(:deploymentId as uuid))
+          and finished_at is null and status = any(:cancellable)
+        returning id, finished_at
+     ), noted as (${notificationsForEnded('asked')})
+     select id from asked`,
+    { serviceId: where.serviceId, deploymentId: where.deploymentId ?? null, cancellable: CANCELLABLE_STATES },
+  );
+  for (const { id } of rows) await trx.raw('select pg_notify(?, ?)', [CHANNELS.cancel, id]);
+  return rows.length;
+}
+
+/** True while a deployment of the service has not ended. */
+export async function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
+  const row = await db('deployments').where({ service_id: serviceId }).whereNull('finished_at').first('id');
+  return row !== undefined;
+}
+
+/** A deployment with what `canRollback` needs: it went live, its image is kept, the service may be deployed. */
+export type DeploymentView = DeploymentRow & { can_rollback: boolean };
+
+const CAN_ROLLBACK = `(d.status = 'live' and i.id is not null and i.removed_at is null
+  and not s.archived and s.lifecycle_status not in ('deleting', 'deleted')) as can_rollback`;
+
+function views(db: Db, serviceId: string): Knex.QueryBuilder<DeploymentView> {
+  return db('deployments as d')
+    .join('services as s', 's.id', 'd.service_id')
+    .leftJoin('images as i', 'i.id', 'd.image_id')
+    .where('d.service_id', serviceId)
+    .select('d.*', db.raw(CAN_ROLLBACK));
+}
+
+/** A deployment of this service. */
+export async function findDeployment(db: Db, serviceId: string, id: string): Promise<DeploymentView | undefined> {
+  return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
+}
+
+/** A service's deployments, newest first. */
+export async function listDeployments(db: Db, serviceId: string, page: PageRequest): Promise<Page<DeploymentView>> {
+  return fetchPage(views(db, serviceId), 'd', page);
+}

@@ -1,0 +1,199 @@
+import { Type } from '@sinclair/typebox';
+import { Ajv, type ErrorObject } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { Db, Transaction } from '../core/database/client.js';
+import { AppError, type ErrorDetail } from '../core/errors.js';
+import { stringFormats } from '../core/formats.js';
+import { newApiKey } from '../secrets/api-key.js';
+import { hashPassword, newPassword } from '../secrets/password.js';
+import type { PlanId } from '../workspaces/catalog.js';
+import type { WorkspaceRow } from '../workspaces/model.js';
+import { type WorkspaceConfiguration, WorkspaceConfigurationSchema } from '../workspaces/model.js';
+import {
+  findWorkspace,
+  insertWorkspace,
+  lockWorkspace,
+  updateWorkspaceConfiguration,
+  updateWorkspacePlan,
+} from '../workspaces/store.js';
+import type { KeyScope, Role } from './policy.js';
+import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
+import {
+  countOtherOwners,
+  deleteMembership,
+  findMembership,
+  findUserByEmail,
+  insertApiKey,
+  insertUser,
+  listApiKeys as listKeys,
+  revokeApiKey as revokeKey,
+  upsertMembership,
+} from './store.js';
+
+const ajv = new Ajv({ allErrors: true, formats: stringFormats(() => new Date()) });
+addFormats.default(ajv, ['email']);
+const isConfiguration = ajv.compile<Partial<WorkspaceConfiguration>>(
+  Type.Partial(WorkspaceConfigurationSchema, { $id: 'WorkspaceConfigurationChanges', additionalProperties: false }),
+);
+const isEmail = ajv.compile<string>(Type.String({ format: 'email', maxLength: 254 }));
+const isName = ajv.compile<string>(Type.String({ pattern: '\\S', maxLength: 100 }));
+const isPassword = ajv.compile<string>(Type.String({ minLength: 8, maxLength: 1024 }));
+
+export interface CreatedUser {
+  user: UserRow;
+  /** The password that was made because none was given; it is shown once. */
+  password: string | null;
+}
+
+export interface CreatedWorkspace extends CreatedUser {
+  workspace: WorkspaceRow;
+}
+
+export interface CreatedKey {
+  row: ApiKeyRow;
+  /** The key itself; it is shown once. */
+  key: string;
+}
+
+/** Creates a user; without a password one is made. Throws invalid_request, conflict. */
+export async function createUser(
+  db: Db,
+  input: { email: string; password?: string | undefined; verified: boolean },
+): Promise<CreatedUser> {
+  const email = normalEmail(input.email);
+  if (input.password !== undefined && !isPassword(input.password)) {
+    throw invalid('/password', 'must have from 8 to 1024 characters');
+  }
+  const password = input.password ?? newPassword();
+  const user = await insertUser(db, { email, passwordHash: await hashPassword(password), verified: input.verified });
+  if (!user) throw new AppError('conflict', `The user ${email} exists already`);
+  return { user, password: input.password === undefined ? password : null };
+}
+
+/**
+ * Creates a workspace with its owner, who is created too, as verified, if the address is new. Throws invalid_request.
+ */
+export async function createWorkspace(
+  trx: Transaction,
+  input: { name: string; owner: string; plan?: PlanId | undefined },
+): Promise<CreatedWorkspace> {
+  if (!isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
+  const existing = await findUserByEmail(trx, normalEmail(input.owner));
+  const { user, password } = existing
+    ? { user: existing, password: null }
+    : await createUser(trx, { email: input.owner, verified: true });
+  const workspace = await insertWorkspace(trx, { name: input.name.trim(), plan: input.plan ?? 'free' });
+  await upsertMembership(trx, { workspaceId: workspace.id, userId: user.id, role: 'owner' });
+  return { workspace, user, password };
+}
+
+/** Changes some of the workspace's settings. Throws not_found, and invalid_request with the name of each wrong field. */
+export async function configureWorkspace(trx: Transaction, id: string, changes: unknown): Promise<WorkspaceRow> {
+  if (!isConfiguration(changes)) {
+    const details = (isConfiguration.errors ?? []).map(toDetail);
+    const summary = details.map(({ path, message }) => `${path.slice(1) || 'configuration'} ${message}`).join('; ');
+    throw new AppError('invalid_request', `The configuration is invalid: ${summary}`, details);
+  }
+  await lockWorkspaceOrThrow(trx, id);
+  return updateWorkspaceConfiguration(trx, id, changes);
+}
+
+/** Puts the workspace on another plan; what it has beyond that stays, and nothing more is admitted. Throws not_found. */
+export async function changePlan(trx: Transaction, id: string, plan: PlanId): Promise<WorkspaceRow> {
+  await lockWorkspaceOrThrow(trx, id);
+  return updateWorkspacePlan(trx, id, plan);
+}
+
+/** Makes a user a member, or changes a member's role. Throws not_found, conflict for the last owner. */
+export async function addMember(
+  trx: Transaction,
+  input: { workspaceId: string; email: string; role: Role },
+): Promise<MembershipRow> {
+  await lockWorkspaceOrThrow(trx, input.workspaceId);
+  const user = await userOf(trx, input.email);
+  if (input.role !== 'owner') await assertNotLastOwner(trx, input.workspaceId, user);
+  return upsertMembership(trx, { workspaceId: input.workspaceId, userId: user.id, role: input.role });
+}
+
+/** Ends a membership; the member's keys stop working at once. Throws not_found, conflict for the last owner. */
+export async function removeMember(trx: Transaction, input: { workspaceId: string; email: string }): Promise<void> {
+  await lockWorkspaceOrThrow(trx, input.workspaceId);
+  const user = await memberOf(trx, input);
+  await assertNotLastOwner(trx, input.workspaceId, user);
+  await deleteMembership(trx, input.workspaceId, user.id);
+}
+
+/** Creates a key for a member. Throws not_found, invalid_request. */
+export async function createKey(
+  db: Db,
+  input: { workspaceId: string; email: string; scope: KeyScope; name: string; expiresAt: Date | null },
+): Promise<CreatedKey> {
+  if (!isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
+  await assertWorkspace(db, input.workspaceId);
+  const user = await memberOf(db, input);
+  const { key, lookup, secretHash } = newApiKey();
+  const { workspaceId, scope, expiresAt } = input;
+  const name = input.name.trim();
+  return {
+    key,
+    row: await insertApiKey(db, { workspaceId, userId: user.id, name, scope, lookup, secretHash, expiresAt }),
+  };
+}
+
+/** Every key of the workspace with its owner's address, oldest first. Throws not_found. */
+export async function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
+  await assertWorkspace(db, workspaceId);
+  return listKeys(db, workspaceId);
+}
+
+/** Revokes a key permanently; a second call changes nothing. Throws not_found. */
+export async function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow> {
+  const row = await revokeKey(db, id);
+  if (!row) throw new AppError('not_found', `There is no key ${id}`);
+  return row;
+}
+
+function normalEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (!isEmail(email)) throw invalid('/email', `must be an e-mail address, not "${text}"`);
+  return email;
+}
+
+async function userOf(db: Db, text: string): Promise<UserRow> {
+  const email = normalEmail(text);
+  const user = await findUserByEmail(db, email);
+  if (!user) throw new AppError('not_found', `There is no user ${email}`);
+  return user;
+}
+
+async function memberOf(db: Db, input: { workspaceId: string; email: string }): Promise<UserRow> {
+  const user = await userOf(db, input.email);
+  if (await findMembership(db, input.workspaceId, user.id)) return user;
+  throw new AppError('not_found', `${user.email} is not a member of the workspace`);
+}
+
+async function assertWorkspace(db: Db, id: string): Promise<void> {
+  if (!(await findWorkspace(db, id))) throw new AppError('not_found', `There is no workspace ${id}`);
+}
+
+async function lockWorkspaceOrThrow(trx: Transaction, id: string): Promise<void> {
+  if (!(await lockWorkspace(trx, id))) throw new AppError('not_found', `There is no workspace ${id}`);
+}
+
+async function assertNotLastOwner(trx: Transaction, workspaceId: string, user: UserRow): Promise<void> {
+  const membership = await findMembership(trx, workspaceId, user.id);
+  if (membership?.role !== 'owner' || (await countOtherOwners(trx, workspaceId, user.id)) > 0) return;
+  throw new AppError('conflict', `${user.email} is the last owner of the workspace; make another member owner first`);
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('invalid_request', `${path.slice(1)} ${message}`, [{ path, message }]);
+}
+
+function toDetail({ instancePath, keyword, params, message }: ErrorObject): ErrorDetail {
+  if (keyword === 'additionalProperties') {
+    return { path: `/${params.additionalProperty}`, message: 'is not a setting of a workspace' };
+  }
+  const allowed = keyword === 'enum' ? `: ${params.allowedValues.join(', ')}` : '';
+  return { path: instancePath, message: `${message ?? 'is invalid'}${allowed}` };
+}

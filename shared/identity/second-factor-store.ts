@@ -1,0 +1,33 @@
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import type { UserRow } from './rows.js';
+
+/** Reads and locks a user for a change of the second factor: other transactions wait until this one commits. */
+export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
+  return trx<UserRow>('users').where({ id }).forUpdate().first();
+}
+
+/** Stores a secret that the user has not confirmed yet; an earlier unconfirmed one is replaced. */
+export async function setUnconfirmedTotp(db: Db, userId: string, sealed: Buffer): Promise<void> {
+  await db.raw('update users set totp_sealed = :sealed, totp_counter = null where id = :userId', { userId, sealed });
+}
+
+/** Marks a code's time step as used. False if it, or a later one, was used before. */
+export async function useTotpCounter(db: Db, userId: string, counter: number): Promise<boolean> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `update users set totp_counter = :counter
+      where id = :userId and (totp_counter is null or totp_counter < :counter) returning id`,
+    { userId, counter },
+  );
+  return rows.length > 0;
+}
+
+export async function confirmTotp(db: Db, userId: string): Promise<void> {
+  await db.raw('update users set totp_confirmed_at = now() where id = ?', [userId]);
+}
+
+export async function clearTotp(db: Db, userId: string): Promise<void> {
+  await db.raw('update users set totp_sealed = null, totp_confirmed_at = null, totp_counter = null where id = ?', [
+    userId,
+  ]);
+}

@@ -1,0 +1,115 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError, invalidRequest } from '../core/errors.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
+import { newToken } from '../secrets/token.js';
+import { newTotpSecret, totpCounter, totpUri } from '../secrets/totp.js';
+import type { SessionRow, UserRow } from './rows.js';
+import { clearTotp, confirmTotp, lockUser, setUnconfirmedTotp, useTotpCounter } from './second-factor-store.js';
+import { deleteOtherSessions, deleteSessions, rotateSession } from './session-store.js';
+import { findUserByEmail } from './store.js';
+
+type Deps = Pick<CommandDeps, 'keyring'>;
+
+/** The session that asks. It gets another token, because its privileges change. */
+export interface SessionOf {
+  userId: string;
+  sessionId: string;
+}
+
+export interface Rotated {
+  token: string;
+  session: SessionRow;
+}
+
+/**
+ * Creates a secret for the user's authenticator. It takes effect when it is confirmed. Throws conflict if the user
+ * has a confirmed one.
+ */
+export async function enrolSecondFactor(
+  trx: Transaction,
+  { keyring }: Deps,
+  userId: string,
+): Promise<{ secret: string; uri: string }> {
+  const user = await lockUserOrThrow(trx, userId);
+  if (user.totp_confirmed_at) throw new AppError('conflict', 'A second factor is enrolled already; remove it first');
+  const secret = newTotpSecret();
+  await setUnconfirmedTotp(trx, userId, sealIn(keyring, SEALED.totp, userId, secret));
+  return { secret, uri: totpUri(secret, user.email) };
+}
+
+/**
+ * Confirms the authenticator: from now on signing in needs it, and the user's other sessions end. Throws conflict,
+ * invalid_request.
+ */
+export async function confirmSecondFactor(
+  trx: Transaction,
+  deps: Deps,
+  { userId, sessionId, code }: SessionOf & { code: string },
+): Promise<Rotated> {
+  const user = await lockUserOrThrow(trx, userId);
+  if (!user.totp_sealed || user.totp_confirmed_at) throw new AppError('conflict', 'There is no enrolment to confirm');
+  await assertCode(trx, deps, user, code);
+  await confirmTotp(trx, userId);
+  return rotate(trx, { userId, sessionId }, true);
+}
+
+/** Removes the second factor. Throws conflict if there is none, invalid_request for a wrong code. */
+export async function removeSecondFactor(
+  trx: Transaction,
+  deps: Deps,
+  { userId, sessionId, code }: SessionOf & { code: string },
+): Promise<Rotated> {
+  const user = await lockUserOrThrow(trx, userId);
+  if (!user.totp_confirmed_at) throw new AppError('conflict', 'No second factor is enrolled');
+  await assertCode(trx, deps, user, code);
+  await clearTotp(trx, userId);
+  return rotate(trx, { userId, sessionId }, false);
+}
+
+/**
+ * For an operator, if a user has lost the authenticator: the password alone signs in until another is enrolled. The user's
+ * sessions end. If a workspace requires MFA, the user's keys can only read until then. Throws not_found, conflict if
+ * there is none.
+ */
+export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
+  const email = text.trim().toLowerCase();
+  const found = await findUserByEmail(trx, email);
+  const user = found && (await lockUser(trx, found.id));
+  if (!user) throw new AppError('not_found', `There is no user ${email}`);
+  if (!user.totp_sealed) throw new AppError('conflict', `${email} has no second factor`);
+  await clearTotp(trx, user.id);
+  await deleteSessions(trx, user.id);
+  return user;
+}
+
+/** True if the code is the authenticator's current one and was not used before. Marks it as used. */
+export async function useCode(
+  trx: Transaction,
+  { keyring }: Deps,
+  user: Pick<UserRow, 'id' | 'totp_sealed'>,
+  code: string,
+): Promise<boolean> {
+  if (!user.totp_sealed) return false;
+  const counter = totpCounter(openFrom(keyring, SEALED.totp, user.id, user.totp_sealed), code, new Date());
+  return counter !== null && useTotpCounter(trx, user.id, counter);
+}
+
+async function assertCode(trx: Transaction, deps: Deps, user: UserRow, code: string): Promise<void> {
+  if (await useCode(trx, deps, user, code)) return;
+  throw invalidRequest('/code', 'is not the current code of the authenticator, or was used before');
+}
+
+async function rotate(trx: Transaction, { userId, sessionId }: SessionOf, secondFactor: boolean): Promise<Rotated> {
+  await deleteOtherSessions(trx, userId, sessionId);
+  const { token, hash } = newToken();
+  const session = await rotateSession(trx, sessionId, { tokenHash: hash, secondFactor });
+  if (!session) throw new AppError('unauthenticated');
+  return { token, session };
+}
+
+async function lockUserOrThrow(trx: Transaction, userId: string): Promise<UserRow> {
+  const user = await lockUser(trx, userId);
+  if (!user) throw new AppError('unauthenticated');
+  return user;
+}

@@ -1,0 +1,119 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf } from '../core/database/client.js';
+import type { SessionRow, UserRow } from './rows.js';
+
+const REMEMBERED = `interval '90 days'`;
+const CLIENTS_OF_A_USER = 20;
+
+/** True if the user with this address has signed in from this client within the last 90 days. */
+export async function isKnownClient(db: Db, email: string, client: string): Promise<boolean> {
+  const rows = await rowsOf<{ known: number }>(
+    db,
+    `select 1 as known from known_clients k join users u on u.id = k.user_id
+      where u.email = :email and k.client = :client and k.seen_at > now() - ${REMEMBERED}`,
+    { email, client },
+  );
+  return rows.length > 0;
+}
+
+/** Records that the user has signed in from the client. Deletes the user's clients that are old or more than 20. */
+export async function rememberClient(db: Db, userId: string, client: string): Promise<void> {
+  await db.raw(
+    `insert into known_clients (user_id, client) values (:userId, :client)
+     on conflict (user_id, client) do update set seen_at = now()`,
+    { userId, client },
+  );
+  await db.raw(
+    `delete from known_clients where user_id = :userId and (seen_at <= now() - ${REMEMBERED} or client not in (
+       select client from known_clients where user_id = :userId order by seen_at desc limit ${CLIENTS_OF_A_USER}))`,
+    { userId },
+  );
+}
+
+/** A session ends when it has not been used for so long, and in any case at its `expires_at`. */
+const IDLE = `interval '12 hours'`;
+const LIFETIME = `interval '7 days'`;
+
+/** A user's sessions beyond these, the ones used longest ago, end at the next sign-in. */
+const SESSIONS_OF_A_USER = 50;
+
+/** A session with its user's current state. */
+export type SessionWithUser = SessionRow & Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'>;
+
+export async function insertSession(
+  db: Db,
+  session: { userId: string; tokenHash: Buffer; secondFactor: boolean; client: string | null },
+): Promise<SessionRow> {
+  const [row] = await rowsOf<SessionRow>(
+    db,
+    `insert into sessions (id, user_id, token_hash, second_factor, client, expires_at)
+     values (:id, :userId, :tokenHash, :secondFactor, :client, now() + ${LIFETIME}) returning *`,
+    { id: uuidv7(), ...session },
+  );
+  if (!row) throw new Error('the session was not stored');
+  return row;
+}
+
+/** Ends a user's sessions beyond the number one may have. */
+export async function endSurplusSessions(db: Db, userId: string): Promise<void> {
+  await db.raw(
+    `delete from sessions where id in (
+       select id from sessions where user_id = ? order by seen_at desc, id desc offset ${SESSIONS_OF_A_USER})`,
+    [userId],
+  );
+}
+
+/**
+ * The session of a token's hash, unless it belongs to another client, has expired or was idle for too long. `client` is
+ * null over TLS.
+ */
+export async function findSession(
+  db: Db,
+  tokenHash: Buffer,
+  client: string | null,
+): Promise<SessionWithUser | undefined> {
+  const [row] = await rowsOf<SessionWithUser>(
+    db,
+    `select s.*, u.email, u.email_verified_at, u.totp_confirmed_at from sessions s join users u on u.id = s.user_id
+      where s.token_hash = :tokenHash and s.client is not distinct from :client
+        and s.expires_at > now() and s.seen_at > now() - ${IDLE}`,
+    { tokenHash, client },
+  );
+  return row;
+}
+
+/** Records that a session was used just now. */
+export async function recordSessionUse(db: Db, id: string): Promise<void> {
+  await db.raw('update sessions set seen_at = now() where id = ?', [id]);
+}
+
+/** Replaces a session's token and its privileges. Undefined if the session has ended. */
+export async function rotateSession(
+  db: Db,
+  id: string,
+  change: { tokenHash: Buffer; secondFactor: boolean },
+): Promise<SessionRow | undefined> {
+  const [row] = await rowsOf<SessionRow>(
+    db,
+    'update sessions set token_hash = :tokenHash, second_factor = :secondFactor where id = :id returning *',
+    { id, ...change },
+  );
+  return row;
+}
+
+export async function deleteSession(db: Db, tokenHash: Buffer): Promise<void> {
+  await db.raw('delete from sessions where token_hash = ?', [tokenHash]);
+}
+
+export async function deleteOtherSessions(db: Db, userId: string, keptId: string): Promise<void> {
+  await db.raw('delete from sessions where user_id = ? and id <> ?', [userId, keptId]);
+}
+
+export async function deleteSessions(db: Db, userId: string): Promise<void> {
+  await db.raw('delete from sessions where user_id = ?', [userId]);
+}
+
+/** Retention: deletes sessions that have expired. Returns how many. */
+export async function deleteExpiredSessions(db: Db): Promise<number> {
+  return db('sessions').whereRaw(`expires_at <= now() or seen_at <= now() - ${IDLE}`).delete();
+}

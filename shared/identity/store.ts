@@ -1,0 +1,188 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, oneRow, returnedRow, rowsOf } from '../core/database/client.js';
+import type { WorkspaceRow } from '../workspaces/model.js';
+import type { KeyScope, Role } from './policy.js';
+import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
+
+/** Null if the address is taken already. Addresses are stored in lower case. */
+export async function insertUser(
+  db: Db,
+  user: { email: string; passwordHash: string; verified: boolean },
+): Promise<UserRow | null> {
+  return oneRow<UserRow>(
+    db,
+    `insert into users (id, email, password_hash, email_verified_at)
+     values (:id, :email, :passwordHash, case when :verified then now() end)
+     on conflict (email) do nothing returning *`,
+    { id: uuidv7(), ...user },
+  );
+}
+
+export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> {
+  return oneRow<UserRow>(db, 'select * from users where email = :email', { email });
+}
+
+/** Stores a new password and ends all sessions of the user. */
+export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
+  await db.raw(
+    `with ended as (delete from sessions where user_id = :userId)
+     update users set password_hash = :passwordHash where id = :userId`,
+    { userId, passwordHash },
+  );
+}
+
+/** Stores the hash of a token that proves the user's address for a day; an earlier token becomes void. */
+export async function setVerification(db: Db, userId: string, tokenHash: Buffer): Promise<void> {
+  await db.raw(
+    `update users set verification_hash = :tokenHash, verification_expires_at = now() + interval '1 day'
+      where id = :userId`,
+    { userId, tokenHash },
+  );
+}
+
+/** Marks the address of the token's user as verified. False if the token is unknown, used or expired. */
+export async function useVerificationToken(db: Db, tokenHash: Buffer): Promise<boolean> {
+  const user = await oneRow<{ id: string }>(
+    db,
+    `update users set email_verified_at = coalesce(email_verified_at, now()),
+                      verification_hash = null, verification_expires_at = null
+      where verification_hash = :tokenHash and verification_expires_at > now() returning id`,
+    { tokenHash },
+  );
+  return user !== null;
+}
+
+export function findMembership(db: Db, workspaceId: string, userId: string): Promise<MembershipRow | null> {
+  return oneRow<MembershipRow>(
+    db,
+    'select * from memberships where workspace_id = :workspaceId and user_id = :userId',
+    {
+      workspaceId,
+      userId,
+    },
+  );
+}
+
+/** Makes the user a member with this role, or changes a member's role. */
+export async function upsertMembership(
+  db: Db,
+  membership: { workspaceId: string; userId: string; role: Role },
+): Promise<MembershipRow> {
+  return returnedRow(
+    await oneRow<MembershipRow>(
+      db,
+      `insert into memberships (workspace_id, user_id, role) values (:workspaceId, :userId, :role)
+       on conflict (workspace_id, user_id) do update set role = excluded.role returning *`,
+      membership,
+    ),
+  );
+}
+
+export async function deleteMembership(db: Db, workspaceId: string, userId: string): Promise<void> {
+  await db.raw('delete from memberships where workspace_id = :workspaceId and user_id = :userId', {
+    workspaceId,
+    userId,
+  });
+}
+
+/** How many owners the workspace has besides this user. */
+export async function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
+  const [row] = await rowsOf<{ owners: number }>(
+    db,
+    `select count(*)::int as owners from memberships
+     where workspace_id = :workspaceId and user_id <> :userId and role = 'owner'`,
+    { workspaceId, userId },
+  );
+  return row?.owners ?? 0;
+}
+
+/** The workspaces a user belongs to, with the user's role in each, oldest first. */
+export function workspacesOf(db: Db, userId: string): Promise<(WorkspaceRow & { role: Role })[]> {
+  return rowsOf<WorkspaceRow & { role: Role }>(
+    db,
+    `select w.*, m.role from memberships m join workspaces w on w.id = m.workspace_id
+     where m.user_id = :userId order by w.created_at, w.id`,
+    { userId },
+  );
+}
+
+export interface ApiKeyInput {
+  workspaceId: string;
+  userId: string;
+  name: string;
+  scope: KeyScope;
+  lookup: string;
+  secretHash: Buffer;
+  expiresAt: Date | null;
+}
+
+export async function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow> {
+  return returnedRow(
+    await oneRow<ApiKeyRow>(
+      db,
+      `insert into api_keys (id, workspace_id, user_id, name, scope, lookup, secret_hash, expires_at)
+       values (:id, :workspaceId, :userId, :name, :scope, :lookup, :secretHash, :expiresAt) returning *`,
+      { id: uuidv7(), ...key },
+    ),
+  );
+}
+
+/** The row of a key's public part. The caller checks whether the key is revoked or expired. */
+export function findApiKey(db: Db, lookup: string): Promise<ApiKeyRow | null> {
+  return oneRow<ApiKeyRow>(db, 'select * from api_keys where lookup = :lookup', { lookup });
+}
+
+export function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
+  return rowsOf<ApiKeyRow & { email: string }>(
+    db,
+    `select k.*, u.email from api_keys k join users u on u.id = k.user_id
+     where k.workspace_id = :workspaceId order by k.created_at, k.id`,
+    { workspaceId },
+  );
+}
+
+/** Revokes once; a second time changes nothing. Null if there is no such key. */
+export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
+  return oneRow<ApiKeyRow>(
+    db,
+    'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *',
+    {
+      id,
+    },
+  );
+}
+
+/** A key with its owner's current state. */
+export type KeyWithOwner = ApiKeyRow & Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'>;
+
+/** The key with this public part, and its owner. The caller checks whether the key is revoked or expired. */
+export async function findKeyWithOwner(db: Db, lookup: string): Promise<KeyWithOwner | undefined> {
+  const [row] = await rowsOf<KeyWithOwner>(
+    db,
+    `select k.*, u.email, u.email_verified_at, u.totp_confirmed_at from api_keys k join users u on u.id = k.user_id where k.lookup = ?`,
+    [lookup],
+  );
+  return row;
+}
+
+/** Records that a key was used just now. */
+export async function recordKeyUse(db: Db, id: string): Promise<void> {
+  await db.raw('update api_keys set last_used_at = now() where id = ?', [id]);
+}
+
+/** A workspace with one user's role in it; null if the user is not a member. */
+export type WorkspaceAccessRow = WorkspaceRow & { role: Role | null };
+
+export async function findWorkspaceAccess(
+  db: Db,
+  workspaceId: string,
+  userId: string,
+): Promise<WorkspaceAccessRow | undefined> {
+  const [row] = await rowsOf<WorkspaceAccessRow>(
+    db,
+    `select w.*, m.role from workspaces w left join memberships m on m.workspace_id = w.id and m.user_id = :userId
+      where w.id = :workspaceId`,
+    { workspaceId, userId },
+  );
+  return row;
+}

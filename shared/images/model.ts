@@ -1,0 +1,52 @@
+/** Describes what a build produced and how to run or publish it. Stored with the image. */
+export interface ImageManifest {
+  /** `process` is started with `startCommand`; `static` is served from `publishDirectory`. */
+  type: 'process' | 'static';
+  /** The detected or chosen runtime: node, python, go, static … */
+  runtime: string;
+  /**
+   * The name by which a container engine runs it, pinned by its digest if it is in a registry; absent for images that
+   * are folders.
+   */
+  reference?: string;
+  /** A shell command line, run in `workingDirectory`. With a `reference`, '' is what the image itself starts. */
+  startCommand: string;
+  /** Below the image's folder; '' is the folder itself. */
+  workingDirectory: string;
+  /** Below the image's folder; what a static site serves. */
+  publishDirectory: string;
+  /** Variables that the runtime needs (PYTHONPATH and the like); the service's own win. */
+  environment: Record<string, string>;
+}
+
+/** How many images a service keeps for rollback. */
+export const IMAGES_KEPT = 10;
+
+/** An image as a build hands it over: its content's digest (sha256), how to run it, and its size. */
+export interface BuiltImage {
+  digest: string;
+  manifest: ImageManifest;
+  sizeBytes: number;
+}
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface RegistryRow {
+  id: string;
+  workspace_id: string;
+  name: string;
+  server: string;
+  username: string;
+  sealed_password: Buffer;
+  created_at: Date;
+}
+
+export interface ImageRow {
+  id: string;
+  workspace_id: string;
+  service_id: string;
+  digest: string;
+  manifest: ImageManifest;
+  size_bytes: number;
+  created_at: Date;
+  removed_at: Date | null;
+}

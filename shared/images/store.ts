@@ -1,0 +1,61 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf } from '../core/database/client.js';
+import type { BuiltImage, ImageManifest, ImageRow } from './model.js';
+
+export interface NewImage extends BuiltImage {
+  workspaceId: string;
+  serviceId: string;
+}
+
+/** Records an image that a build has stored. */
+export async function insertImage(db: Db, input: NewImage): Promise<ImageRow> {
+  const [row] = await db<ImageRow>('images')
+    .insert({
+      id: uuidv7(),
+      workspace_id: input.workspaceId,
+      service_id: input.serviceId,
+      digest: input.digest,
+      manifest: JSON.stringify(input.manifest) as unknown as ImageManifest,
+      size_bytes: input.sizeBytes,
+    })
+    .returning('*');
+  if (!row) throw new Error('the image was not stored');
+  return row;
+}
+
+export async function getImage(db: Db, id: string): Promise<ImageRow | undefined> {
+  return db<ImageRow>('images').where({ id }).first();
+}
+
+/**
+ * Keeps the `keep` images of a service that went live last, and marks the others as removed. The image that serves, and one
+ * that an open deployment (a rollback) uses, stay. Returns how many were removed.
+ */
+export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `with used as (
+       select image_id as id, max(went_live_at) as went_live_at,
+              bool_or(finished_at is null) as open
+         from deployments where service_id = :serviceId and image_id is not null group by image_id
+     ), ranked as (
+       select i.id, u.open, row_number() over (order by u.went_live_at desc nulls last, i.created_at desc) as place
+         from images i left join used u on u.id = i.id
+        where i.service_id = :serviceId and i.removed_at is null
+     )
+     update images i set removed_at = now()
+       from ranked r
+      where i.id = r.id and r.place > :keep and not coalesce(r.open, false)
+        and not exists (select 1 from services s join deployments d on d.id = s.live_deployment_id
+                         where s.id = :serviceId and d.image_id = i.id)
+      returning i.id`,
+    { serviceId, keep },
+  );
+  return rows.length;
+}
+
+/** The digests that must stay on disk. */
+export async function wantedDigests(db: Db): Promise<Set<string>> {
+  const rows = await rowsOf<{ digest: string }>(db, 'select distinct digest from images where removed_at is null');
+  return new Set(rows.map((row) => row.digest));
+}

@@ -1,0 +1,25 @@
+import { open, readFile, rename } from 'node:fs/promises';
+
+/** The file's text, or null if there is none. */
+export async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Writes a file that only this user may read (0600), atomically. It is on the disk when this returns. */
+export async function writePrivately(path: string, text: string): Promise<void> {
+  const fresh = `${path}.${process.pid}.new`;
+  const file = await open(fresh, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(fresh, path);
+}

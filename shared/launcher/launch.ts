@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Config, ConfigError, loadConfig, loadDatabaseSettings, serviceUrl } from '../core/config.js';
+import { createDatabase } from '../core/database/client.js';
+import { migrate } from '../core/database/migrate.js';
+import { errorMessage } from '../core/errors.js';
+import { Lifecycle } from '../core/lifecycle.js';
+import { createLogger, type Logger } from '../core/log.js';
+import { migrateQueues } from '../queues/bull-pool.js';
+import { Keyring } from '../secrets/keyring.js';
+import { assertKeysFit } from '../secrets/rotate.js';
+import { assertCaddyListens } from './caddy.js';
+import { type Credentials, ensureCredentials } from './credentials.js';
+import { writePrivately } from './files.js';
+import { endLeftovers, labelOf } from './leftovers.js';
+import { takeLock } from './lock.js';
+import { assertPortsFree } from './ports.js';
+import { startPostgres } from './postgres.js';
+import { parseProcfile, SupervisedProcess } from './procfile.js';
+import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
+
+/**
+ * `npm start`: the whole platform on one machine. What begins here ends, in the opposite order, with
+ * SIGTERM or Ctrl-C, and also when this process is killed. Its one argument is another Procfile than that of the package.
+ */
+
+const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
+/** Longer than the deadline within which our own processes end by themselves. */
+const CHILD_GRACE_SECONDS = 35;
+const ORPHAN_SECONDS = 3;
+const DEADLINE_MS = 60_000;
+const READY_LOOK_MS = 100;
+const PARENT_LOOK_MS = 500;
+const ANY_ADDRESS = ['0.0.0.0', '::'];
+
+async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Promise<void> {
+  const lines = parseProcfile(await readFile(procfile, 'utf8'));
+  const { databaseUrl, dataDir } = loadDatabaseSettings();
+  await mkdir(dataDir, { recursive: true });
+  // Hosted applications run as other users below it; what they must not read is 0600.
+  await chmod(dataDir, 0o711);
+  lifecycle.onEnd('lock', await takeLock(dataDir));
+  const label = await labelOf(dataDir);
+  await endLeftovers(label, log);
+
+  const settings: NodeJS.ProcessEnv = {
+    ALLOW_LOCAL_REPOSITORIES: 'true',
+    ...process.env,
+    DATA_DIR: dataDir,
+    SECRETS_KEY: process.env.SECRETS_KEY || (await keptSecretsKey(dataDir)),
+  };
+  // Everything wrong with the settings is said before anything starts; the embedded database has no address yet.
+  const config = loadConfig({ ...settings, DATABASE_URL: databaseUrl ?? 'postgres://embedded' });
+  log.level = config.logLevel;
+  await assertPortsFree([
+    { variable: 'PORT', port: config.port },
+    ...(config.edge === 'node' ? [{ variable: 'EDGE_PORT', port: config.edgePort }] : []),
+  ]);
+  if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
+
+  const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
+  const { credentials, created } = await prepareDatabase(url, config);
+  const env = {
+    DASHBOARD_USER: credentials.email,
+    DASHBOARD_PASSWORD: credentials.password,
+    ...settings,
+    DATABASE_URL: url,
+  };
+  const width = Math.max(...lines.map(({ name }) => name.length));
+  const processes = lines.map(
+    (line) =>
+      new SupervisedProcess(line, {
+        env,
+        cwd: dirname(procfile),
+        log,
+        label,
+        graceSeconds: CHILD_GRACE_SECONDS,
+        orphanSeconds: ORPHAN_SECONDS,
+        write: (name, text) => process.stdout.write(`${name.padEnd(width)} | ${text}\n`),
+        onGivenUp: (error) => fail(log, lifecycle, error),
+      }),
+  );
+  lifecycle.onEnd('processes', () => Promise.all(processes.map((child) => child.stop())));
+  if (lifecycle.ending) return;
+  for (const child of processes) child.start();
+  if (await becameReady(config, lifecycle)) {
+    process.stdout.write(summary(credentials, created, config));
+  }
+}
+
+async function keptSecretsKey(dataDir: string): Promise<string> {
+  const kept = await readSecretsKey(dataDir);
+  if (kept !== null) return kept;
+  const key = randomBytes(32).toString('base64');
+  await writePrivately(secretsKeyFile(dataDir), `${key}\n`);
+  return key;
+}
+
+async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle): Promise<string> {
+  const postgres = await startPostgres({ dataDir, log, onGone: (error) => fail(log, lifecycle, error) });
+  lifecycle.onEnd('PostgreSQL', () => postgres.stop());
+  return postgres.url;
+}
+
+async function prepareDatabase(url: string, config: Config) {
+  const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2 });
+  try {
+    await migrate(db, url);
+    await assertKeysFit(db, new Keyring(config.secretsKey, ...config.previousSecretsKeys));
+    if (config.redisUrl === null) await migrateQueues(url);
+    return await ensureCredentials(db, config);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** False if the platform ends before its API has answered that it is ready. */
+async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): Promise<boolean> {
+  const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
+  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
+  while (!lifecycle.ending) {
+    // It is not listening yet, or one of its parts is not there yet: its own log says why.
+    const response = await fetch(url).catch(() => null);
+    await response?.body?.cancel();
+    if (response?.ok) return true;
+    await delay(READY_LOOK_MS);
+  }
+  return false;
+}
+
+function summary(credentials: Credentials, created: boolean, config: Config): string {
+  const file = relative(process.cwd(), join(config.dataDir, 'credentials.json'));
+  const secret = (value: string) => (created ? value : `see ${file}`);
+  const plain = config.publicUrl.startsWith('https:')
+    ? ''
+    : '  Browser sessions run without TLS: sign in on networks you trust only (docs/operations.md, Sessions and e-mail).\n\n';
+  const key = created ? credentials.apiKey : '<key>';
+  return `
+Ranvier is ready.
+
+  API        ${credentials.baseUrl}
+  Services   ${serviceUrl(config, '<service>')}${config.edge === 'caddy' ? `, by the Caddy at ${config.caddyAdminUrl}` : ''}
+  Queues     ${credentials.dashboardUrl}
+  Workspace  ${credentials.workspaceId}
+  Owner      ${credentials.email}
+  Password   ${secret(credentials.password)}
+  Key        ${secret(credentials.apiKey)}
+
+  All of this is kept in ${file}. Try:
+
+  curl -H 'Authorization: Bearer ${key}' ${credentials.baseUrl}/workspaces/${credentials.workspaceId}
+
+${plain}  Ctrl-C ends it.
+
+`;
+}
+
+/**
+ * An npm that is killed sends no signal. Otherwise it always outlives this process, so another parent means that it
+ * ended.
+ */
+function endWithNpm(lifecycle: Lifecycle): void {
+  if (!['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '')) return;
+  const npm = process.ppid;
+  const look = () => {
+    if (process.ppid !== npm) void lifecycle.end('npm has ended', 0);
+  };
+  setInterval(look, PARENT_LOOK_MS).unref();
+}
+
+function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
+  log.fatal(error instanceof ConfigError ? error.message : `The platform cannot run: ${errorMessage(error)}`);
+  void lifecycle.end('failure', 1);
+}
+
+// Whoever read our output may go away; the platform stays.
+process.stdout.on('error', () => undefined);
+const log = createLogger('launch', 'info');
+const lifecycle = new Lifecycle(log, (code) => process.exit(code), DEADLINE_MS);
+lifecycle.watchSignals();
+endWithNpm(lifecycle);
+try {
+  await launch(process.argv[2] ?? PACKAGE_PROCFILE, log, lifecycle);
+} catch (error) {
+  fail(log, lifecycle, error);
+}

@@ -1,0 +1,47 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tryLockFile } from '../core/lock-file.js';
+import { processStart } from '../core/process-identity.js';
+import { writePrivately } from './files.js';
+
+interface Holder {
+  pid: number;
+  started: string;
+}
+
+/**
+ * Makes this process the only one on a DATA_DIR. Returns a function that releases the lock. The lock of a process that was
+ * killed is taken over. Throws an error that names the holder if another process runs on the DATA_DIR.
+ */
+export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
+  const path = join(dataDir, 'launch.lock');
+  const own = join(dataDir, `launch.lock.${process.pid}`);
+  const started = await processStart(process.pid);
+  if (started === null) throw new Error('this process cannot be found in the list of processes');
+  await writePrivately(own, JSON.stringify({ pid: process.pid, started } satisfies Holder));
+  try {
+    const attempt = await tryLockFile(path, own, livingHolder);
+    if (!attempt.taken) {
+      throw new Error(
+        `"npm start" runs already on ${dataDir} (pid ${attempt.holder.pid}): stop it first, or set DATA_DIR, PORT and EDGE_PORT for a second platform`,
+      );
+    }
+  } finally {
+    await rm(own, { force: true });
+  }
+  return () => rm(path, { force: true });
+}
+
+async function livingHolder(text: string): Promise<Holder | null> {
+  const holder = parseHolder(text);
+  if (!holder) return null;
+  return (await processStart(holder.pid)) === holder.started ? holder : null;
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return null;
+  }
+}

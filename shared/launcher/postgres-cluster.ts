@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { readIfThere, writePrivately } from './files.js';
+import { labelOf } from './leftovers.js';
+import { addressFiles, SUPERUSER } from './postgres-address.js';
+import { findPostgres, type PostgresBinaries } from './postgres-binaries.js';
+import { prepareSocketFolder, type SocketFolder } from './postgres-socket.js';
+import { postgresUser, runAs, type SystemUser } from './system-user.js';
+import { spawnTethered, type Tethered, type TetherOptions } from './tethered.js';
+
+const ORPHAN_SECONDS = 10;
+const RECENT_LINES = 20;
+
+/** Where the data is, who owns it, and how its owner can get there. */
+export interface Place {
+  folder: string;
+  data: string;
+  /** `folder` as the server sees it: by its path, or through the open folder that we hand it. */
+  seen: string;
+  handle: FileHandle;
+  socket: SocketFolder;
+  user: SystemUser | undefined;
+  binaries: PostgresBinaries;
+  label: string;
+  password: string;
+}
+
+/** Makes the folder and finds the user and the binaries. Throws an error that says what this host lacks. */
+export async function preparePlace(dataDir: string): Promise<Place> {
+  const folder = join(dataDir, 'postgres');
+  const data = join(folder, 'data');
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o711);
+  const owner = await stat(data).catch(() => null);
+  const user = await postgresUser(owner);
+  const reachable = await canEnter(folder, user);
+  if (!reachable && process.platform !== 'linux') {
+    throw new Error(`user id ${user?.uid} cannot enter ${folder}: set DATA_DIR to a folder that everybody can enter`);
+  }
+  const binaries = await findPostgres(reachable ? [folder] : [], user);
+  // A folder below /root is closed to other users, but not to whom root hands the open folder.
+  const seen = reachable ? folder : '/proc/self/fd/4';
+  return {
+    folder,
+    data,
+    seen,
+    socket: await prepareSocketFolder(dataDir, seen, user),
+    handle: await open(folder),
+    user,
+    binaries,
+    label: await labelOf(folder),
+    password: await keptPassword(addressFiles(dataDir).password),
+  };
+}
+
+async function canEnter(folder: string, user: SystemUser | undefined): Promise<boolean> {
+  return runAs(user, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder]).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function keptPassword(path: string): Promise<string> {
+  const kept = await readIfThere(path);
+  if (kept !== null) return kept;
+  const password = randomBytes(24).toString('base64url');
+  await writePrivately(path, password);
+  return password;
+}
+
+/** How the programs of PostgreSQL are started here. */
+export function childOptions(place: Place): TetherOptions {
+  const env = { PATH: process.env.PATH, LANG: 'C', TZ: 'UTC' };
+  const { user, handle, label } = place;
+  return { stopSignal: 'INT', orphanSeconds: ORPHAN_SECONDS, label, env, cwd: '/', user, passDescriptor: handle.fd };
+}
+
+/** Makes the data folder where there is none, complete or not at all. Throws where another version has written it. */
+export async function ensureCluster(place: Place): Promise<void> {
+  const version = await readIfThere(join(place.data, 'PG_VERSION'));
+  const { major } = place.binaries;
+  if (version !== null) {
+    if (version.trim() === major) return;
+    throw new Error(
+      `${place.data} was written by PostgreSQL ${version.trim()}, this is ${major}: move the folder away to begin anew, or serve it with its own version and set DATABASE_URL`,
+    );
+  }
+  const fresh = join(place.folder, 'data.new');
+  const passwordFile = join(place.folder, 'initdb-password');
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh, { mode: 0o700 });
+  await writePrivately(passwordFile, place.password);
+  for (const path of [fresh, passwordFile]) {
+    if (place.user) await chown(path, place.user.uid, place.user.gid);
+  }
+  const argv = [
+    ...[place.binaries.initdb, '-D', `${place.seen}/data.new`, '-U', SUPERUSER, '--auth=scram-sha-256'],
+    ...[`--pwfile=${place.seen}/initdb-password`, '--encoding=UTF8', '--locale=C', '--locale-provider=builtin'],
+    ...['--builtin-locale=C.UTF-8', '--wal-segsize=4', '--no-sync', '--no-instructions'],
+  ];
+  const initdb = await spawnTethered(argv, childOptions(place));
+  const lines = recentLines(initdb);
+  const end = await initdb.ended;
+  await rm(passwordFile);
+  if (end !== 'exit code 0') throw new Error(`initdb failed (${end}):\n${lines.join('\n')}`);
+  await rename(fresh, place.data);
+}
+
+/** The latest lines of the child's output, kept for an error message. */
+export function recentLines(child: Tethered, onLine: (line: string) => void = () => {}): string[] {
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      if (lines.length > RECENT_LINES) lines.shift();
+      onLine(line);
+    });
+  }
+  return lines;
+}

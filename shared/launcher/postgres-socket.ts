@@ -1,0 +1,71 @@
+import { chown, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { readIfThere } from './files.js';
+import { addressFiles } from './postgres-address.js';
+import type { SystemUser } from './system-user.js';
+
+/** PostgreSQL names its socket after a port, although nothing listens on one. */
+export const PORT = 5432;
+const SOCKET = `.s.PGSQL.${PORT}`;
+/** Bytes that the path of a socket may have. */
+const LONGEST_PATH = process.platform === 'darwin' ? 103 : 107;
+const SHORT_PREFIX = 'ranvier-db-';
+
+/** The folder of the server's socket, which only its user and root can enter. */
+export interface SocketFolder {
+  /** The path for clients. */
+  path: string;
+  /** The same folder as the server sees it. */
+  seen: string;
+  /** Removes what stands outside of DATA_DIR. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Makes `<dataDir>/postgres/socket` (0700) without what an earlier server left there. If its path is too long for a socket, a
+ * private folder of the host with a symbolic link to it stands in. `seen`: the parent folder as the server sees it.
+ */
+export async function prepareSocketFolder(
+  dataDir: string,
+  seen: string,
+  user: SystemUser | undefined,
+): Promise<SocketFolder> {
+  const folder = join(dataDir, 'postgres/socket');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  if (user) await chown(folder, user.uid, user.gid);
+  await removeShort(await readIfThere(addressFiles(dataDir).socket));
+  const path = fits(folder) ? folder : await shortPath(folder, user);
+  return {
+    path,
+    seen: seen === join(dataDir, 'postgres') ? path : `${seen}/socket`,
+    remove: () => removeShort(path),
+  };
+}
+
+/** Removes the socket and the lock of a server that has ended: the number in the lock may belong to a stranger by now. */
+export async function clearSocketFolder({ path }: SocketFolder): Promise<void> {
+  for (const name of [SOCKET, `${SOCKET}.lock`]) await rm(join(path, name), { force: true });
+}
+
+function fits(folder: string): boolean {
+  return Buffer.byteLength(join(folder, SOCKET)) <= LONGEST_PATH;
+}
+
+async function shortPath(folder: string, user: SystemUser | undefined): Promise<string> {
+  // Files in /run are not removed for their age.
+  const made = await mkdtemp(join('/run', SHORT_PREFIX)).catch(() => mkdtemp(join(tmpdir(), SHORT_PREFIX)));
+  if (user) await chown(made, user.uid, user.gid);
+  const path = join(made, 's');
+  await symlink(folder, path);
+  if (!fits(path))
+    throw new Error(`${path} is too long for a socket of PostgreSQL: set DATA_DIR or TMPDIR to a shorter path`);
+  return path;
+}
+
+/** Removes the folder of a short path; any other path is left alone. */
+async function removeShort(path: string | null): Promise<void> {
+  if (path === null || !dirname(path).includes(`/${SHORT_PREFIX}`)) return;
+  await rm(dirname(path), { recursive: true, force: true });
+}

@@ -1,0 +1,120 @@
+import { createInterface } from 'node:readline';
+import type { Logger } from '../core/log.js';
+import { spawnTethered, type Tethered } from './tethered.js';
+
+export interface ProcfileLine {
+  name: string;
+  command: string;
+}
+
+/** `name: command` lines; empty lines and comments are left out. Throws if a line is neither. */
+export function parseProcfile(text: string): ProcfileLine[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? [];
+      if (name === undefined || command === undefined) throw new Error(`Procfile: "${line}" is not "name: command"`);
+      return { name, command };
+    });
+}
+
+/** A simple command takes the place of its shell and gets our signals itself; the parts of a compound one do not. */
+function inPlace(command: string): string {
+  return /[;&|]/.test(command) ? command : `exec env ${command}`;
+}
+
+export interface RunnerOptions {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  log: Logger;
+  /** Receives each line the processes print. */
+  write: (name: string, line: string) => void;
+  /** Called when a process repeatedly ends right after its start. */
+  onGivenUp: (error: Error) => void;
+  /** Seconds between TERM and KILL for a process; fewer if this launcher was killed, since the database ends then too. */
+  graceSeconds: number;
+  orphanSeconds: number;
+  /** See `TetherOptions`. */
+  label: string;
+}
+
+/** A process that ended sooner than this after its start "ended at once". */
+const AT_ONCE_MS = 5000;
+const MOST_QUICK_ENDS = 5;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 10_000;
+
+/** Keeps one line of the Procfile running: restarts it with growing delays when it ends by itself. */
+export class SupervisedProcess {
+  readonly #line: ProcfileLine;
+  readonly #options: RunnerOptions;
+  #running: Tethered | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #starting: Promise<void> = Promise.resolve();
+  #quickEnds = 0;
+  #stopping = false;
+
+  constructor(line: ProcfileLine, options: RunnerOptions) {
+    this.#line = line;
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#starting = this.#run().catch((error: Error) => this.#options.onGivenUp(error));
+  }
+
+  /** Asks the process to end and waits until it has; kills it after the grace. It is not started again. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#starting;
+    const running = this.#running;
+    if (!running) return;
+    // INT says to a worker that the whole platform ends, and hosted processes with it.
+    running.kill('SIGINT');
+    const timer = setTimeout(() => {
+      this.#options.log.warn({ process: this.#line.name }, 'did not end in time and is killed');
+      running.killGroup();
+    }, this.#options.graceSeconds * 1000);
+    await running.ended;
+    clearTimeout(timer);
+  }
+
+  async #run(): Promise<void> {
+    const { env, cwd, orphanSeconds, label, write, log } = this.#options;
+    const { name, command } = this.#line;
+    const startedAt = performance.now();
+    const child = await spawnTethered(['/bin/sh', '-c', inPlace(command)], {
+      stopSignal: 'TERM',
+      orphanSeconds,
+      label,
+      env,
+      cwd,
+    });
+    log.debug({ process: name, pid: child.pid }, 'started');
+    this.#running = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => write(name, line));
+    }
+    void child.ended.then((end) => {
+      this.#running = null;
+      if (!this.#stopping) this.#startAgain(end, performance.now() - startedAt);
+    });
+  }
+
+  #startAgain(end: string, livedMs: number): void {
+    const { log, onGivenUp } = this.#options;
+    const { name, command } = this.#line;
+    this.#quickEnds = livedMs < AT_ONCE_MS ? this.#quickEnds + 1 : 0;
+    if (this.#quickEnds >= MOST_QUICK_ENDS) {
+      onGivenUp(
+        new Error(`${name} (${command}) ended ${this.#quickEnds} times right after its start, at last with ${end}`),
+      );
+      return;
+    }
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.#quickEnds, LONGEST_WAIT_MS);
+    log.error({ process: name, end, waitMs }, `${name} ended by itself; starting it again`);
+    this.#timer = setTimeout(() => this.start(), waitMs);
+  }
+}

@@ -1,0 +1,26 @@
+import type { TerminalState } from '../deployments/model.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { WorkspaceConfiguration } from '../workspaces/model.js';
+
+/** The settings that determine who gets an e-mail about a deployment's end. */
+export interface NotificationSettings {
+  service: Pick<ServiceConfiguration, 'branch' | 'notifications'>;
+  workspace: Pick<WorkspaceConfiguration, 'deployNotifications' | 'notificationEmail' | 'previewNotifications'>;
+}
+
+/** How a deployment ended, and of which branch it was. */
+export interface End {
+  status: TerminalState;
+  branch: string;
+}
+
+/**
+ * The address that gets an e-mail about this end, or null. A service's own setting overrides its workspace's; previews have
+ * an additional setting.
+ */
+export function recipientOf({ status, branch }: End, { service, workspace }: NotificationSettings): string | null {
+  const setting = service.notifications === 'workspace' ? workspace.deployNotifications : service.notifications;
+  const preview = workspace.previewNotifications && branch !== service.branch;
+  const wanted = preview || setting === 'all' || (setting === 'failure' && status === 'failed');
+  return wanted && workspace.notificationEmail !== '' ? workspace.notificationEmail : null;
+}

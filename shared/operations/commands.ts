@@ -1,0 +1,47 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceRow } from '../services/rows.js';
+import { lockService } from '../services/store.js';
+import type { OperationKind, OperationRow, RuntimeAction } from './model.js';
+import { insertOperation } from './store.js';
+
+export interface OperationInput {
+  service: Pick<ServiceRow, 'id' | 'workspace_id'>;
+  actor: string;
+}
+
+/**
+ * Queues restart, suspend or resume (specification, Service actions). Throws hosting_disabled, service_archived,
+ * no_runtime, conflict.
+ */
+export async function queueAction(
+  trx: Transaction,
+  deps: CommandDeps,
+  { service: { id }, action, actor }: OperationInput & { action: RuntimeAction },
+): Promise<OperationRow> {
+  if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
+  const service = await lockService(trx, id);
+  if (!service) throw new AppError('not_found');
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.archived && action !== 'suspend') throw new AppError('service_archived');
+  if (service.live_deployment_id === null) throw new AppError('no_runtime');
+  if (action === 'restart' && service.lifecycle_status === 'suspended') {
+    throw new AppError('conflict', 'The service is suspended; resume it first');
+  }
+  return queueOperation(trx, { service, actor }, action);
+}
+
+/** Queues the reconciliation of what the edge serves with the service's configuration. */
+export async function queueRouting(trx: Transaction, input: OperationInput): Promise<OperationRow> {
+  return queueOperation(trx, input, 'routing');
+}
+
+/** Stores an operation, whose job is due when the transaction commits. */
+export async function queueOperation(
+  trx: Transaction,
+  { service, actor }: OperationInput,
+  kind: OperationKind,
+): Promise<OperationRow> {
+  return insertOperation(trx, { workspaceId: service.workspace_id, serviceId: service.id, kind, actor });
+}

@@ -1,0 +1,70 @@
+import type { Knex } from 'knex';
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import type { OperationKind, OperationRow } from './model.js';
+
+export interface NewOperation {
+  workspaceId: string;
+  serviceId: string;
+  kind: OperationKind;
+  actor: string;
+}
+
+/** Stores a queued operation; its first job is due at once. */
+export async function insertOperation(trx: Transaction, input: NewOperation): Promise<OperationRow> {
+  const [row] = await trx<OperationRow>('operations')
+    .insert({
+      id: uuidv7(),
+      workspace_id: input.workspaceId,
+      service_id: input.serviceId,
+      kind: input.kind,
+      actor: input.actor,
+      dispatches: 1,
+      due_at: trx.fn.now() as unknown as Date,
+    })
+    .returning('*');
+  if (!row) throw new Error('the operation was not stored');
+  return row;
+}
+
+/** Claims an operation (see `claimDeployment`). Undefined if it has ended. */
+export async function claimOperation(db: Db, id: string, workerId: string): Promise<OperationRow | undefined> {
+  const [row] = await rowsOf<OperationRow>(
+    db,
+    `update operations set status = 'running', ${CLAIM} where id = :id and finished_at is null returning *`,
+    { id, workerId },
+  );
+  return row;
+}
+
+/** Releases an operation that has not ended: it is queued again. */
+export async function releaseOperation(db: Db, lease: Lease): Promise<void> {
+  await db.raw(
+    `update operations set status = 'queued', ${UNHELD} where id = :id and fence = :fence and finished_at is null`,
+    { ...lease },
+  );
+}
+
+/** Ends an operation; false if the lease is lost. */
+export async function endOperation(db: Db, lease: Lease, status: 'succeeded' | 'failed', error = ''): Promise<boolean> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `update operations set status = :status, error = :error, finished_at = now(), ${UNHELD}
+      where id = :id and fence = :fence and finished_at is null returning id`,
+    { ...lease, status, error },
+  );
+  return rows.length > 0;
+}
+
+/** An operation of this service, also after its deletion. */
+export async function findOperation(db: Db, serviceId: string, id: string): Promise<OperationRow | undefined> {
+  return db<OperationRow>('operations').where({ id, service_id: serviceId }).first();
+}
+
+/** A service's operations, newest first. */
+export async function listOperations(db: Db, serviceId: string, page: PageRequest): Promise<Page<OperationRow>> {
+  const query: Knex.QueryBuilder<OperationRow> = db('operations').where({ service_id: serviceId }).select('*');
+  return fetchPage(query, 'operations', page);
+}

@@ -1,0 +1,84 @@
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+
+/**
+ * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
+ * handed to the queue engine; `dispatches` counts the jobs made for the record and is part of the job's id.
+ */
+export type DispatchedTable = 'deployments' | 'operations' | 'log_batches';
+
+export interface DueRecord {
+  id: string;
+  dispatches: number;
+  /** What kind of operation it is; null for the other tables. */
+  kind: string | null;
+}
+
+const KIND: Record<DispatchedTable, string> = {
+  deployments: 'null::text',
+  operations: 'kind',
+  log_batches: 'null::text',
+};
+
+/**
+ * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process
+ * is taking are skipped.
+ */
+export async function takeDue(trx: Transaction, table: DispatchedTable, limit: number): Promise<DueRecord[]> {
+  return rowsOf<DueRecord>(
+    trx,
+    `with due as (
+       select id, due_at from ${table} where due_at <= now() order by due_at, id limit :limit for update skip locked
+     ), taken as (
+       update ${table} r set due_at = null from due where r.id = due.id
+       returning r.id, r.dispatches, ${KIND[table]} as kind, due.due_at
+     )
+     select id, dispatches, kind from taken order by due_at, id`,
+    { limit },
+  );
+}
+
+/**
+ * Makes a further job due for a record whose last job was number `dispatches`, in `delayMs` from now. False if another
+ * process did so meanwhile.
+ */
+export async function makeDue(
+  db: Db,
+  table: DispatchedTable,
+  { id, dispatches }: { id: string; dispatches: number },
+  delayMs = 0,
+): Promise<boolean> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `update ${table} set dispatches = dispatches + 1, due_at = now() + :delayMs * interval '1 millisecond'
+      where id = :id and dispatches = :dispatches and due_at is null returning id`,
+    { id, dispatches, delayMs },
+  );
+  return rows.length > 0;
+}
+
+/** An open record without a lease that has waited longer than a job should need. */
+export interface AbandonedRecord extends DueRecord {
+  table: DispatchedTable;
+}
+
+/** Open records that no worker holds and that nothing has touched for `idleSeconds`, the oldest first. */
+export async function findAbandoned(db: Db, idleSeconds: number): Promise<AbandonedRecord[]> {
+  return rowsOf<AbandonedRecord>(
+    db,
+    `(select 'deployments' as "table", id, dispatches, null::text as kind from deployments
+       where finished_at is null and admitted_at is not null and due_at is null
+         and (lease_expires_at is null or lease_expires_at < now())
+         and updated_at < now() - :idleSeconds * interval '1 second'
+       order by number limit 500)
+     union all
+     (select 'operations', id, dispatches, kind from operations
+       where finished_at is null and due_at is null and (lease_expires_at is null or lease_expires_at < now())
+         and updated_at < now() - :idleSeconds * interval '1 second'
+       order by created_at limit 500)
+     union all
+     (select distinct on (service_id) 'log_batches', id, dispatches, null from log_batches
+       where due_at is null and created_at < now() - :idleSeconds * interval '1 second'
+       order by service_id, created_at limit 500)`,
+    { idleSeconds },
+  );
+}

@@ -1,0 +1,32 @@
+import type { ReplicaDesire, ReplicaState } from './model.js';
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface ReplicaRow {
+  id: string;
+  service_id: string;
+  deployment_id: string;
+  host_id: string;
+  generation: number;
+  position: number;
+  desired: ReplicaDesire;
+  state: ReplicaState;
+  address: string;
+  port: number | null;
+  pid: number | null;
+  pid_started: string | null;
+  restarts: number;
+  exit_detail: string;
+  next_start_at: Date | null;
+  log_offset: number;
+  task_id: string | null;
+  log_since: string | null;
+  ready_at: Date | null;
+  started_at: Date | null;
+  checked_at: Date | null;
+  stopped_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** One attempt to run a replica: `restarts` is its fence, so that an earlier attempt cannot change the record. */
+export type Attempt = Pick<ReplicaRow, 'id' | 'service_id' | 'deployment_id' | 'host_id' | 'restarts'>;

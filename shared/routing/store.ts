@@ -1,0 +1,161 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+import type { ImageManifest } from '../images/model.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { LifecycleStatus, ServiceKind } from '../services/model.js';
+
+/** A replica of the live release that takes requests. */
+export interface ReadyReplica {
+  id: string;
+  address: string;
+  port: number;
+}
+
+/** Everything that determines what the edge serves for one service, read in one statement. */
+export interface RouteFacts {
+  serviceId: string;
+  slug: string;
+  kind: ServiceKind;
+  lifecycleStatus: LifecycleStatus;
+  deleted: boolean;
+  version: number;
+  ipAllowList: string[];
+  maintenance: boolean;
+  /** Empty while there is no maintenance. */
+  maintenancePage: string;
+  platformDomainEnabled: boolean;
+  liveDeploymentId: string | null;
+  /** Of the live release, as it was deployed. */
+  cacheProfile: ServiceConfiguration['cacheProfile'] | null;
+  digest: string | null;
+  manifest: ImageManifest | null;
+  replicas: ReadyReplica[];
+}
+
+/** Workers do not wait for an edge that has been silent for longer. */
+const EDGE_SEEN_SECONDS = 6;
+const QUERY_TIMEOUT_MS = 5_000;
+
+/**
+ * The route facts of all services, or of those named. Services deleted within the hour are among them, so that every
+ * edge can acknowledge their removal. Rejects after 5 s without an answer.
+ */
+export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Promise<RouteFacts[]> {
+  const which = serviceIds === undefined ? '' : 'and s.id = any(?::uuid[])';
+  const query = db.raw(
+    `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",
+            s.deleted_at is not null as deleted, s.route_version as version,
+            coalesce(s.configuration -> 'ipAllowList', '[]') as "ipAllowList",
+            coalesce((s.configuration ->> 'maintenance')::boolean, false) as maintenance,
+            case when (s.configuration ->> 'maintenance')::boolean
+                 then coalesce(s.configuration ->> 'maintenancePage', '') else '' end as "maintenancePage",
+            coalesce((s.configuration ->> 'platformDomainEnabled')::boolean, true) as "platformDomainEnabled",
+            s.live_deployment_id as "liveDeploymentId", d.configuration ->> 'cacheProfile' as "cacheProfile",
+            i.digest, i.manifest, coalesce(r.replicas, '[]') as replicas
+       from services s
+       left join deployments d on d.id = s.live_deployment_id
+       left join images i on i.id = d.image_id
+       left join lateral (
+         select jsonb_agg(jsonb_build_object('id', id, 'address', address, 'port', port)
+                          order by generation, position) as replicas
+           from replicas
+          where service_id = s.id and deployment_id = s.live_deployment_id
+            and desired = 'running' and state = 'ready' and port is not null
+       ) r on true
+      where (s.deleted_at is null or s.deleted_at > now() - interval '1 hour') ${which}`,
+    serviceIds === undefined ? [] : [[...serviceIds]],
+  );
+  const { rows }: { rows: RouteFacts[] } = await query.timeout(QUERY_TIMEOUT_MS);
+  return rows;
+}
+
+export interface EdgeIdentity {
+  id: string;
+  host: string;
+  pid: number;
+}
+
+/** What an edge counts about itself, since its start or at this moment. */
+export interface EdgeFigures {
+  /** Open connections of clients, and requests in progress on them. */
+  connections: number;
+  requests: number;
+  /** Connections whose protocol was changed, such as WebSockets. */
+  upgraded: number;
+  /** Exchanges that were ended because the edge's own code threw. */
+  failedExchanges: number;
+  /** Connections that were closed because the client did not read its response, or was idle at a limit. */
+  closedConnections: number;
+  /** Connections that were refused at a limit. */
+  refusedConnections: number;
+}
+
+/**
+ * Records an edge's heartbeat; workers wait for its acknowledgements from now on. Returns true if the edge was not
+ * recorded, so that its acknowledgements are missing too. Deletes edges that have been silent for an hour.
+ */
+export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
+  const [row] = await rowsOf<{ fresh: boolean }>(
+    db,
+    `with gone as (delete from edges where seen_at < now() - interval '1 hour' and id <> :id)
+     insert into edges (id, host, pid, figures) values (:id, :host, :pid, :figures)
+     on conflict (id) do update set seen_at = now(), figures = excluded.figures
+     returning xmax = 0 as fresh`,
+    { ...edge, figures: JSON.stringify(figures) },
+  );
+  return row?.fresh ?? false;
+}
+
+/** The figures of the edges that were seen in the last 6 s. */
+export async function edgeFigures(db: Db): Promise<{ host: string; pid: number; figures: Partial<EdgeFigures> }[]> {
+  return rowsOf(
+    db,
+    `select host, pid, figures from edges where seen_at > now() - make_interval(secs => ${EDGE_SEEN_SECONDS})`,
+  );
+}
+
+/** Deletes the record of an edge that ends. */
+export async function removeEdge(db: Db, edgeId: string): Promise<void> {
+  await db.raw('delete from edges where id = ?', [edgeId]);
+}
+
+/**
+ * Records that this edge serves these services at these versions, or at later ones. Returns the ids of those recorded:
+ * none if the edge is not recorded; services that do not exist are left out.
+ */
+export async function acknowledgeRoutes(
+  db: Db,
+  edgeId: string,
+  routes: readonly { serviceId: string; version: number }[],
+): Promise<string[]> {
+  const rows = await rowsOf<{ service_id: string }>(
+    db,
+    `insert into edge_acknowledgements (edge_id, service_id, version)
+     select e.id, s.id, a.version
+       from unnest(?::uuid[], ?::bigint[]) as a (service_id, version)
+       join services s on s.id = a.service_id
+       join edges e on e.id = ?
+      order by s.id
+     on conflict (edge_id, service_id)
+     do update set version = greatest(edge_acknowledgements.version, excluded.version)
+     returning service_id`,
+    [routes.map((r) => r.serviceId), routes.map((r) => r.version), edgeId],
+  );
+  return rows.map((row) => row.service_id);
+}
+
+/**
+ * How many edges, of those seen in the last 6 s, do not yet serve the service at `version` or later. At 0 no new
+ * request reaches what an older version routed to, and replicas that are no longer routed may be stopped.
+ */
+export async function waitingEdges(db: Db, serviceId: string, version: number): Promise<number> {
+  const [row] = await rowsOf<{ waiting: number }>(
+    db,
+    `select count(*) as waiting
+       from edges e
+      where e.seen_at > now() - make_interval(secs => ${EDGE_SEEN_SECONDS})
+        and not exists (select from edge_acknowledgements a
+                         where a.edge_id = e.id and a.service_id = ? and a.version >= ?)`,
+    [serviceId, version],
+  );
+  return row?.waiting ?? 0;
+}

@@ -1,0 +1,11 @@
+import type { Config } from '../core/config.js';
+import type { Keyring } from './keyring.js';
+
+/** What commands need besides their transaction. The caller commits and then calls `dispatcher.wake`. */
+export interface CommandDeps {
+  keyring: Keyring;
+  config: Pick<
+    Config,
+    'hostingEnabled' | 'allowLocalRepositories' | 'runtime' | 'edgeDomain' | 'edgePort' | 'edgeTls' | 'reservedSlugs'
+  >;
+}

@@ -1,0 +1,46 @@
+import type { Keyring } from './keyring.js';
+
+/** A column of sealed values; '' and null hold none. */
+export interface SealedColumn {
+  table: string;
+  column: string;
+  /** What a value is bound to, together with the id of its row: in another row or column it does not open. */
+  binding: string;
+  /**
+   * How the deletion of a service erases its values: `row` removes the rows, `value` empties the column of rows that stay.
+   * `service` is the column with the service's id. Null: the values belong to no service.
+   */
+  erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;
+}
+
+/**
+ * Every column that holds sealed values. Sealing, opening, the rotation of keys and the deletion of services use this
+ * list; a test compares it with the columns that the database has.
+ */
+export const SEALED = {
+  variable: column('variables', 'sealed', 'variable', { how: 'row', service: 'service_id' }),
+  repository: column('services', 'sealed_repository', 'repository', { how: 'value', service: 'id' }),
+  snapshot: column('snapshots', 'sealed', 'deployment', { how: 'row', service: 'service_id' }),
+  deploymentRepository: column('deployments', 'sealed_repository', 'deployment-repository', {
+    how: 'value',
+    service: 'service_id',
+  }),
+  registryPassword: column('registries', 'sealed_password', 'registry', null),
+  totp: column('users', 'totp_sealed', 'user-totp', null),
+} as const satisfies Record<string, SealedColumn>;
+
+export const SEALED_COLUMNS: readonly SealedColumn[] = Object.values(SEALED);
+
+/** Seals a value for the row with this id. */
+export function sealIn(keyring: Keyring, { binding }: SealedColumn, id: string, value: string): Buffer {
+  return keyring.seal(value, `${binding}:${id}`);
+}
+
+/** Opens the value of the row with this id. Throws `SealError`. */
+export function openFrom(keyring: Keyring, { binding }: SealedColumn, id: string, sealed: Buffer): string {
+  return keyring.open(sealed, `${binding}:${id}`);
+}
+
+function column(table: string, name: string, binding: string, erased: SealedColumn['erased']): SealedColumn {
+  return { table, column: name, binding, erased };
+}

@@ -1,0 +1,67 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+import type { SealedColumn } from './sealed-columns.js';
+
+export interface SealedValue {
+  id: string;
+  sealed: Buffer;
+}
+
+/** Values that are sealed with another key than this one, in the order of their ids from `after` on. */
+export async function sealedWithAnotherKey(
+  db: Db,
+  { table, column }: SealedColumn,
+  keyId: string,
+  after: string | null,
+  limit: number,
+): Promise<SealedValue[]> {
+  return rowsOf<SealedValue>(
+    db,
+    `select id, ??  as sealed from ??
+      where length(??) > 0 and substring(?? from 2 for 4) <> decode(?, 'hex') and (?::uuid is null or id > ?::uuid)
+      order by id limit ?`,
+    [column, table, column, column, keyId, after, after, limit],
+  );
+}
+
+/** Replaces a sealed value; false if it has changed meanwhile. */
+export async function replaceSealed(
+  db: Db,
+  { table, column }: SealedColumn,
+  { id, sealed }: SealedValue,
+  fresh: Buffer,
+): Promise<boolean> {
+  return (
+    (await db(table)
+      .where({ id, [column]: sealed })
+      .update({ [column]: fresh })) > 0
+  );
+}
+
+/** Ids of the keys that stored values may be sealed with. */
+export async function usedKeys(db: Db): Promise<string[]> {
+  return (await rowsOf<{ key_id: string }>(db, 'select key_id from secrets_keys order by created_at')).map(
+    (row) => row.key_id,
+  );
+}
+
+export async function recordKey(db: Db, keyId: string): Promise<void> {
+  await db('secrets_keys').insert({ key_id: keyId }).onConflict('key_id').ignore();
+}
+
+export async function forgetOtherKeys(db: Db, keyId: string): Promise<void> {
+  await db('secrets_keys').whereNot({ key_id: keyId }).delete();
+}
+
+export async function forgetKey(db: Db, keyId: string): Promise<boolean> {
+  return (await db('secrets_keys').where({ key_id: keyId }).delete()) > 0;
+}
+
+/** How many values are sealed with this key. */
+export async function countSealedWith(db: Db, { table, column }: SealedColumn, keyId: string): Promise<number> {
+  const [row] = await rowsOf<{ count: number }>(
+    db,
+    `select count(*) as count from ?? where length(??) > 0 and encode(substring(?? from 2 for 4), 'hex') = ?`,
+    [table, column, column, keyId],
+  );
+  return row?.count ?? 0;
+}

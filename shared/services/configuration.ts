@@ -1,0 +1,168 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import type { ErrorDetail } from '../core/errors.js';
+import { LONGEST_IP_RANGE, LONGEST_TIME_ZONE } from '../core/formats.js';
+import { LONGEST_SCHEDULE } from '../core/schedule.js';
+import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from '../workspaces/catalog.js';
+import type { ServiceKind } from './model.js';
+
+/** A string of a closed set, as one JSON Schema `enum`. */
+export function oneOf<const T extends readonly string[]>(values: T, fallback?: T[number]) {
+  return Type.Unsafe<T[number]>({
+    type: 'string',
+    enum: [...values],
+    ...(fallback === undefined ? {} : { default: fallback }),
+  });
+}
+
+const text = (maxLength: number, fallback = '') => Type.String({ maxLength, default: fallback });
+
+const integer = (minimum: number, maximum: number, fallback: number) =>
+  Type.Integer({ minimum, maximum, default: fallback });
+
+const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
+
+/** Characters that end a line or control a terminal: no path has them. */
+const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
+
+/** A path inside the repository: relative, without a part `..`. A dot would not match the line ends that may hide one. */
+const relativePath = (fallback: string) =>
+  Type.String({
+    maxLength: 512,
+    pattern: `^(?!/)(?!(?:[^]*/)?\\.\\.(?:/|$))[^${CONTROL}\\\\]*$`,
+    default: fallback,
+  });
+
+const patterns = () =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 512, pattern: `^[^${CONTROL}]*$` }), {
+    maxItems: 100,
+    default: [],
+  });
+
+/**
+ * A service's configuration with its bounds and defaults (specification, Service). `ip-range`, `cron` and `time-zone`
+ * are formats that `shared/core/formats.ts` defines.
+ */
+const FIELDS = {
+  autoDeploy: oneOf(['off', 'commit'], 'off'),
+  backupEnabled: flag(true),
+  backupRetentionDays: integer(1, 365, 7),
+  branch: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    pattern: '^(?!-)(?!.*\\.\\.)[A-Za-z0-9._/#@+-]+$',
+    default: 'main',
+  }),
+  buildCommand: text(4096),
+  buildMethod: oneOf(['railpack', 'dockerfile', 'static', 'image'], 'railpack'),
+  cacheProfile: oneOf(['none', 'static', 'all'], 'none'),
+  databaseName: Type.String({ maxLength: 63, pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$', default: '' }),
+  databaseUser: Type.String({ maxLength: 63, pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$', default: '' }),
+  databaseVersion: oneOf(['13', '14', '15', '16', '17', '18'], '16'),
+  description: text(2000),
+  dockerContext: relativePath('.'),
+  dockerfilePath: relativePath('Dockerfile'),
+  evictionPolicy: oneOf(
+    [
+      'noeviction',
+      'allkeys-lru',
+      'allkeys-lfu',
+      'allkeys-random',
+      'volatile-lru',
+      'volatile-lfu',
+      'volatile-random',
+      'volatile-ttl',
+    ],
+    'allkeys-lru',
+  ),
+  healthCheckPath: Type.String({ maxLength: 2048, pattern: '^(/[!-~]*)?$', default: '' }),
+  ignorePaths: patterns(),
+  image: text(512),
+  includePaths: patterns(),
+  ipAllowList: Type.Array(Type.String({ format: 'ip-range', maxLength: LONGEST_IP_RANGE }), {
+    maxItems: 200,
+    default: [],
+  }),
+  maintenance: flag(false),
+  maintenancePage: text(65_536),
+  maxConcurrency: integer(1, 100, 1),
+  maxReplicas: integer(1, 100, 3),
+  maxRetries: integer(0, 100, 3),
+  minReplicas: integer(1, 100, 1),
+  notifications: oneOf(['workspace', 'all', 'failure', 'none'], 'workspace'),
+  plan: oneOf(PLAN_IDS, 'free'),
+  platformDomainEnabled: flag(true),
+  port: integer(1, 65_535, 8000),
+  preDeployCommand: text(4096),
+  previewExpiryHours: integer(1, 8760, 72),
+  previewMode: oneOf(['off', 'manual', 'automatic'], 'off'),
+  privateNetworking: flag(true),
+  publishDirectory: relativePath('dist'),
+  region: oneOf(REGION_IDS, 'auto'),
+  registryId: Type.String({ maxLength: 64, default: '' }),
+  replicas: integer(1, 100, 1),
+  repository: text(2048),
+  rootDirectory: relativePath(''),
+  runtime: oneOf(RUNTIMES, 'auto'),
+  scaling: oneOf(['manual', 'auto'], 'manual'),
+  schedule: Type.String({ maxLength: LONGEST_SCHEDULE, format: 'cron', default: '0 * * * *' }),
+  sourceType: oneOf(['repository', 'image'], 'repository'),
+  startCommand: text(4096),
+  targetCpu: integer(1, 100, 70),
+  targetMemory: integer(1, 100, 80),
+  timeoutSeconds: integer(1, 86_400, 3600),
+  timezone: Type.String({ maxLength: LONGEST_TIME_ZONE, format: 'time-zone', default: 'UTC' }),
+};
+
+export const ServiceConfigurationSchema = Type.Object(FIELDS, {
+  $id: 'ServiceConfiguration',
+  additionalProperties: false,
+});
+
+export type ServiceConfiguration = Static<typeof ServiceConfigurationSchema>;
+
+export const PartialServiceConfigurationSchema = Type.Partial(
+  Type.Object(withoutDefaults(FIELDS), { additionalProperties: false }),
+  { $id: 'PartialServiceConfiguration', additionalProperties: false },
+);
+
+export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
+
+/** Defaults belong to creation only: a PATCH that leaves a field out must not reset it. */
+export function withoutDefaults<T extends Record<string, TSchema>>(fields: T): T {
+  const copy = structuredClone(fields);
+  for (const field of Object.values(copy)) delete field.default;
+  return copy;
+}
+
+export const DEFAULT_CONFIGURATION: Readonly<ServiceConfiguration> = Object.freeze(
+  Object.fromEntries(
+    Object.entries(FIELDS).map(([name, field]) => [name, field.default]),
+  ) as unknown as ServiceConfiguration,
+);
+
+/** Settings of the edge: a change of one enqueues routing reconciliation (specification, Service lifecycle). */
+export const ROUTING_FIELDS = [
+  'ipAllowList',
+  'maintenance',
+  'maintenancePage',
+  'platformDomainEnabled',
+  'replicas',
+] as const satisfies readonly (keyof ServiceConfiguration)[];
+
+/** The routing settings in which two configurations differ. */
+export function changedRoutingFields(before: ServiceConfiguration, after: ServiceConfiguration): string[] {
+  return ROUTING_FIELDS.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+}
+
+/** Problems between the fields of a configuration, which a schema of single fields cannot find. */
+export function configurationProblems(kind: ServiceKind, configuration: ServiceConfiguration): ErrorDetail[] {
+  const problems: ErrorDetail[] = [];
+  const plans = kind === 'postgres' || kind === 'redis' ? DATABASE_PLANS : PLANS;
+  if (!plans.some((plan) => plan.id === configuration.plan)) {
+    problems.push({ path: '/configuration/plan', message: `is not a plan for services of kind ${kind}` });
+  }
+  if (configuration.minReplicas > configuration.maxReplicas) {
+    problems.push({ path: '/configuration/minReplicas', message: 'must not exceed maxReplicas' });
+  }
+  return problems;
+}

@@ -1,0 +1,70 @@
+import { type DeploymentState, isTerminal } from '../deployments/model.js';
+
+export const SERVICE_KINDS = ['web', 'static', 'private', 'worker', 'cron', 'postgres', 'redis'] as const;
+export type ServiceKind = (typeof SERVICE_KINDS)[number];
+
+export const LIFECYCLE_STATUSES = ['draft', 'active', 'suspended', 'deleting', 'deleted'] as const;
+export type LifecycleStatus = (typeof LIFECYCLE_STATUSES)[number];
+
+export const SERVICE_STATUSES = ['not_deployed', 'deploying', 'live', 'failed', 'suspended', 'deleting'] as const;
+export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
+
+export const HEALTH_STATUSES = ['unknown', 'starting', 'ready', 'unhealthy'] as const;
+export type HealthStatus = (typeof HEALTH_STATUSES)[number];
+
+/** Kinds that answer at a public URL through the edge. */
+export function isRouted(kind: ServiceKind): boolean {
+  return kind === 'web' || kind === 'static';
+}
+
+/** Kinds whose processes listen on PORT and are checked there. */
+export function listensOnPort(kind: ServiceKind): boolean {
+  return kind === 'web' || kind === 'private';
+}
+
+/** Kinds that this version can deploy from a repository. */
+export function isDeployable(kind: ServiceKind): boolean {
+  return kind === 'web' || kind === 'static' || kind === 'private' || kind === 'worker';
+}
+
+export interface StatusFacts {
+  lifecycleStatus: LifecycleStatus;
+  liveDeploymentId: string | null;
+  latestDeploymentState: DeploymentState | null;
+}
+
+/** The one status a service shows, from its facts. An old release that serves outranks a newer failure. */
+export function serviceStatus(facts: StatusFacts): ServiceStatus {
+  if (facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted') return 'deleting';
+  const latest = facts.latestDeploymentState;
+  if (latest !== null && !isTerminal(latest)) return 'deploying';
+  if (facts.lifecycleStatus === 'suspended') return 'suspended';
+  if (facts.liveDeploymentId !== null) return 'live';
+  return latest === 'failed' ? 'failed' : 'not_deployed';
+}
+
+const DISPLAY: Record<ServiceStatus, string> = {
+  not_deployed: 'Not deployed',
+  deploying: 'Deploying',
+  live: 'Live',
+  failed: 'Failed',
+  suspended: 'Suspended',
+  deleting: 'Deleting',
+};
+
+export function displayStatus(status: ServiceStatus): string {
+  return DISPLAY[status];
+}
+
+/** The DNS label of a service's name; `suffix` makes it unique if another service has the plain one. */
+export function slugOf(name: string, suffix = ''): string {
+  const label = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40)
+    .replace(/-+$/, '');
+  const base = label === '' ? 'service' : label;
+  return suffix === '' ? base : `${base}-${suffix}`;
+}

@@ -1,0 +1,41 @@
+import { AppError, errorMessage, invalidRequest } from '../core/errors.js';
+import { type Keyring, SealError } from '../secrets/keyring.js';
+import { openFrom, SEALED, type SealedColumn, sealIn } from '../secrets/sealed-columns.js';
+import { addressProblem, isMasked, maskedRepository } from './source.js';
+
+/** A repository's address as it is stored: the masked text, and the whole address sealed if it holds a secret. */
+export interface StoredAddress {
+  repository: string;
+  sealed: Buffer | null;
+}
+
+const PATH = '/configuration/repository';
+
+/**
+ * The address that a service is given, '' for none. Throws invalid_request for what can be no address, and for one that was
+ * shown masked, because its secret part is unknown.
+ */
+export function sealAddress(keyring: Keyring, address: string, serviceId: string): StoredAddress {
+  const problem = address === '' ? null : addressProblem(address);
+  if (problem !== null) throw invalidRequest(PATH, problem);
+  if (isMasked(address)) throw invalidRequest(PATH, 'has asterisks in the place of its secret part');
+  const repository = maskedRepository(address);
+  return { repository, sealed: repository === address ? null : sealIn(keyring, SEALED.repository, serviceId, address) };
+}
+
+/** A sealed address for a deployment. Throws source_invalid if it does not open. */
+export function resealAddress(
+  keyring: Keyring,
+  from: { column: SealedColumn; id: string; sealed: Buffer | null },
+  deploymentId: string,
+): Buffer | null {
+  if (from.sealed === null) return null;
+  try {
+    const address = openFrom(keyring, from.column, from.id, from.sealed);
+    return sealIn(keyring, SEALED.deploymentRepository, deploymentId, address);
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    const message = `its secret part cannot be opened, set it again: ${errorMessage(error)}`;
+    throw new AppError('source_invalid', undefined, [{ path: 'configuration.repository', message }]);
+  }
+}

@@ -1,0 +1,108 @@
+import { Type } from '@sinclair/typebox';
+import { isSpecialAddress } from '../core/special-address.js';
+import type { ServiceConfiguration } from './configuration.js';
+
+/** A full commit id: what is deployed must not change under its name. */
+export const CommitSha = Type.String({ maxLength: 64, pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$' });
+
+/** True if a service runs an existing image instead of one built from a repository. */
+export function isImageSource({
+  sourceType,
+  buildMethod,
+  runtime,
+}: Pick<ServiceConfiguration, 'sourceType' | 'buildMethod' | 'runtime'>): boolean {
+  return sourceType === 'image' || buildMethod === 'image' || runtime === 'image';
+}
+
+/** What is wrong with a repository address, or null. Pure: names are resolved and checked again by the worker. */
+export function repositoryProblem(address: string, allowLocal: boolean): string | null {
+  if (address === '') return 'configuration.repository is empty';
+  if (/[^!-~]/.test(address)) return 'the repository address contains spaces or characters outside ASCII';
+  const problem = addressProblem(address);
+  if (problem !== null) return problem;
+  const url = new URL(address);
+  if (url.protocol === 'file:') {
+    return allowLocal ? null : 'file: repositories are not allowed on this installation (ALLOW_LOCAL_REPOSITORIES)';
+  }
+  if (!allowLocal && isPrivateAddress(hostOf(url))) {
+    return 'the repository is at a private address, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES)';
+  }
+  return null;
+}
+
+const PROTOCOLS = ['https:', 'http:', 'file:'];
+
+/**
+ * What keeps a text from ever being a repository address, on any installation, or null. The message shows nothing of the
+ * text, which may hold a secret.
+ */
+export function addressProblem(address: string): string | null {
+  if (/[\s\p{Cc}]/u.test(address)) return 'the repository address contains spaces or control characters';
+  if (!URL.canParse(address)) return 'the repository address is not a URL such as https://host/owner/name.git';
+  const url = new URL(address);
+  if (!PROTOCOLS.includes(url.protocol)) return 'the protocol of the repository address is not supported; use https:';
+  if (url.protocol === 'file:' && url.host !== '') return 'a file: repository must have no host';
+  return null;
+}
+
+const MASK = '***';
+/** A user name of this length is a token. */
+const TOKEN_LENGTH = 20;
+
+/**
+ * The parts of a repository's address that must not appear in a log: its password, or the token in the place of the user, its query
+ * and its fragment. A short user name beside a password is left alone: it is a word such as "deploy".
+ */
+export function credentialsOf(address: string): string[] {
+  if (!URL.canParse(address)) return [];
+  const { username, password, search, searchParams, hash } = new URL(address);
+  const names = password === '' || password === 'x-oauth-basic' || username.length >= TOKEN_LENGTH ? [username] : [];
+  const further = [search.slice(1), ...search.slice(1).split('&'), ...searchParams.values(), hash.slice(1)];
+  const parts = [...names, password, ...further].flatMap((part) => [part, decoded(part)]);
+  return [...new Set(parts.filter((part) => part !== ''))];
+}
+
+/** An address as people are shown it: with three asterisks for its user and password, its query and its fragment. */
+export function maskedRepository(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const url = new URL(address);
+  if (!hasSecretPart(url)) return address;
+  if (url.username !== '' || url.password !== '') {
+    url.username = MASK;
+    url.password = '';
+  }
+  if (url.search !== '') url.search = MASK;
+  if (url.hash !== '') url.hash = MASK;
+  return url.href;
+}
+
+function hasSecretPart({ username, password, search, hash }: URL): boolean {
+  return [username, password, search, hash].some((part) => part !== '');
+}
+
+/** True for an address that was shown masked: its secret part cannot be recovered from it. */
+export function isMasked(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { username, password, search, hash } = new URL(address);
+  return [username, password, search.slice(1), hash.slice(1)].includes(MASK);
+}
+
+/** Decodes percent signs; one that encodes nothing stays as it is. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** A URL's host without the brackets of IPv6. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+/** True for an address no public repository can have, and for the name `localhost`. Other names are not resolved here. */
+export function isPrivateAddress(host: string): boolean {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  return isSpecialAddress(name) || name === 'localhost' || name.endsWith('.localhost');
+}

@@ -1,0 +1,97 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError, invalidRequest } from '../core/errors.js';
+import { queueRouting } from '../operations/commands.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import type { Keyring } from '../secrets/keyring.js';
+import { assertWithinBudget } from '../workspaces/limits.js';
+import { changedRoutingFields, configurationProblems, type PartialServiceConfiguration } from './configuration.js';
+import type { ServiceKind } from './model.js';
+import { assertPlacement, type Placement } from './placement.js';
+import { sealAddress } from './repository-address.js';
+import type { ServiceRow } from './rows.js';
+import { maskedRepository } from './source.js';
+import { groupEnvironments, lockService, type ServiceChanges, updateServiceRow } from './store.js';
+
+export interface UpdateServiceInput {
+  serviceId: string;
+  actor: string;
+  name?: string | undefined;
+  kind?: ServiceKind | undefined;
+  configuration?: PartialServiceConfiguration | undefined;
+  placement?: Placement | undefined;
+  authorize: (facts: { protectedEnvironment: boolean }) => void;
+  /** Called before work is queued. */
+  needEngine: () => Promise<void>;
+}
+
+/**
+ * Merges changes into a service (specification, Update rules): nothing is deployed; a change of what the edge serves
+ * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable, and
+ * billing_required if a running service's further replicas take the workspace past its budget.
+ */
+export async function updateService(
+  trx: Transaction,
+  deps: Pick<CommandDeps, 'keyring'>,
+  input: UpdateServiceInput,
+): Promise<void> {
+  const service = await lockService(trx, input.serviceId);
+  if (!service) throw new AppError('not_found');
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (input.kind !== undefined && input.kind !== service.kind) {
+    throw invalidRequest('/kind', `cannot change: the service is of kind ${service.kind}`);
+  }
+  const { configuration, sealed_repository } = mergeConfiguration(deps.keyring, service, input.configuration ?? {});
+  const problems = configurationProblems(service.kind, configuration);
+  if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
+
+  const scaled = configuration.replicas > service.configuration.replicas;
+  if (scaled && service.live_deployment_id !== null) await assertWithinBudget(trx, service, configuration);
+
+  const changes: ServiceChanges = { configuration, sealed_repository };
+  if (input.name !== undefined) changes.name = input.name.trim();
+  if (input.placement) {
+    await assertMove(trx, service, input.placement, input.authorize);
+    changes.project_id = input.placement.projectId;
+    changes.environment_id = input.placement.environmentId;
+  }
+  await updateServiceRow(trx, service.id, changes);
+
+  const rerouted = changedRoutingFields(service.configuration, configuration).length > 0;
+  if (rerouted && service.live_deployment_id !== null) {
+    await input.needEngine();
+    await queueRouting(trx, { service, actor: input.actor });
+  }
+}
+
+/** The changes over what is stored. A repository that is sent back as it was shown is the stored one. */
+function mergeConfiguration(
+  keyring: Keyring,
+  service: ServiceRow,
+  changes: PartialServiceConfiguration,
+): Pick<ServiceRow, 'configuration' | 'sealed_repository'> {
+  const { configuration: stored, sealed_repository } = service;
+  const configuration = { ...stored, ...changes, repository: stored.repository };
+  const given = changes.repository;
+  if (given === undefined || given === maskedRepository(stored.repository)) return { configuration, sealed_repository };
+  const { repository, sealed } = sealAddress(keyring, given, service.id);
+  return { configuration: { ...configuration, repository }, sealed_repository: sealed };
+}
+
+/** A move must keep every group of the service valid: one that is confined to an environment stays there. */
+async function assertMove(
+  trx: Transaction,
+  service: ServiceRow,
+  placement: Placement,
+  authorize: UpdateServiceInput['authorize'],
+): Promise<void> {
+  await assertPlacement(trx, service.workspace_id, placement, authorize);
+  const confined = await groupEnvironments(trx, service.id);
+  const left = confined.filter((group) => group.environment_id !== placement.environmentId?.toLowerCase());
+  if (left.length > 0) {
+    const names = left.map(({ name }) => `"${name}"`).join(', ');
+    throw new AppError(
+      'conflict',
+      `Groups of another environment are linked; unlink them from the service first: ${names}`,
+    );
+  }
+}

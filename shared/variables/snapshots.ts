@@ -1,0 +1,110 @@
+import type { Db, Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import type { DeploymentRow } from '../deployments/rows.js';
+import { type Keyring, SealError } from '../secrets/keyring.js';
+import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
+import type { ResolvedVariables } from './resolve.js';
+import {
+  eraseUnusedSnapshots,
+  findSnapshot,
+  getSnapshot,
+  insertSnapshot,
+  readsProtected,
+  resealSnapshot,
+  type SnapshotRow,
+} from './snapshot-store.js';
+
+/** Distinct sets of variables that a service may have among deployments that wait, run or can be rolled back to. */
+export const MOST_SNAPSHOTS = 100;
+
+/**
+ * Stores the variables of a deployment, once for each distinct set of a service, and erases snapshots that are not needed.
+ * Returns the snapshot's id. The service is locked. Throws capacity_exceeded.
+ */
+export async function storeSnapshot(
+  trx: Transaction,
+  keyring: Keyring,
+  { serviceId, deploymentId, resolved }: { serviceId: string; deploymentId: string; resolved: ResolvedVariables },
+): Promise<string> {
+  const left = await eraseUnusedSnapshots(trx, serviceId);
+  const { values, providerIds, groupIds, readProtected } = resolved;
+  const digest = keyring.fingerprint(JSON.stringify([sorted(values), providerIds, groupIds, readProtected]), serviceId);
+  const known = await findSnapshot(trx, serviceId, digest);
+  if (known) {
+    // If its key was lost, it is sealed again: the content is available here.
+    if (!opens(keyring, known)) {
+      await resealSnapshot(trx, known.id, sealIn(keyring, SEALED.snapshot, known.id, JSON.stringify(values)));
+    }
+    return known.id;
+  }
+  if (left >= MOST_SNAPSHOTS) {
+    throw new AppError(
+      'capacity_exceeded',
+      `${MOST_SNAPSHOTS} deployments of this service wait, each with other variables; cancel some, or wait for their end`,
+    );
+  }
+  await insertSnapshot(trx, {
+    id: deploymentId,
+    service_id: serviceId,
+    digest,
+    sealed: sealIn(keyring, SEALED.snapshot, deploymentId, JSON.stringify(values)),
+    provider_ids: providerIds,
+    group_ids: groupIds,
+    read_protected: readProtected,
+  });
+  return deploymentId;
+}
+
+/** The variables a deployment was queued with, in clear. Throws `SealError`, also if they were erased. */
+export async function openSnapshot(
+  db: Db,
+  keyring: Keyring,
+  { snapshot_id }: Pick<DeploymentRow, 'snapshot_id'>,
+): Promise<Record<string, string>> {
+  const snapshot = snapshot_id === null ? undefined : await getSnapshot(db, snapshot_id);
+  if (!snapshot) throw new SealError('the variables of this deployment were erased');
+  return JSON.parse(openFrom(keyring, SEALED.snapshot, snapshot.id, snapshot.sealed));
+}
+
+/**
+ * Checks that a snapshot opens and that `authorize` permits its use: only those who may act in a protected environment
+ * may use its values. Throws conflict, forbidden.
+ */
+export async function assertSnapshotUsable(
+  trx: Transaction,
+  keyring: Keyring,
+  source: DeploymentRow,
+  authorize: (facts: { protectedEnvironment: boolean }) => void,
+): Promise<void> {
+  try {
+    await openSnapshot(trx, keyring, source);
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new AppError('conflict', `The variables of this deployment cannot be opened: ${error.message}`);
+  }
+  const snapshot = source.snapshot_id === null ? undefined : await getSnapshot(trx, source.snapshot_id);
+  if (!snapshot || !(snapshot.read_protected || (await readsProtected(trx, snapshot)))) return;
+  try {
+    authorize({ protectedEnvironment: true });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError(
+      error.code,
+      'The variables of this deployment have values of a protected environment: ask an admin',
+    );
+  }
+}
+
+function opens(keyring: Keyring, { id, sealed }: SnapshotRow): boolean {
+  try {
+    openFrom(keyring, SEALED.snapshot, id, sealed);
+    return true;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
+}
+
+function sorted(values: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
+}

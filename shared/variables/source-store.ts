@@ -1,0 +1,107 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
+import { groupIsProtected } from './snapshot-store.js';
+
+/** A variable as a deployment needs it: sealed, or a reference to another service. */
+export interface VariableSource {
+  id: string;
+  key: string;
+  sealed: Buffer | null;
+  reference_service_id: string | null;
+  reference_key: string | null;
+  /** The environment group it comes from; null for a service's own. */
+  group_id: string | null;
+  group_name: string | null;
+  /** That group is confined to a protected environment or reaches a service of one. */
+  group_protected: boolean;
+}
+
+/** A service that variables may refer to. */
+export interface ProviderRow {
+  id: string;
+  name: string;
+  slug: string;
+  kind: string;
+  archived: boolean;
+  port: number;
+  /** The protected environment that it is in; null if its environment is not protected. */
+  protected_environment: string | null;
+}
+
+/**
+ * SQL: the variables that reach the service `:serviceId`: those of its groups, then its own. If a key comes twice, the
+ * later one counts; among groups the one linked last. `and` is a further condition.
+ */
+function reaching(and = ''): string {
+  return `select distinct on (key) * from (
+       select v.id, v.key, v.sealed, v.reference_service_id, v.reference_key, v.group_id, g.name as group_name,
+              0 as rank, l.created_at as linked_at
+         from environment_group_services l join environment_groups g on g.id = l.group_id
+         join variables v on v.group_id = g.id where l.service_id = :serviceId ${and}
+       union all
+       select v.id, v.key, v.sealed, v.reference_service_id, v.reference_key, null, null, 1, v.created_at
+         from variables v where v.service_id = :serviceId ${and}
+     ) found order by key, rank desc, linked_at desc, id desc`;
+}
+
+/** SQL: the columns of a `VariableSource`, in one statement with the protection of its group. */
+function withProtection(variables: string): string {
+  return `select r.id, r.key, r.sealed, r.reference_service_id, r.reference_key, r.group_id, r.group_name,
+            g.id is not null and ${groupIsProtected('g')} as group_protected
+       from (${variables}) r left join environment_groups g on g.id = r.group_id order by r.key`;
+}
+
+/** The variables that reach a service, each key once. */
+export async function variablesReaching(db: Db, serviceId: string): Promise<VariableSource[]> {
+  return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId });
+}
+
+/** How many variables reach a service, and how many bytes their keys and own values have, without what references lend. */
+export async function sizeReaching(db: Db, serviceId: string): Promise<{ count: number; bytes: number }> {
+  const [row] = await rowsOf<{ count: number; bytes: number }>(
+    db,
+    `select count(*) as count, coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint
+              as bytes from (${reaching()}) r`,
+    { serviceId },
+  );
+  return row ?? { count: 0, bytes: 0 };
+}
+
+/**
+
+ * The target of a reference. Both are read in one statement, so that a service that becomes protected meanwhile lends
+
+ * nothing.
+
+ */
+export interface Referred {
+  provider: ProviderRow;
+  /** Undefined if no variable of the key reaches the provider. */
+  variable: VariableSource | undefined;
+}
+
+/** A provider of the same workspace that is not deleted, with its variable of a key. */
+export async function findReferencedVariable(
+  db: Db,
+  workspaceId: string,
+  serviceId: string,
+  key: string,
+): Promise<Referred | undefined> {
+  const [row] = await rowsOf<{ provider: ProviderRow; variable: VariableSource | null; sealed: Buffer | null }>(
+    db,
+    `select jsonb_build_object('id', s.id, 'name', s.name, 'slug', s.slug, 'kind', s.kind, 'archived', s.archived,
+              'port', (s.configuration ->> 'port')::int,
+              'protected_environment', case when e.protected then e.name end) as provider,
+            case when v.id is not null then jsonb_build_object('id', v.id, 'key', v.key,
+              'reference_service_id', v.reference_service_id, 'reference_key', v.reference_key,
+              'group_id', v.group_id, 'group_name', v.group_name, 'group_protected', v.group_protected) end as variable,
+            v.sealed
+       from services s left join environments e on e.id = s.environment_id
+       left join (${withProtection(reaching('and v.key = :key'))}) v on true
+      where s.id = :serviceId and s.workspace_id = :workspaceId and s.deleted_at is null`,
+    { serviceId, workspaceId, key },
+  );
+  return (
+    row && { provider: row.provider, variable: row.variable ? { ...row.variable, sealed: row.sealed } : undefined }
+  );
+}

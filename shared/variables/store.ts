@@ -1,0 +1,118 @@
+import type { Knex } from 'knex';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
+
+/** The owner of variables: a service or an environment group. */
+export type VariableOwner = { serviceId: string } | { groupId: string };
+
+/** What is shown of a variable; its sealed value stays in the database. */
+export type VariableView = Pick<VariableRow, 'id' | 'key' | 'reference_service_id' | 'created_at' | 'updated_at'>;
+
+const SHOWN = ['id', 'key', 'reference_service_id', 'created_at', 'updated_at'] as const;
+
+/** What a row stores: exactly one of sealed value and reference. */
+export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' | 'reference_key'>;
+
+function owned(owner: VariableOwner): Partial<VariableRow> {
+  return 'serviceId' in owner ? { service_id: owner.serviceId } : { group_id: owner.groupId };
+}
+
+export async function listVariables(db: Db, owner: VariableOwner, page: PageRequest): Promise<Page<VariableView>> {
+  const query: Knex.QueryBuilder<VariableView> = db('variables')
+    .where(owned(owner))
+    .select(...SHOWN);
+  return fetchPage(query, 'variables', page);
+}
+
+/** How many variables an owner has, and how many bytes their keys and values have, without the one of the id `except`. */
+export async function sizeOfVariables(
+  db: Db,
+  owner: VariableOwner,
+  except: string,
+): Promise<{ count: number; bytes: number }> {
+  const [column, id] = 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
+  const [row] = await rowsOf<{ count: number; bytes: number }>(
+    db,
+    `select count(*) as count,
+            coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint as bytes
+       from variables where ?? = ? and id <> ?`,
+    [column, id, except],
+  );
+  return row ?? { count: 0, bytes: 0 };
+}
+
+export async function findVariableKey(db: Db, owner: VariableOwner, id: string): Promise<string | undefined> {
+  return (
+    await db<VariableRow>('variables')
+      .where({ id, ...owned(owner) })
+      .first('key')
+  )?.key;
+}
+
+/** Stores a variable; undefined if its owner has one of that key. */
+export async function insertVariable(
+  trx: Transaction,
+  owner: VariableOwner,
+  variable: StoredContent & { id: string; workspace_id: string; key: string },
+): Promise<VariableView | undefined> {
+  const [row] = await trx<VariableRow>('variables')
+    .insert({ ...owned(owner), ...variable })
+    .onConflict('serviceId' in owner ? ['service_id', 'key'] : ['group_id', 'key'])
+    .ignore()
+    .returning(SHOWN);
+  return row;
+}
+
+/** Replaces what a variable holds; undefined if the owner has none of that id. */
+export async function updateVariable(
+  trx: Transaction,
+  owner: VariableOwner,
+  id: string,
+  content: StoredContent,
+): Promise<VariableView | undefined> {
+  const [row] = await trx<VariableRow>('variables')
+    .where({ id, ...owned(owner) })
+    .update({ ...content, updated_at: trx.fn.now() as unknown as Date })
+    .returning(SHOWN);
+  return row;
+}
+
+/** False if the owner has no variable of that id. */
+export async function deleteVariable(trx: Transaction, owner: VariableOwner, id: string): Promise<boolean> {
+  return (
+    (await trx<VariableRow>('variables')
+      .where({ id, ...owned(owner) })
+      .delete()) > 0
+  );
+}
+
+/** A service that a reference may name: of this workspace and not deleted. */
+export async function findReferenceTarget(
+  db: Db,
+  workspaceId: string,
+  serviceId: string,
+): Promise<{ id: string; environment_protected: boolean } | undefined> {
+  const [row] = await rowsOf<{ id: string; environment_protected: boolean }>(
+    db,
+    `select s.id, coalesce(e.protected, false) as environment_protected
+       from services s left join environments e on e.id = s.environment_id
+      where s.id = :serviceId and s.workspace_id = :workspaceId and s.deleted_at is null`,
+    { serviceId, workspaceId },
+  );
+  return row;
+}
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface VariableRow {
+  id: string;
+  workspace_id: string;
+  service_id: string | null;
+  group_id: string | null;
+  key: string;
+  sealed: Buffer | null;
+  reference_service_id: string | null;
+  reference_key: string | null;
+  created_at: Date;
+  updated_at: Date;
+}

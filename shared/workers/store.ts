@@ -1,0 +1,66 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+import { ONLINE_SECONDS } from '../deployments/admission.js';
+
+export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
+
+/** Records a worker's heartbeat and the jobs that it runs. */
+export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
+  await rowsOf(
+    db,
+    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, running)
+     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :running)
+     on conflict (id) do update set seen_at = now(), running = excluded.running`,
+    { ...worker, running: JSON.stringify(worker.running) },
+  );
+}
+
+/** Deletes the record of a worker that shuts down. */
+export async function removeWorker(db: Db, id: string): Promise<void> {
+  await db.raw('delete from workers where id = ?', [id]);
+}
+
+/** Workers seen within the last 15 s. */
+export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
+  return rowsOf<WorkerRow>(
+    db,
+    `select * from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds' order by started_at`,
+  );
+}
+
+/** The catalog's `workerOnline` (specification, Catalog). */
+export async function workersOnline(db: Db): Promise<boolean> {
+  return (await onlineWorkers(db)).length > 0;
+}
+
+/** Retention: deletes workers that have been silent for an hour. */
+export async function forgetSilentWorkers(db: Db): Promise<void> {
+  await db.raw(`delete from workers where seen_at < now() - interval '1 hour'`);
+}
+
+/** Counts repairs of a sweep. */
+export async function countRepairs(db: Db, sweep: string, repairs: number): Promise<void> {
+  await db.raw(
+    `insert into repairs (sweep, count) values (:sweep, :repairs)
+     on conflict (sweep) do update set count = repairs.count + excluded.count, last_at = now()`,
+    { sweep, repairs },
+  );
+}
+
+/** How many repairs each sweep has made in all. */
+export async function repairCounts(db: Db): Promise<{ sweep: string; count: number }[]> {
+  return rowsOf(db, 'select sweep, count from repairs order by sweep');
+}
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface WorkerRow {
+  id: string;
+  host: string;
+  host_id: string;
+  pid: number;
+  version: string;
+  queues: string[];
+  deploy_slots: number;
+  running: { queue: string; jobId: string; since: string }[];
+  started_at: Date;
+  seen_at: Date;
+}

@@ -1,0 +1,44 @@
+import type { ServiceKind } from '../services/model.js';
+import { estimatedMonthly } from './catalog.js';
+import type { WorkspaceConfiguration } from './model.js';
+
+/** What the estimate of a service's cost depends on, and nothing else. */
+export interface PricedService {
+  kind: ServiceKind;
+  plan: string;
+  replicas: number;
+}
+
+/** Percentages of the budget at which an alert is sent, each once a month. */
+export const ALERT_THRESHOLDS = [80, 100] as const;
+
+/** The estimated cost of these services together for a month, in the currency given. */
+export function monthlyCost(services: readonly PricedService[], currency: WorkspaceConfiguration['currency']): number {
+  const price = currency === 'NGN' ? 'ngn' : 'usd';
+  return services.reduce((sum, { kind, plan, replicas }) => sum + estimatedMonthly(kind, plan, replicas)[price], 0);
+}
+
+/** True if the budget bounds what may be deployed: 0 is no budget at all, and overages may pass any. */
+export function budgetBinds({ budget, allowOverages }: Pick<WorkspaceConfiguration, 'budget' | 'allowOverages'>) {
+  return budget > 0 && !allowOverages;
+}
+
+/** How much of the budget the cost is, in per cent with one decimal; null if no budget is set. */
+export function budgetUsedPercent(cost: number, budget: number): number | null {
+  return budget > 0 ? Math.round((cost / budget) * 1000) / 10 : null;
+}
+
+/** The thresholds that the cost has reached; none if no budget is set. */
+export function reachedThresholds(cost: number, budget: number): number[] {
+  return budget > 0 ? ALERT_THRESHOLDS.filter((threshold) => cost * 100 >= budget * threshold) : [];
+}
+
+/**
+ * True if a change of settings allows costs that were not allowed before. The first budget counts as well, although
+ * none bounded the costs until then: it names an amount that may be spent.
+ */
+export function consentsToPayment(before: WorkspaceConfiguration, after: WorkspaceConfiguration): boolean {
+  const lifted = after.budget === 0 && before.budget > 0;
+  const revalued = after.budget > 0 && after.currency !== before.currency;
+  return (after.allowOverages && !before.allowOverages) || after.budget > before.budget || lifted || revalued;
+}

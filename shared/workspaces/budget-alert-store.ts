@@ -1,0 +1,65 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+import type { WorkspaceConfiguration } from './model.js';
+
+/** SQL: the first day of this month (UTC). */
+const THIS_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
+
+/** SQL: the pause after a failed try grows from two minutes to an hour. */
+const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(a.tries + 1, 10)))`;
+
+export interface BudgetAlert {
+  /** Per cent of the budget. */
+  threshold: number;
+  sent_at: Date | null;
+}
+
+/** The alerts of this month, the lowest threshold first; one that could not be sent yet has no time. */
+export async function alertsOfMonth(db: Db, workspaceId: string): Promise<BudgetAlert[]> {
+  return rowsOf<BudgetAlert>(
+    db,
+    `select threshold, sent_at from budget_alerts where workspace_id = ? and month = ${THIS_MONTH} order by threshold`,
+    [workspaceId],
+  );
+}
+
+export interface AlertedWorkspace {
+  id: string;
+  name: string;
+  configuration: Partial<WorkspaceConfiguration>;
+}
+
+/** Workspaces with a budget, with alerts enabled and an address for them. */
+export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[]> {
+  return rowsOf<AlertedWorkspace>(
+    db,
+    `select id, name, configuration from workspaces
+      where (configuration ->> 'budget')::numeric > 0 and configuration ->> 'notificationEmail' <> ''
+        and coalesce((configuration ->> 'budgetAlerts')::boolean, true)
+      order by id`,
+  );
+}
+
+/**
+ * Claims this month's alert for one try and postpones the next: after a failure or a crash it is due again. Returns the
+ * number of the try; undefined if the alert was sent or is not due.
+ */
+export async function claimAlert(db: Db, workspaceId: string, threshold: number): Promise<number | undefined> {
+  const [row] = await rowsOf<{ tries: number }>(
+    db,
+    `insert into budget_alerts as a (workspace_id, month, threshold, tries, due_at)
+     values (:workspaceId, ${THIS_MONTH}, :threshold, 1, now() + interval '1 minute')
+     on conflict (workspace_id, month, threshold) do update set tries = a.tries + 1, due_at = now() + ${PAUSE}
+      where a.sent_at is null and a.due_at <= now()
+     returning tries`,
+    { workspaceId, threshold },
+  );
+  return row?.tries;
+}
+
+export async function markAlertSent(db: Db, workspaceId: string, threshold: number): Promise<void> {
+  await db.raw(
+    `update budget_alerts set sent_at = now()
+      where workspace_id = :workspaceId and threshold = :threshold and month = ${THIS_MONTH}`,
+    { workspaceId, threshold },
+  );
+}

@@ -1,0 +1,98 @@
+import { lockUntilCommit, type Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { getDeployment } from '../deployments/store.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { ServiceRow } from '../services/rows.js';
+import { budgetBinds, monthlyCost, type PricedService } from './billing.js';
+import { planOf } from './catalog.js';
+import type { WorkspaceRow } from './model.js';
+import { workspaceConfiguration } from './model.js';
+import { findWorkspace } from './store.js';
+import { buildMinutes, countServices, countUsed, pricedServices } from './usage.js';
+
+/**
+ * Checks against a workspace's plan and budget. Each runs in the transaction that uses the capacity and holds a lock until
+ * it commits, so that two requests cannot both take the last of it.
+ */
+
+/** Throws capacity_exceeded if the plan's `workspaceLimit` is reached; services that are not deleted count. */
+export async function assertRoomForService(trx: Transaction, workspace: WorkspaceRow): Promise<void> {
+  await lockLimits(trx, workspace.id);
+  const { name, workspaceLimit } = planOf(workspace.plan);
+  if (workspaceLimit === undefined || (await countServices(trx, workspace.id)) < workspaceLimit) return;
+  throw new AppError(
+    'capacity_exceeded',
+    `The plan ${name} allows ${workspaceLimit} services in a workspace, and this one has them; delete one first`,
+  );
+}
+
+/** The most that a workspace may have of what no plan limits; a project has at most so many environments. */
+const MOST = {
+  projects: { most: 1000, text: 'projects in a workspace' },
+  environments: { most: 100, text: 'environments in a project' },
+  groups: { most: 500, text: 'environment groups in a workspace' },
+  deployments: { most: 2000, text: 'deployments that wait or run in a workspace' },
+} as const;
+
+/** Throws capacity_exceeded if there are as many as a workspace, or project, may have. */
+export async function assertRoomFor(trx: Transaction, what: keyof typeof MOST, ownerId: string): Promise<void> {
+  await lockLimits(trx, ownerId);
+  const { most, text } = MOST[what];
+  if ((await countUsed(trx, what, ownerId)) < most) return;
+  throw new AppError('capacity_exceeded', `There are ${most} ${text} already, which is the most there can be`);
+}
+
+/** Throws capacity_exceeded if this month's builds have used the plan's minutes up and overages are not allowed. */
+export async function assertBuildMinutesLeft(trx: Transaction, workspaceId: string): Promise<void> {
+  const workspace = await workspaceOf(trx, workspaceId);
+  const { name, buildMinutes: limit } = planOf(workspace.plan);
+  if (limit === undefined || workspaceConfiguration(workspace.configuration).allowOverages) return;
+  if ((await buildMinutes(trx, workspaceId)) < limit) return;
+  throw new AppError(
+    'capacity_exceeded',
+    `The ${limit} build minutes that the plan ${name} includes are used up for this month; allow overages to go on`,
+  );
+}
+
+/**
+ * Throws billing_required if running the service with this configuration takes the estimated costs of the workspace
+ * past its budget. A service that is free, or does not become more expensive, always passes.
+ */
+export async function assertWithinBudget(
+  trx: Transaction,
+  service: ServiceRow,
+  configuration: Pick<ServiceConfiguration, 'plan' | 'replicas'>,
+): Promise<void> {
+  const settings = workspaceConfiguration((await workspaceOf(trx, service.workspace_id)).configuration);
+  if (!budgetBinds(settings)) return;
+  const { budget, currency } = settings;
+  const wanted: PricedService = { kind: service.kind, plan: configuration.plan, replicas: configuration.replicas };
+  if (monthlyCost([wanted], currency) <= monthlyCost(await running(trx, service), currency)) return;
+
+  await lockLimits(trx, service.workspace_id);
+  const others = (await pricedServices(trx, service.workspace_id)).filter(({ id }) => id !== service.id);
+  const cost = monthlyCost([...others, wanted], currency);
+  if (cost <= budget) return;
+  throw new AppError(
+    'billing_required',
+    `The services of this workspace would cost an estimated ${cost} ${currency} a month, past its budget of ${budget}; ` +
+      'choose a smaller plan, delete a service, or let an admin raise the budget or allow overages',
+  );
+}
+
+/** What the service runs now: the plan of its release, and the replicas of its configuration, which apply at once. */
+async function running(trx: Transaction, service: ServiceRow): Promise<PricedService[]> {
+  const release = service.live_deployment_id && (await getDeployment(trx, service.live_deployment_id));
+  if (!release) return [];
+  return [{ kind: service.kind, plan: release.configuration.plan, replicas: service.configuration.replicas }];
+}
+
+async function workspaceOf(trx: Transaction, id: string): Promise<WorkspaceRow> {
+  const workspace = await findWorkspace(trx, id);
+  if (!workspace) throw new AppError('not_found');
+  return workspace;
+}
+
+function lockLimits(trx: Transaction, ownerId: string): Promise<void> {
+  return lockUntilCommit(trx, `ranvier.limits:${ownerId}`);
+}

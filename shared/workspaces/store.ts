@@ -1,0 +1,50 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Db, Transaction } from '../core/database/client.js';
+import { oneRow, returnedRow } from '../core/database/client.js';
+import type { WorkspaceConfiguration, WorkspaceRow } from './model.js';
+
+export async function insertWorkspace(db: Db, workspace: { name: string; plan: string }): Promise<WorkspaceRow> {
+  return returnedRow(
+    await oneRow<WorkspaceRow>(db, 'insert into workspaces (id, name, plan) values (:id, :name, :plan) returning *', {
+      id: uuidv7(),
+      ...workspace,
+    }),
+  );
+}
+
+export function findWorkspace(db: Db, id: string): Promise<WorkspaceRow | null> {
+  return oneRow<WorkspaceRow>(db, 'select * from workspaces where id = :id', { id });
+}
+
+/** Locks the workspace until the commit: changes of its settings and members wait for each other. */
+export function lockWorkspace(trx: Transaction, id: string): Promise<WorkspaceRow | null> {
+  return oneRow<WorkspaceRow>(trx, 'select * from workspaces where id = :id for update', { id });
+}
+
+export async function updateWorkspaceConfiguration(
+  db: Db,
+  id: string,
+  changes: Partial<WorkspaceConfiguration>,
+): Promise<WorkspaceRow> {
+  return returnedRow(
+    await oneRow<WorkspaceRow>(
+      db,
+      `update workspaces set configuration = configuration || cast(:changes as jsonb), updated_at = now()
+       where id = :id returning *`,
+      { id, changes: JSON.stringify(changes) },
+    ),
+  );
+}
+
+export async function updateWorkspacePlan(db: Db, id: string, plan: string): Promise<WorkspaceRow> {
+  return returnedRow(
+    await oneRow<WorkspaceRow>(
+      db,
+      'update workspaces set plan = :plan, updated_at = now() where id = :id returning *',
+      {
+        id,
+        plan,
+      },
+    ),
+  );
+}

@@ -1,0 +1,168 @@
+import type { TSchema } from '@sinclair/typebox';
+import { expect } from 'chai';
+import { BODY_LIMIT } from '../../api/http/body.js';
+import { API_ROOT } from '../../api/http/endpoint.js';
+import { parseJson } from '../../api/http/json.js';
+import { createAjv, LONGEST_PATTERN_TEXT, problemsOf } from '../../api/http/schema.js';
+import { ROUTES } from '../../api/resources/index.js';
+import { type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { bestOf, hostileTexts } from '../support/hostile-texts.js';
+
+const LIMIT_MS = 20;
+const TRIES = 8;
+/** Formats whose check looks at no more than a fixed number of characters. */
+const BOUNDED_FORMATS = ['cron', 'email', 'ip-range', 'time-zone', 'uuid'];
+
+interface Field {
+  path: string;
+  schema: TSchema;
+}
+
+/** Every string of a schema, the names of open-ended objects among them. */
+function stringsOf(schema: TSchema, path: string): Field[] {
+  const inner = (schemas: Record<string, TSchema> = {}) =>
+    Object.entries(schemas).flatMap(([name, child]) => stringsOf(child, `${path}.${name}`));
+  const named = Object.keys(schema.patternProperties ?? {}).map((pattern) => ({
+    path: `${path}.<name>`,
+    schema: { type: 'string', pattern, maxLength: LONGEST_PATTERN_TEXT } as unknown as TSchema,
+  }));
+  return [
+    ...(schema.type === 'string' ? [{ path, schema }] : []),
+    ...named,
+    ...inner(schema.properties),
+    ...inner(schema.patternProperties),
+    ...(schema.items ? stringsOf(schema.items, `${path}[]`) : []),
+    ...(schema.anyOf ?? []).flatMap((option: TSchema) => stringsOf(option, path)),
+  ];
+}
+
+const FIELDS = ROUTES.flatMap(({ method, path, query, body }) => [
+  ...stringsOf(query, `${method} ${path} query`),
+  ...(body ? stringsOf(body, `${method} ${path} body`) : []),
+]);
+/** The same field in many requests is checked once. */
+const DISTINCT = [...new Map(FIELDS.map((field) => [JSON.stringify(field.schema), field])).values()];
+
+/** The beginning of each header that has a form of its own. */
+const BEFORE: Record<string, string[]> = {
+  authorization: ['Bearer ', 'Bearer rnv_', 'Basic '],
+  cookie: ['ranvier_session=', 'ranvier_session='.repeat(2), '; ranvier_session'],
+  'content-type': ['application/json;', 'application/json; charset='],
+};
+
+describe('The text fields of requests', function () {
+  this.timeout(120_000);
+  let longest: string[];
+
+  before(() => {
+    longest = [...hostileTexts(BODY_LIMIT, { few: true })];
+  });
+
+  it('are many, and each has a largest length', () => {
+    expect(FIELDS.length).to.be.greaterThan(100);
+    const unbounded = FIELDS.filter(({ schema }) => !schema.enum && !('const' in schema) && !schema.maxLength);
+    expect(unbounded.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  it('with a pattern or a format are no longer than what these look at', () => {
+    const wrong = FIELDS.filter(
+      ({ schema }) =>
+        (schema.pattern && schema.maxLength > LONGEST_PATTERN_TEXT) ||
+        (schema.format && !BOUNDED_FORMATS.includes(schema.format)),
+    );
+    expect(wrong.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  for (const { path, schema } of DISTINCT) {
+    it(`${path} is checked within ${LIMIT_MS} ms for every text`, () => {
+      const validate = createAjv().compile(schema);
+      for (const text of [...hostileTexts(schema.maxLength ?? 64), ...longest]) {
+        const time = bestOf(TRIES, LIMIT_MS, () => problemsOf(validate, text, ''));
+        expect(time, JSON.stringify(text.slice(0, 60))).to.be.lessThan(LIMIT_MS);
+      }
+    });
+  }
+
+  it('of a list, however many there are, are checked within the time of a body that is nearly all of them', () => {
+    for (const item of ['""', '{}', '0', '[]', '{"a":0}']) {
+      const count = Math.floor((BODY_LIMIT - 100) / (item.length + 1));
+      const lists = [
+        `{"configuration":{"ipAllowList":[${Array(count).fill(item).join()}]}}`,
+        `{"configuration":{"ignorePaths":[${Array(count).fill(item).join()}]}}`,
+        `{"variables":[${Array(count).fill(item).join()}]}`,
+      ];
+      for (const text of lists) {
+        expect(() => parseJson(Buffer.from(text)), text.slice(0, 60)).to.throw(/invalid values/);
+        const time = bestOf(TRIES, LIMIT_MS * 5, () => {
+          try {
+            parseJson(Buffer.from(text));
+          } catch {
+            // It is refused, as was shown; the time it takes is what counts here.
+          }
+        });
+        expect(time, text.slice(0, 60)).to.be.lessThan(LIMIT_MS * 5);
+      }
+    }
+  });
+});
+
+describe('The headers, paths and cursors of requests', function () {
+  this.timeout(120_000);
+  /** Node takes no more than 16 KiB of headers. */
+  const HEADER_LENGTH = 15_000;
+  let api: TestApi;
+  let workspace: TestWorkspace;
+
+  useTestApi((given) => ({ api, workspace } = given));
+
+  /** The best time of some requests, in milliseconds, less what the same request takes without anything hostile. */
+  async function extraTime(path: string, headers: Record<string, string>): Promise<number> {
+    const time = async (to: string, sent: Record<string, string>) => {
+      const began = performance.now();
+      const response = await fetch(`${api.url}${to}`, {
+        headers: { authorization: `Bearer ${workspace.owner.key}`, ...sent },
+      });
+      await response.arrayBuffer();
+      expect(response.status, `${to.slice(0, 80)} ${JSON.stringify(sent).slice(0, 80)}`).to.be.lessThan(500);
+      return performance.now() - began;
+    };
+    let best = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < TRIES && best > LIMIT_MS; i++) {
+      const hostile = await time(path, headers);
+      best = Math.min(best, hostile - (hostile > LIMIT_MS ? await time(API_ROOT, {}) : 0));
+    }
+    return best;
+  }
+
+  const HEADERS = [
+    ...['x-request-id', 'idempotency-key', 'authorization', 'cookie', 'content-type', 'content-encoding', 'accept'],
+    ...['x-csrftoken', 'x-forwarded-for', 'x-forwarded-proto', 'accept-encoding', 'if-none-match'],
+  ];
+  for (const name of HEADERS) {
+    it(`${name} is read within ${LIMIT_MS} ms for every text`, async () => {
+      for (const text of hostileTexts(HEADER_LENGTH, { few: true })) {
+        if (/[^\t -~\u0080-\u00ff]/.test(text)) continue;
+        for (const before of ['', ...(BEFORE[name] ?? [])]) {
+          const value = before + text.slice(before.length);
+          const time = await extraTime(`${API_ROOT}${workspace.path}/services`, { [name]: value });
+          expect(time, value.slice(0, 60)).to.be.lessThan(LIMIT_MS);
+        }
+      }
+    });
+  }
+
+  it(`cursors, other parameters and ids in the path are read within ${LIMIT_MS} ms for every text`, async () => {
+    for (const text of hostileTexts(4_000, { few: true })) {
+      const hostile = encodeURIComponent(text).slice(0, HEADER_LENGTH).replace(/%.?$/, '');
+      for (const path of [
+        `${workspace.path}/services?cursor=${hostile}`,
+        `${workspace.path}/services?${hostile}=1`,
+        `${workspace.path}/services?limit=${hostile}`,
+        `${workspace.path}/services/${hostile}`,
+        `/workspaces/${hostile}`,
+      ]) {
+        expect(await extraTime(API_ROOT + path, {}), path.slice(0, 100)).to.be.lessThan(LIMIT_MS);
+      }
+    }
+  });
+});

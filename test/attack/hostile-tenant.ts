@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../chaos/random.js';
+import { type AppRepository, type Files, makeRepository } from '../support/apps.js';
+import { type ApiClient, visit } from '../support/client.js';
+import { createService, queueDeploy, readDeployment, type Service } from '../support/deployments.js';
+
+/** One way to harm others. It ends by itself soon, or when the signal says that the run is over. */
+export interface Behaviour {
+  name: string;
+  act(tenant: HostileTenant, signal: AbortSignal): Promise<void>;
+}
+
+const ENDED = ['live', 'failed', 'cancelled'];
+const POLL_MS = 500;
+const DEPLOYMENT_MS = 60_000;
+
+/** A workspace that does harm, with an ordinary service that it knows the address of. */
+export class HostileTenant {
+  readonly client: ApiClient;
+  readonly random: Random;
+  readonly apiPort: number;
+  readonly edgePort: number;
+  /** The service of somebody else. */
+  readonly victim: Service;
+  readonly #repositories: AppRepository[] = [];
+  #count = 0;
+
+  constructor(init: Pick<HostileTenant, 'client' | 'random' | 'apiPort' | 'edgePort' | 'victim'>) {
+    this.client = init.client;
+    this.random = init.random;
+    this.apiPort = init.apiPort;
+    this.edgePort = init.edgePort;
+    this.victim = init.victim;
+  }
+
+  /**
+   * Makes a service of these files, deploys it, runs `meanwhile` when it is live, and deletes it. How its deployment ends is
+   * nobody's concern but its own.
+   */
+  async host(
+    files: Files,
+    configuration: object,
+    signal: AbortSignal,
+    meanwhile: (service: Service) => Promise<void> = async () => undefined,
+  ): Promise<void> {
+    const repository = await makeRepository(files);
+    this.#repositories.push(repository);
+    this.#count += 1;
+    const service = await createService(this.client, {
+      name: `hostile ${this.#count}`,
+      configuration: { repository: repository.url, timeoutSeconds: 20, ...configuration },
+    });
+    const { id } = await queueDeploy(this.client, service.id);
+    const deadline = Date.now() + DEPLOYMENT_MS;
+    let status = 'queued';
+    while (!ENDED.includes(status) && Date.now() < deadline && !signal.aborted) {
+      await delay(POLL_MS);
+      status = (await readDeployment(this.client, service.id, id)).status;
+    }
+    if (status === 'live') await meanwhile(service);
+    await this.client.call('DELETE', `/services/${service.id}`, { confirm: service.name });
+  }
+
+  /** Visits a path; whatever comes back, or nothing for ten seconds, is fine with a hostile client. */
+  async visit(service: Service, path = '/'): Promise<void> {
+    await Promise.race([
+      visit(service.url, this.edgePort, path).catch(() => undefined),
+      delay(10_000, undefined, { ref: false }),
+    ]);
+  }
+
+  async removeRepositories(): Promise<void> {
+    for (const repository of this.#repositories) await repository.remove();
+  }
+}

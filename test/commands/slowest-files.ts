@@ -1,0 +1,37 @@
+import { relative } from 'node:path';
+import Mocha from 'mocha';
+
+const LISTED = 10;
+const { EVENT_HOOK_END, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants;
+
+/**
+ * Mocha's default reporter, and the slowest files at the end. A file's time is that of its tests and hooks: in a parallel
+ * run the events of a file arrive together, so the clock cannot be asked here.
+ */
+export default class SlowestFiles extends Mocha.reporters.Spec {
+  readonly #milliseconds = new Map<string, number>();
+
+  constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
+    super(runner, options);
+    const add = ({ file, duration = 0 }: Mocha.Runnable) => {
+      if (file) this.#milliseconds.set(file, (this.#milliseconds.get(file) ?? 0) + duration);
+    };
+    runner.on(EVENT_TEST_END, add);
+    runner.on(EVENT_HOOK_END, add);
+    runner.once(EVENT_RUN_END, () => this.#print());
+  }
+
+  #print(): void {
+    if (this.#milliseconds.size < 2) return;
+    const files = [...this.#milliseconds].sort(([, a], [, b]) => b - a);
+    const lines = files.slice(0, LISTED).map(([file, ms]) => `  ${seconds(ms)}  ${relative(process.cwd(), file)}`);
+    const total = files.reduce((sum, [, ms]) => sum + ms, 0);
+    Mocha.reporters.Base.consoleLog(
+      `  The slowest of ${files.length} files (${seconds(total)} in all):\n${lines.join('\n')}\n`,
+    );
+  }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1).padStart(6)} s`;
+}

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { createDatabase, lockUntilCommit } from '../../../../../shared/core/database/client.js';
+import { createTestDatabase, type TestDatabase } from '../../../../support/postgres.js';
+
+describe('A process that hangs within a transaction', () => {
+  let database: TestDatabase;
+
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database.drop());
+
+  it('loses its locks, so that others go on, and changes nothing when it wakes up', async () => {
+    const { db } = database;
+    const hung = createDatabase({ url: database.url, name: 'hung' });
+    const trx = await hung.transaction();
+    await lockUntilCommit(trx, 'dispatch');
+    await trx('repairs').insert({ sweep: 'hung', count: 1 });
+
+    await db.transaction((other) => lockUntilCommit(other, 'dispatch'));
+    expect(await db('repairs')).to.deep.equal([]);
+    const late = await trx('repairs')
+      .insert({ sweep: 'late', count: 1 })
+      .then(
+        () => 'stored',
+        () => 'refused',
+      );
+    expect(late).to.equal('refused');
+    await trx.rollback().catch(() => undefined);
+    // The pool makes a new connection in the place of the lost one.
+    expect(await hung('repairs')).to.deep.equal([]);
+    await hung.destroy();
+  });
+});

@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { acknowledgeRoutes, loadRouteFacts, reportEdge, waitingEdges } from '../../../../shared/routing/store.js';
+import type { ServiceRow } from '../../../../shared/services/rows.js';
+import { makeService } from '../../../support/factories.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { newDeployment, pretendLive } from '../../../support/records.js';
+
+const FIGURES = {
+  connections: 0,
+  requests: 0,
+  upgraded: 0,
+  failedExchanges: 0,
+  closedConnections: 0,
+  refusedConnections: 0,
+};
+
+describe('The records of routes', () => {
+  let database: TestDatabase;
+  let service: ServiceRow;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database.drop());
+  beforeEach(async () => {
+    await database.db('edges').delete();
+    service = await makeService(database.db);
+  });
+
+  async function edge(): Promise<string> {
+    const id = uuidv7();
+    expect(await reportEdge(database.db, { id, host: 'host', pid: 1 }, FIGURES)).to.equal(true);
+    return id;
+  }
+
+  const acknowledge = (edgeId: string, version: number) =>
+    acknowledgeRoutes(database.db, edgeId, [{ serviceId: service.id, version }]);
+  const waiting = (version: number) => waitingEdges(database.db, service.id, version);
+
+  it('an edge is waited for until it has acknowledged the version or a later one', async () => {
+    const [one, two] = [await edge(), await edge()];
+    expect(await waiting(7)).to.equal(2);
+    await acknowledge(one, 6);
+    expect(await waiting(7)).to.equal(2);
+    await acknowledge(one, 7);
+    await acknowledge(two, 8);
+    expect(await waiting(7)).to.equal(0);
+    await acknowledge(two, 5);
+    expect(await waiting(8), 'an acknowledgement never goes back').to.equal(1);
+  });
+
+  it('an edge that was silent for six seconds is not waited for', async () => {
+    const id = await edge();
+    await database.db.raw(`update edges set seen_at = now() - interval '5 seconds'`);
+    expect(await waiting(1)).to.equal(1);
+    await database.db.raw(`update edges set seen_at = now() - interval '7 seconds'`);
+    expect(await waiting(1)).to.equal(0);
+    expect(await reportEdge(database.db, { id, host: 'host', pid: 1 }, FIGURES), 'it was known').to.equal(false);
+  });
+
+  it('an edge that is not known acknowledges nothing', async () => {
+    expect(await acknowledge(uuidv7(), 1)).to.deep.equal([]);
+  });
+
+  it('only replicas of the live release that are ready and wanted take requests', async () => {
+    const live = await pretendLive(database.db, service.id);
+    const other = await newDeployment(database.db, service.id, { status: 'releasing' });
+    const insert = async (position: number, fields: object) => {
+      const id = uuidv7();
+      const row = { id, service_id: service.id, deployment_id: live, host_id: uuidv7(), position, port: 20_000 };
+      await database.db('replicas').insert({ ...row, state: 'ready', ...fields });
+      return id;
+    };
+    const good = await insert(1, {});
+    await insert(2, { state: 'unhealthy' });
+    await insert(3, { desired: 'stopped' });
+    await insert(4, { port: null });
+    await insert(5, { deployment_id: other });
+    const [facts] = await loadRouteFacts(database.db, [service.id]);
+    expect(facts?.replicas.map(({ id }) => id)).to.deep.equal([good]);
+    expect(facts).to.include({ liveDeploymentId: live, slug: service.slug, deleted: false });
+  });
+
+  it('a service stays among the routes for an hour after its deletion', async () => {
+    const ids = async () => (await loadRouteFacts(database.db)).map((facts) => facts.serviceId);
+    await database.db.raw(`update services set deleted_at = now() - interval '59 minutes' where id = ?`, [service.id]);
+    expect(await ids()).to.include(service.id);
+    await database.db.raw(`update services set deleted_at = now() - interval '61 minutes' where id = ?`, [service.id]);
+    expect(await ids()).to.not.include(service.id);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { rowsOf } from '../../../../shared/core/database/client.js';
+import { SEALED_COLUMNS } from '../../../../shared/secrets/sealed-columns.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+
+/** Columns of bytes that hold hashes, not sealed values. */
+const HASHES = ['snapshots.digest'];
+
+describe('The list of sealed columns', () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database?.drop());
+
+  it('has every column of the database that holds bytes, the hashes apart', async () => {
+    const rows = await rowsOf<{ name: string }>(
+      database.db,
+      `select table_name || '.' || column_name as name from information_schema.columns
+        where table_schema = 'public' and data_type = 'bytea'`,
+    );
+    const hashes = new Set([...HASHES, ...rows.map(({ name }) => name).filter((name) => name.endsWith('_hash'))]);
+    const found = rows.map(({ name }) => name).filter((name) => !hashes.has(name));
+    expect(found.sort()).to.deep.equal(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort());
+  });
+
+  it('binds the values of each column to another text', () => {
+    expect(new Set(SEALED_COLUMNS.map(({ binding }) => binding)).size).to.equal(SEALED_COLUMNS.length);
+  });
+});

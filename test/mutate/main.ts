@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
+import { FAULTS, type Fault } from './faults.js';
+
+/**
+ * `npm run mutate [-- <regular expression for names of faults>]`: puts one small fault after another into a copy of the compiled code and
+ * runs the fast tests against it. Prints each fault with its outcome. The run fails if fewer than 90 % of the faults are
+ * noticed, or if a fault does not match the code any more.
+ */
+
+const BAR = 0.9;
+/** A fault that makes the tests hang counts as noticed after this time, in milliseconds. */
+const HANGS_MS = 180_000;
+const SUITES = ['test/unit/**/*.test.js', 'test/database/**/*.test.js'];
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+type Outcome = 'noticed' | 'MISSED' | 'STALE';
+
+async function main(filter: string): Promise<number> {
+  const faults = FAULTS.filter(({ name }) => new RegExp(filter).test(name));
+  const folder = await mkdtemp(join(tmpdir(), 'ranvier-mutate-'));
+  const dist = join(folder, 'dist');
+  await cp(join(ROOT, 'dist'), dist, { recursive: true });
+  for (const name of ['node_modules', 'package.json', 'docs', 'migrations']) {
+    await symlink(join(ROOT, name), join(folder, name));
+  }
+  await startTestPostgres({ durable: false });
+  const counts: Record<Outcome, number> = { noticed: 0, MISSED: 0, STALE: 0 };
+  try {
+    await assertGreen(folder, dist, faults);
+    for (const fault of faults) {
+      const outcome = await outcomeOf(folder, dist, fault);
+      counts[outcome] += 1;
+      process.stdout.write(`${outcome}  ${fault.name}\n`);
+    }
+  } finally {
+    await mochaGlobalTeardown();
+    await rm(folder, { recursive: true, force: true });
+  }
+  const { noticed, STALE: stale } = counts;
+  process.stdout.write(`${noticed} of ${faults.length} faults noticed, ${stale} do not match the code\n`);
+  return stale === 0 && noticed >= BAR * faults.length ? 0 : 1;
+}
+
+async function outcomeOf(folder: string, dist: string, fault: Fault): Promise<Outcome> {
+  const path = join(dist, fault.file.replace(/\.ts$/, '.js'));
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const parts = text.split(fault.find);
+  if (parts.length !== (fault.places ?? 1) + 1) return 'STALE';
+  await writeFile(path, parts.join(fault.replace));
+  try {
+    // The tests of the source itself notice most faults within seconds; all others run only after them.
+    for (const files of await testsNear(dist, fault)) if (!(await passes(folder, files))) return 'noticed';
+    for (const suite of SUITES) if (!(await passes(folder, [suite]))) return 'noticed';
+    return 'MISSED';
+  } finally {
+    await writeFile(path, text);
+  }
+}
+
+/** Throws an error if tests fail without any fault: then nothing that follows would mean anything. */
+async function assertGreen(folder: string, dist: string, faults: readonly Fault[]): Promise<void> {
+  const near = (await Promise.all(faults.map((fault) => testsNear(dist, fault)))).flat(2);
+  const files = near.length > 0 ? [...new Set(near)] : SUITES;
+  if (!(await passes(folder, files))) throw new Error('the tests fail without any fault');
+}
+
+/** The tests that mirror the fault's source, and those that mirror other files of its folder. */
+async function testsNear(dist: string, { file }: Fault): Promise<string[][]> {
+  const own: string[] = [];
+  const beside: string[] = [];
+  for (const suite of ['unit', 'database']) {
+    const mirror = join('test', suite, dirname(file));
+    const names = await readdir(join(dist, mirror)).catch(() => []);
+    for (const name of names.filter((name) => name.endsWith('.test.js'))) {
+      const files = name === `${basename(file, '.ts')}.test.js` ? own : beside;
+      files.push(join(mirror, name));
+    }
+  }
+  return [own, beside].filter((files) => files.length > 0);
+}
+
+/** True if mocha ends without a failure. */
+function passes(folder: string, files: readonly string[]): Promise<boolean> {
+  const args = ['--bail', '--exit', '--reporter', 'dot', '--no-package', '--timeout', '60000'];
+  const program = join(ROOT, 'node_modules/mocha/bin/mocha.js');
+  const child = spawn(process.execPath, [program, ...args, ...files.map((file) => join('dist', file))], {
+    cwd: folder,
+    stdio: 'ignore',
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), HANGS_MS);
+  return new Promise((done) => {
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      done(code === 0);
+    });
+  });
+}
+
+process.exitCode = await main(process.argv[2] ?? '');

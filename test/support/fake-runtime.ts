@@ -1,0 +1,136 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import { claimReplica, recordExit, recordReady, recordStopped, replicasOf } from '../../shared/replicas/store.js';
+import {
+  type CommandOptions,
+  ReleaseError,
+  type ReleaseSpec,
+  type ReplicaView,
+  type RuntimeDriver,
+} from '../../workers/runtime/runtime-driver.js';
+
+/** What happens to the next replicas and commands of a service. */
+export interface FakeScript {
+  /** They fail with this text, for instance "exited with code 1". */
+  fail?: string;
+  /** Called when replicas start; they stay in `starting` until it resolves. */
+  until?: () => Promise<unknown>;
+  /** Called when the replicas are ready, before the runtime returns. */
+  onReady?: () => Promise<unknown>;
+}
+
+/** A runtime without processes: it writes the same rows and keeps the same promises, and tests script what happens. */
+export class FakeRuntime implements RuntimeDriver {
+  readonly name = 'fake';
+  /** The calls in their order: `release <deploymentId>`, `command <deploymentId> <command>` and so on. */
+  readonly calls: string[] = [];
+  readonly #db: Db;
+  readonly #hostId: string;
+  readonly #scripts = new Map<string, FakeScript>();
+
+  constructor(db: Db, hostId: string) {
+    this.#db = db;
+    this.#hostId = hostId;
+  }
+
+  /** Sets what happens to a service's replicas and commands from now on. */
+  script(serviceId: string, script: FakeScript): void {
+    this.#scripts.set(serviceId, script);
+  }
+
+  async start(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
+    this.calls.push(`release ${spec.deploymentId}`);
+    await this.#bringUp(spec, spec.configuration.replicas, false, signal);
+  }
+
+  async stop(deploymentId: string): Promise<void> {
+    this.calls.push(`stop ${deploymentId}`);
+    await this.#bringDown(await replicasOf(this.#db, deploymentId));
+  }
+
+  async scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void> {
+    this.calls.push(`scale ${spec.deploymentId} ${replicas}`);
+    const before = await replicasOf(this.#db, spec.deploymentId);
+    await this.#replace(spec, before, () => this.#bringUp(spec, replicas, false, signal));
+    await this.#bringDown(before.filter((row) => row.position > replicas));
+  }
+
+  async restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
+    this.calls.push(`restart ${spec.deploymentId}`);
+    const before = await replicasOf(this.#db, spec.deploymentId);
+    await this.#replace(spec, before, () => this.#bringUp(spec, before.length, true, signal));
+    await this.#bringDown(before);
+  }
+
+  async inspect(deploymentId: string): Promise<ReplicaView[]> {
+    const rows = await replicasOf(this.#db, deploymentId);
+    return rows.map(({ id, state, address, port, restarts, exit_detail }) => {
+      return { id, state, address, port, restarts, exitDetail: exit_detail };
+    });
+  }
+
+  async runCommand(spec: ReleaseSpec, command: string, { signal, onLine }: CommandOptions): Promise<void> {
+    this.calls.push(`command ${spec.deploymentId} ${command}`);
+    signal.throwIfAborted();
+    await onLine(`ran ${command}`);
+    const { fail } = this.#scriptOf(spec);
+    if (fail !== undefined) throw new ReleaseError(`the command "${command}" ${fail}`);
+  }
+
+  async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { serviceId, deploymentId } = spec;
+    const generation = await wantReplicas(this.#db, { serviceId, deploymentId, hostId: this.#hostId }, count, fresh);
+    const rows: ReplicaRow[] = [];
+    for (const row of await replicasOf(this.#db, deploymentId)) {
+      if (row.generation !== generation || row.state === 'ready') continue;
+      if ((await claimReplica(this.#db, row, null)) === 'claimed') rows.push(row);
+    }
+    const { fail, until, onReady } = this.#scriptOf(spec);
+    if (until !== undefined) await Promise.race([until(), aborted(signal)]);
+    signal.throwIfAborted();
+    for (const row of rows) {
+      if (fail === undefined) await recordReady(this.#db, row);
+      else await recordExit(this.#db, row, fail, new Date());
+    }
+    if (fail !== undefined) throw new ReleaseError(`replica 1 ${fail} before it was healthy`);
+    await onReady?.();
+  }
+
+  /** Brings up new replicas beside those that run. If that fails, it stops the new ones and rejects. */
+  async #replace(spec: ReleaseSpec, before: readonly ReplicaRow[], bringUp: () => Promise<void>): Promise<void> {
+    try {
+      await bringUp();
+    } catch (error) {
+      const kept = new Set(before.map((row) => row.id));
+      await this.#bringDown((await replicasOf(this.#db, spec.deploymentId)).filter((row) => !kept.has(row.id)));
+      throw error;
+    }
+  }
+
+  async #bringDown(rows: readonly ReplicaRow[]): Promise<void> {
+    const [first] = rows;
+    if (!first) return;
+    const ids = rows.map((row) => row.id);
+    await wantStopped(this.#db, first.deployment_id, ids);
+    for (const row of await replicasOf(this.#db, first.deployment_id)) {
+      if (ids.includes(row.id)) await recordStopped(this.#db, row);
+    }
+  }
+
+  #scriptOf(spec: ReleaseSpec): FakeScript {
+    return this.#scripts.get(spec.serviceId) ?? {};
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

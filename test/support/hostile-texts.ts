@@ -1,0 +1,34 @@
+/** What expressions and parsers stumble over: repetitions, nearly right texts with a wrong end, ranges without measure. */
+const UNITS = [
+  ...['0', '9', 'a', 'A', '-', '_', '.', '/', '\\', ':', '@', '#', '%', '*', ',', '+', '=', '?', '!', '~', '"', "'"],
+  ...[' ', '\t', '\n', '\r\n', '\u2028', '\u0301', 'é', '漢', '😀', '\ud7ff'],
+  ...['..', '../', '/..', './', '//', 'a.', 'a-', 'a@', '@a', 'a:', '::', '1.', '%2e', 'a b ', 'ab,', '-a-', '***'],
+  ...['0-99999999 ', '*/1 ', '0-59,', '1-2,', '0-59/1,', 'L,', '5#5,', '0-99999999 * * * * '],
+  ...['https://', 'http://a:b@', 'ext::', 'file:///', 'xn--', '\\u0061', '$(a)', '(a+)+', '[a-', 'Europe/'],
+];
+const BEGINNINGS = ['', 'a', '/', 'a@', 'https://a/', '0 0 ', '#'];
+const ENDS = ['', '!', '\n', ' * * * *', '/..', '.', '@'];
+
+/** Hostile texts of exactly this many UTF-16 units: every unit with every beginning, or with `few` with one of them. */
+export function* hostileTexts(length: number, { few = false } = {}): Generator<string> {
+  for (const [number, unit] of UNITS.entries()) {
+    for (const [i, beginning] of BEGINNINGS.entries()) {
+      if (few && i !== number % BEGINNINGS.length) continue;
+      const end = ENDS[i] ?? '';
+      const left = Math.max(0, length - beginning.length - end.length);
+      const middle = unit.repeat(Math.ceil(length / unit.length)).slice(0, left);
+      yield (beginning + middle + end).slice(0, length);
+    }
+  }
+}
+
+/** How long `work` takes at its best of some tries, in milliseconds: a busy machine slows single ones. It ends early below `enough`. */
+export function bestOf(tries: number, enough: number, work: () => unknown): number {
+  let best = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < tries && best > enough; i++) {
+    const began = performance.now();
+    work();
+    best = Math.min(best, performance.now() - began);
+  }
+  return best;
+}

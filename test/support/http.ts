@@ -1,0 +1,31 @@
+import { request } from 'node:http';
+
+export interface RawAnswer {
+  status: number;
+  headers: NodeJS.Dict<string | string[]>;
+  body: string;
+}
+
+/** One request with exactly these headers, Host included, on a connection of its own. */
+export function rawRequest(
+  url: string,
+  init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const { method = 'GET', headers = {}, body } = init;
+    const outgoing = request(url, { method, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type AppRepository, makeRepository, nodeServer } from './apps.js';
+import { visit } from './client.js';
+import { createService, deploy, type Service } from './deployments.js';
+import type { Platform } from './platform.js';
+
+const PROBE_INTERVAL_MS = 100;
+/** A probe without an answer after this time counts as failed. A busy machine may delay one for seconds. */
+const PROBE_TIMEOUT_MS = 15_000;
+
+/** An ordinary service beside hostile ones: it is visited ten times a second while `duringAttack` runs. */
+export class Victim {
+  readonly service: Service;
+  readonly #platform: Platform;
+  readonly #repository: AppRepository;
+
+  private constructor(platform: Platform, service: Service, repository: AppRepository) {
+    this.#platform = platform;
+    this.service = service;
+    this.#repository = repository;
+  }
+
+  static async deploy(platform: Platform): Promise<Victim> {
+    const repository = await makeRepository(nodeServer('victim'));
+    const service = await createService(platform.client, {
+      name: 'victim',
+      configuration: { repository: repository.url },
+    });
+    await deploy(platform.client, service.id);
+    return new Victim(platform, service, repository);
+  }
+
+  /** Runs the attack and fails if a visit to the victim failed meanwhile or a process of the platform has ended. */
+  async duringAttack(attack: () => Promise<unknown>): Promise<void> {
+    const failures: string[] = [];
+    const pending: Promise<void>[] = [];
+    let attacking = true;
+    const probing = (async () => {
+      while (attacking) {
+        pending.push(this.#probe(failures));
+        await delay(PROBE_INTERVAL_MS);
+      }
+    })();
+    await attack().finally(() => {
+      attacking = false;
+    });
+    await probing;
+    await Promise.all(pending);
+    expect(failures, `failed visits of ${pending.length}`).to.deep.equal([]);
+    const ended = this.#platform.processes.filter((process) => process.ended).map((process) => process.name);
+    expect(ended, 'processes of the platform that ended').to.deep.equal([]);
+  }
+
+  async #probe(failures: string[]): Promise<void> {
+    const startedAt = Date.now();
+    const late = delay(PROBE_TIMEOUT_MS, undefined, { ref: false }).then(() => {
+      throw new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`);
+    });
+    try {
+      const answer = await Promise.race([visit(this.service.url, this.#platform.edgePort), late]);
+      if (answer.status !== 200 || answer.body !== 'victim') failures.push(`${answer.status} ${answer.body}`);
+    } catch (error) {
+      failures.push(`${String(error)} after ${Date.now() - startedAt} ms`);
+    }
+  }
+
+  /** Removes the repository; the platform removes the service. */
+  async remove(): Promise<void> {
+    await this.#repository.remove();
+  }
+}

@@ -1,0 +1,197 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../shared/core/config.js';
+import { Listener } from '../../shared/core/database/listener.js';
+import { createLogger } from '../../shared/core/log.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import type { BuiltImage } from '../../shared/images/model.js';
+import { Keyring } from '../../shared/secrets/keyring.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { storeSnapshot } from '../../shared/variables/snapshots.js';
+import type { BuildRequest } from '../../workers/builders/builder.js';
+import { FaultWatch, noteFaults } from '../../workers/deploy/fault-watch.js';
+import type { JobHelpers } from '../../workers/handlers/job-helpers.js';
+import { LeaseKeeper } from '../../workers/lease-keeper.js';
+import { LogSink } from '../../workers/log-sink.js';
+import type { Origin } from '../../workers/sources/deployment-origin.js';
+import type { WorkshopDeps } from '../../workers/worker-deps.js';
+import { makeDeployment, makeService, makeWorker } from './factories.js';
+import { FakeRuntime } from './fake-runtime.js';
+import { createTestDatabase, type TestDatabase } from './postgres.js';
+
+export const COMMIT = 'c'.repeat(40);
+/** A variable of every deployment, which no log and no error may show. */
+export const SECRET = 'correct-horse-battery-staple';
+
+/** What the step of a service does; by default it succeeds at once. */
+export type Script = (signal: AbortSignal) => Promise<unknown>;
+
+/**
+ * Everything that the deployment driver and the handlers work with: a real database, lease keeper and log sink, and a
+ * source, a builder, an image store and a runtime that tests script by the id of the service.
+ */
+export class TestWorkshop {
+  readonly database: TestDatabase;
+  readonly keyring: Keyring;
+  readonly runtime: FakeRuntime;
+  readonly sources = new Map<string, Script>();
+  readonly builds = new Map<string, Script>();
+  /** The builds that began, in their order. */
+  readonly buildRequests: BuildRequest[] = [];
+  /** Digests of the images that are on this host. */
+  readonly images = new Set<string>();
+  readonly #shared: Omit<WorkshopDeps, 'workerId' | 'faults'>;
+  readonly #dataDir: string;
+  readonly #closers: (() => unknown)[];
+
+  private constructor(
+    database: TestDatabase,
+    dataDir: string,
+    keyring: Keyring,
+    shared: Omit<WorkshopDeps, 'workerId' | 'faults' | 'origins' | 'builder' | 'images' | 'runtime'>,
+  ) {
+    this.database = database;
+    this.keyring = keyring;
+    this.runtime = new FakeRuntime(database.db, randomUUID());
+    this.#dataDir = dataDir;
+    this.#closers = [() => shared.leases.close(), () => shared.listener.close()];
+    this.#shared = {
+      ...shared,
+      runtime: this.runtime,
+      origins: { resolve: (request) => this.#resolve(request.workspaceId, request.signal) },
+      builder: { build: (request, { signal }) => this.#build(request, signal), sweep: async () => 0 },
+      images: { has: async ({ digest }) => this.images.has(digest), sweep: async () => 0 },
+    };
+  }
+
+  static async open(): Promise<TestWorkshop> {
+    const database = await createTestDatabase();
+    const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-workshop-'));
+    const log = createLogger('test', 'silent');
+    const secretsKey = randomBytes(32).toString('base64');
+    const listener = new Listener(database.url, log);
+    await listener.start();
+    const keyring = new Keyring(new Sensitive(secretsKey));
+    const dispatcher = { wake: () => undefined, wakeLogs: () => undefined } as unknown as WorkshopDeps['dispatcher'];
+    return new TestWorkshop(database, dataDir, keyring, {
+      config: loadConfig({ DATABASE_URL: database.url, SECRETS_KEY: secretsKey, DATA_DIR: dataDir }),
+      db: database.db,
+      listener,
+      log,
+      keyring,
+      mailer: {} as WorkshopDeps['mailer'],
+      dispatcher,
+      leases: new LeaseKeeper(database.db, listener, log),
+      logs: new LogSink(database.db, dispatcher),
+      source: {} as WorkshopDeps['source'],
+    });
+  }
+
+  /** One more worker. */
+  async worker(): Promise<WorkshopDeps> {
+    const workerId = await makeWorker(this.database.db, 1);
+    return { ...this.#shared, workerId, faults: new FaultWatch(this.#dataDir) };
+  }
+
+  /** A worker that renews no lease: it learns of a cancellation or a lost lease only from its conditional writes. */
+  async deafWorker(): Promise<WorkshopDeps> {
+    const { signal } = new AbortController();
+    const hold: LeaseKeeper['hold'] = (_table, lease) => ({ ...lease, signal, stop: () => undefined });
+    return { ...(await this.worker()), leases: { hold } as LeaseKeeper };
+  }
+
+  /** An admitted deployment, queued with a secret. `changes` are written over its row. */
+  async deployment(
+    changes: Partial<Record<keyof DeploymentRow, unknown>> = {},
+    service?: ServiceRow,
+  ): Promise<DeploymentRow> {
+    const { db } = this.database;
+    const made = await makeDeployment(db, service ?? (await makeService(db)));
+    const resolved = { values: { PASSWORD: SECRET }, providerIds: [], groupIds: [], readProtected: false };
+    const snapshot = { serviceId: made.service_id, deploymentId: made.id, resolved };
+    const snapshotId = await db.transaction((trx) => storeSnapshot(trx, this.keyring, snapshot));
+    const [row] = await db<DeploymentRow>('deployments')
+      .where({ id: made.id })
+      .update({ admitted_at: db.fn.now(), snapshot_id: snapshotId, ...changes } as Partial<DeploymentRow>)
+      .returning('*');
+    if (!row) throw new Error('no deployment');
+    return row;
+  }
+
+  /** Writes the note that a worker leaves when it hangs or crashes with this deployment. */
+  async noteFault({ id, fence }: DeploymentRow): Promise<void> {
+    const folder = join(this.#dataDir, 'faults');
+    await mkdir(folder, { recursive: true });
+    noteFaults(folder, [`${id}.${fence}`]);
+  }
+
+  async read(id: string): Promise<DeploymentRow> {
+    const row = await this.database.db<DeploymentRow>('deployments').where({ id }).first();
+    if (!row) throw new Error('no such deployment');
+    return row;
+  }
+
+  async service(id: string): Promise<ServiceRow> {
+    const row = await this.database.db<ServiceRow>('services').where({ id }).first();
+    if (!row) throw new Error('no such service');
+    return row;
+  }
+
+  /** The messages of a deployment that are in the log. */
+  async messages(deploymentId: string): Promise<string[]> {
+    const rows = await this.database.db('log_lines').where({ deployment_id: deploymentId }).orderBy('id');
+    return rows.map((row) => row.message);
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers) await close();
+    await this.database.drop();
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+
+  /** A service is found by its workspace: each test service has one of its own. */
+  async #resolve(workspaceId: string, signal: AbortSignal): Promise<Origin> {
+    const service = await this.database.db('services').where({ workspace_id: workspaceId }).first('id');
+    await this.sources.get(service.id)?.(signal);
+    return { sha: COMMIT, message: 'Change it', description: `Deploys commit ${COMMIT.slice(0, 12)}` };
+  }
+
+  async #build(request: BuildRequest, signal: AbortSignal): Promise<BuiltImage> {
+    this.buildRequests.push(request);
+    await this.builds.get(request.serviceId)?.(signal);
+    const digest = randomBytes(32).toString('hex');
+    this.images.add(digest);
+    const folder = { workingDirectory: '', publishDirectory: '', environment: {} };
+    return {
+      digest,
+      sizeBytes: 2048,
+      manifest: { type: 'process', runtime: 'node', startCommand: 'node .', ...folder },
+    };
+  }
+}
+
+/** What a handler is given; the first try of several. */
+export function jobHelpers(changes: Partial<JobHelpers> = {}): JobHelpers {
+  return {
+    log: createLogger('test', 'silent'),
+    signal: new AbortController().signal,
+    firstAttempt: true,
+    lastAttempt: false,
+    report: () => undefined,
+    ...changes,
+  };
+}
+
+/** A script that waits for the signal and rejects with its reason; `onStart` is called when it begins. */
+export function untilAborted(onStart: () => unknown): Script {
+  return async (signal) => {
+    await onStart();
+    signal.throwIfAborted();
+    await new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  };
+}

@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox';
+import { expect } from 'chai';
+import { defineRoute } from '../../../../api/http/route.js';
+import { ROUTES } from '../../../../api/resources/index.js';
+
+const response = Type.Object({});
+const body = Type.Object({ name: Type.String() }, { additionalProperties: false });
+const handler = async () => ({});
+
+describe('A declared route', () => {
+  it('that accepts keys is part of the versioned API; its writes keep receipts', () => {
+    const shared = { access: 'key or session', operation: 'project.create', summary: '', response, handler } as const;
+    const read = defineRoute({ ...shared, method: 'GET', path: '/x' });
+    expect(read).to.include({ root: '/api/v1', status: 200, keyed: false, body: null });
+    const write = defineRoute({ ...shared, method: 'POST', path: '/x', body, status: 201 });
+    expect(write).to.include({ root: '/api/v1', status: 201, keyed: true });
+    expect(Object.keys(write.body?.properties ?? {})).to.deep.equal(['name', 'requestId']);
+    const unkeyed = defineRoute({ ...shared, method: 'PATCH', path: '/x', body, keyed: false });
+    expect(unkeyed.keyed).to.equal(false);
+    expect(unkeyed.body).to.equal(body);
+  });
+
+  it('of a session is outside the version and keeps no receipts', () => {
+    const write = defineRoute({
+      method: 'POST',
+      path: '/x',
+      access: 'session',
+      operation: 'x.write',
+      summary: '',
+      body,
+      response,
+      handler,
+    });
+    expect(write).to.include({ root: '/api', keyed: false });
+    expect(write.body).to.equal(body);
+  });
+
+  it('has the access that is stated here, if it needs no key', () => {
+    const accesses = ROUTES.flatMap(({ method, path, access }) =>
+      access === 'key or session' ? [] : [`${method} ${path}: ${access}`],
+    );
+    expect(accesses).to.have.members([
+      'GET /bootstrap: anyone',
+      'POST /session: signing-in',
+      'DELETE /session: session',
+      'POST /session/mfa: session',
+      'POST /session/mfa/confirm: session',
+      'DELETE /session/mfa: session',
+      'POST /session/verification: session',
+      'POST /session/verification/confirm: anyone',
+    ]);
+  });
+});

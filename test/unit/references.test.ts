@@ -1,0 +1,51 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const FOLDERS = ['api', 'workers', 'shared', 'migrations', 'test'];
+
+/** The headings of the specification, and its paragraphs that begin with a title such as "Create rules:". */
+async function headingsOfSpecification(): Promise<Set<string>> {
+  const text = await readFile(`${ROOT}/docs/specification.md`, 'utf8');
+  return new Set(
+    [...text.matchAll(/^(?:#+ (.+)|(\w+ rules):.*)$/gm)].map(([, heading, title]) => heading ?? title ?? ''),
+  );
+}
+
+/** What a text refers to: the heading, without the number of a rule and without the field that may follow. */
+function referencesIn(text: string): string[] {
+  const joined = text.replaceAll(/\s*\n\s*(?:\*|\/\/)\s*/g, ' ');
+  return [...joined.matchAll(/\(specification,? ([^)]*)\)/g)].map(([, reference = '']) =>
+    reference.replace(/:.*$/, '').replace(/ \d[\d, and]*$/, ''),
+  );
+}
+
+describe('References to the specification', () => {
+  it('are found with rule numbers, field names and line breaks', () => {
+    const text = '(specification, Limits) (specification, Authentication 2, 5 and 6) (specification, Logs: `logDays`)';
+    expect(referencesIn(`${text}\n * (specification,\n   * Create rules 1)`)).to.deep.equal([
+      'Limits',
+      'Authentication',
+      'Logs',
+      'Create rules',
+    ]);
+  });
+
+  it('name a heading that docs/specification.md has', async () => {
+    const headings = await headingsOfSpecification();
+    expect([...headings]).to.include.members(['Limits', 'Deployment status', 'Create rules']);
+    const wrong: string[] = [];
+    let found = 0;
+    for (const folder of FOLDERS) {
+      for (const entry of await readdir(`${ROOT}/${folder}`, { recursive: true })) {
+        if (!entry.endsWith('.ts') || entry.endsWith('references.test.ts')) continue;
+        const references = referencesIn(await readFile(`${ROOT}/${folder}/${entry}`, 'utf8'));
+        found += references.length;
+        wrong.push(...references.filter((name) => !headings.has(name)).map((name) => `${folder}/${entry}: ${name}`));
+      }
+    }
+    expect(found).to.be.greaterThan(30);
+    expect(wrong).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { isDeployable, serviceStatus, slugOf } from '../../../../shared/services/model.js';
+
+describe('The status of a service', () => {
+  const facts = { lifecycleStatus: 'active', liveDeploymentId: null, latestDeploymentState: null } as const;
+
+  it('is that of its newest deployment while that runs', () => {
+    for (const state of ['queued', 'building', 'releasing', 'switched'] as const) {
+      expect(serviceStatus({ ...facts, liveDeploymentId: 'x', latestDeploymentState: state })).to.equal('deploying');
+    }
+  });
+
+  it('is live while a release serves, whatever failed after it', () => {
+    expect(serviceStatus({ ...facts, liveDeploymentId: 'x', latestDeploymentState: 'failed' })).to.equal('live');
+    expect(serviceStatus({ ...facts, latestDeploymentState: 'failed' })).to.equal('failed');
+    expect(serviceStatus({ ...facts, latestDeploymentState: 'cancelled' })).to.equal('not_deployed');
+    expect(serviceStatus({ ...facts, lifecycleStatus: 'suspended', liveDeploymentId: 'x' })).to.equal('suspended');
+  });
+
+  it('is deleting from the request to the end', () => {
+    for (const lifecycleStatus of ['deleting', 'deleted'] as const) {
+      const deployed = { liveDeploymentId: 'x', latestDeploymentState: 'building' } as const;
+      expect(serviceStatus({ ...deployed, lifecycleStatus })).to.equal('deleting');
+    }
+  });
+});
+
+describe('What follows from the kind and the name of a service', () => {
+  it('four kinds are deployed', () => {
+    const kinds = ['web', 'static', 'private', 'worker', 'cron', 'postgres', 'redis'] as const;
+    expect(kinds.filter(isDeployable)).to.deep.equal(['web', 'static', 'private', 'worker']);
+  });
+
+  it('a slug is a DNS label of at most 40 characters, with a suffix behind it', () => {
+    expect(slugOf('  Größe & Co. ')).to.equal('gro-e-co');
+    expect(slugOf('!!!')).to.equal('service');
+    expect(slugOf(`${'x'.repeat(39)} y`)).to.equal('x'.repeat(39));
+    expect(slugOf('shop', 'abc123')).to.equal('shop-abc123');
+  });
+});

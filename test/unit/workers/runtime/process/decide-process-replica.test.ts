@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { REPLICA_STATES } from '../../../../../shared/replicas/model.js';
+import {
+  decidePortLoss,
+  decideProcessReplica,
+  type ObservedProcess,
+} from '../../../../../workers/runtime/process/decide-process-replica.js';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const at = (ms: number) => new Date(NOW + ms);
+
+function decide(row: Partial<ObservedProcess['row']>, alive = true) {
+  const observed = { row: { desired: 'running', state: 'ready', pid: 7, next_start_at: null, ...row }, alive } as const;
+  return decideProcessReplica(observed, NOW);
+}
+
+const observations: fc.Arbitrary<ObservedProcess> = fc.record({
+  row: fc.record({
+    desired: fc.constantFrom('running' as const, 'stopped' as const),
+    state: fc.constantFrom(...REPLICA_STATES),
+    pid: fc.constantFrom(7, null),
+    next_start_at: fc.constantFrom(at(-1), at(0), at(1), null),
+  }),
+  alive: fc.boolean(),
+});
+
+describe('What a controller does to a replica that runs as a process', () => {
+  it('starts a replica that waits', () => {
+    expect(decide({ state: 'pending', pid: null })).to.deep.equal(['start']);
+  });
+
+  it('starts a replica that exited when its back-off has passed, and one that failed never', () => {
+    expect(decide({ state: 'exited', next_start_at: at(1) })).to.deep.equal([]);
+    expect(decide({ state: 'exited', next_start_at: at(0) })).to.deep.equal(['start']);
+    expect(decide({ state: 'exited', next_start_at: null })).to.deep.equal([]);
+  });
+
+  it('drains a replica that gets requests before it stops it, and no other', () => {
+    expect(decide({ desired: 'stopped', state: 'ready' })).to.deep.equal(['drain', 'stop']);
+    for (const state of ['pending', 'starting', 'unhealthy', 'exited'] as const) {
+      expect(decide({ desired: 'stopped', state }), state).to.deep.equal(['stop']);
+    }
+  });
+
+  it('follows and checks what lives, and records the end of what does not', () => {
+    for (const state of ['starting', 'ready', 'unhealthy'] as const) {
+      expect(decide({ state }, true), state).to.deep.equal(['followOutput', 'checkHealth']);
+      expect(decide({ state }, false), state).to.deep.equal(['recordEnd']);
+    }
+  });
+
+  it('abandons an attempt whose process was never recorded', () => {
+    expect(decide({ state: 'starting', pid: null }, false)).to.deep.equal(['abandonAttempt']);
+  });
+
+  it('never starts, checks or restarts what is to be stopped, and never stops what is wanted', () => {
+    fc.assert(
+      fc.property(observations, (observed) => {
+        const actions = decideProcessReplica(observed, NOW);
+        if (observed.row.desired === 'stopped') expect(actions.at(-1)).to.equal('stop');
+        else expect(actions).to.not.include.members(['stop']).and.not.include.members(['drain']);
+        if (actions.includes('start')) expect(['pending', 'exited']).to.include(observed.row.state);
+        if (actions.includes('checkHealth')) expect(observed.alive && observed.row.pid !== null).to.equal(true);
+      }),
+    );
+  });
+});
+
+describe('What a controller does when a stranger listens on the port of a replica', () => {
+  it('moves the route away before the process ends, and starts the replica again at once', () => {
+    expect(decidePortLoss(true, 1)).to.deep.equal([{ type: 'recordExit', delayMs: 0 }, { type: 'kill' }]);
+    expect(decidePortLoss(true, 3)).to.deep.equal([{ type: 'recordExit', delayMs: 0 }, { type: 'kill' }]);
+  });
+
+  it('uses the usual back-off from the fourth loss on', () => {
+    expect(decidePortLoss(true, 4)).to.deep.equal([{ type: 'recordExit' }, { type: 'kill' }]);
+  });
+
+  it('gives a replica that was never ready another port three times, and then lets it fail', () => {
+    const types = (losses: number) => decidePortLoss(false, losses).map(({ type }) => type);
+    expect(types(1)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
+    expect(types(3)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
+    expect(types(4)).to.deep.equal(['kill', 'finishOutput', 'recordExit']);
+  });
+});

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
+import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
+import { networkScope } from '../../../../../workers/runtime/swarm/release-network.js';
+import { commandService, replicaService } from '../../../../../workers/runtime/swarm/service-spec.js';
+
+const CONTEXT = { installation: 'ours', network: 'ranvier-staging', stopGraceSeconds: 7 };
+const REPLICA = '01890000-0000-7000-8000-0123456789ab';
+
+function release(changes: Partial<ReleaseSpec> = {}): ReleaseSpec {
+  return {
+    deploymentId: 'deployment',
+    serviceId: 'service',
+    workspaceId: 'workspace',
+    userNumber: 1,
+    kind: 'web',
+    slug: 'shop',
+    environmentId: 'staging',
+    configuration: { ...DEFAULT_CONFIGURATION, plan: 'standard' },
+    image: {
+      id: 'image',
+      digest: 'd',
+      manifest: {
+        type: 'process',
+        runtime: 'node',
+        reference: 'registry.test/shop@sha256:1',
+        startCommand: 'npm start',
+        workingDirectory: '',
+        publishDirectory: '',
+        environment: {},
+      },
+    },
+    environment: { GREETING: 'hello' },
+    ...changes,
+  };
+}
+
+describe('Swarm service of a replica', () => {
+  it('has everything of the release and its plan', () => {
+    const labels = {
+      'ranvier.installation': 'ours',
+      'ranvier.service': 'service',
+      'ranvier.deployment': 'deployment',
+      'ranvier.replica': REPLICA,
+    };
+    expect(replicaService(release(), REPLICA, CONTEXT)).to.deep.equal({
+      Name: 'shop-0123456789ab',
+      Labels: labels,
+      TaskTemplate: {
+        ContainerSpec: {
+          Image: 'registry.test/shop@sha256:1',
+          Command: ['/bin/sh', '-c', 'npm start'],
+          Env: ['GREETING=hello', 'RANVIER_SERVICE_ID=service', 'RANVIER_DEPLOYMENT_ID=deployment', 'PORT=8000'],
+          Labels: labels,
+          Init: true,
+          CapabilityDrop: ['CAP_NET_RAW', 'CAP_MKNOD'],
+          StopGracePeriod: 7e9,
+        },
+        Resources: {
+          Limits: { MemoryBytes: 2048 * 1024 * 1024, NanoCPUs: 2e9, Pids: 512 },
+          Reservations: { MemoryBytes: 2048 * 1024 * 1024, NanoCPUs: 5e8 },
+        },
+        RestartPolicy: { Condition: 'any', Delay: 2e9, MaxAttempts: 0 },
+        Placement: { Constraints: [] },
+        Networks: [{ Target: 'ranvier-staging', Aliases: ['shop'] }],
+        LogDriver: { Name: 'json-file', Options: { 'max-size': '10m', 'max-file': '3' } },
+      },
+      Mode: { Replicated: { Replicas: 1 } },
+      EndpointSpec: { Mode: 'dnsrr', Ports: [{ Protocol: 'tcp', TargetPort: 8000, PublishMode: 'host' }] },
+    });
+  });
+
+  it("without a command starts the image's own, in the image's folder or the given one", () => {
+    const { image } = release();
+    const own = { ...image, manifest: { ...image.manifest, startCommand: '', workingDirectory: '/srv' } };
+    const { ContainerSpec } = task(replicaService(release({ image: own }), REPLICA, CONTEXT));
+    expect(ContainerSpec).to.not.have.property('Command');
+    expect(ContainerSpec).to.have.property('Dir', '/srv');
+  });
+
+  it('publishes no port of a worker, and sets no PORT for it', () => {
+    const service = replicaService(release({ kind: 'worker' }), REPLICA, CONTEXT);
+    expect(service.EndpointSpec).to.deep.equal({ Mode: 'dnsrr' });
+    expect(task(service).ContainerSpec?.Env?.filter((entry) => entry.startsWith('PORT='))).to.deep.equal([]);
+  });
+
+  it('places a region on the nodes with its label', () => {
+    const configuration = { ...release().configuration, region: 'local' as const };
+    expect(task(replicaService(release({ configuration }), REPLICA, CONTEXT)).Placement).to.deep.equal({
+      Constraints: ['node.labels.region==local'],
+    });
+  });
+
+  it('has a name that Swarm takes, however long the slug', () => {
+    const { Name } = replicaService(release({ slug: 'a'.repeat(60) }), REPLICA, CONTEXT);
+    expect(Name).to.match(/^a{50}-[0-9a-f]{12}$/);
+  });
+
+  it('runs a command once, with no port', () => {
+    const service = commandService(release(), 'npm run migrate', CONTEXT);
+    expect(service.Labels).to.include({ 'ranvier.command': 'deployment' });
+    expect(service.EndpointSpec).to.deep.equal({ Mode: 'dnsrr' });
+    expect(task(service).RestartPolicy).to.deep.equal({ Condition: 'none', MaxAttempts: 0 });
+    expect(task(service).ContainerSpec?.Command).to.deep.equal(['/bin/sh', '-c', 'npm run migrate']);
+  });
+
+  it("joins its environment's network, or one of its own", () => {
+    const { configuration } = release();
+    expect(networkScope(release())).to.equal('staging');
+    expect(networkScope(release({ environmentId: null }))).to.equal('service');
+    expect(networkScope(release({ configuration: { ...configuration, privateNetworking: false } }))).to.equal(
+      'service',
+    );
+  });
+
+  function task(service: ReturnType<typeof replicaService>) {
+    const template = service.TaskTemplate;
+    if (!template || !('ContainerSpec' in template)) throw new Error('no container');
+    return template;
+  }
+});

@@ -1,0 +1,160 @@
+import { expect } from 'chai';
+import {
+  commandArguments,
+  detachedArguments,
+  type Host,
+  hiddenFolders,
+  joinBelow,
+  mountOperations,
+  type Plan,
+  sandboxArguments,
+  searchPath,
+} from '../../../../workers/sandbox/sandbox-plan.js';
+import { commandScript, INIT, LOADER, RECORDER } from '../../../../workers/sandbox/sandbox-scripts.js';
+
+const HOST: Host = {
+  level: 'namespaces',
+  overlay: true,
+  tools: { setsid: true, prlimit: true },
+  filter: ['perl', 'filter'],
+  nodeFolder: '/usr/bin',
+  hidden: ['/run', '/root', '/var/lib/ranvier'],
+};
+const PLAN: Plan = {
+  marker: 'token:id',
+  uid: 300_007,
+  directory: '/var/lib/ranvier/work',
+  image: null,
+  scratch: '/var/lib/ranvier/sandboxes/id',
+  writable: [],
+  limits: { memoryMb: 512, cpu: 0.5, pids: 64 },
+  procsFiles: ['/cg/memory/id/cgroup.procs'],
+  tied: true,
+};
+const DROP = [
+  'setpriv',
+  '--reuid=300007',
+  '--regid=300007',
+  '--clear-groups',
+  '--no-new-privs',
+  '--bounding-set=-all',
+  '--inh-caps=-all',
+  '--',
+];
+const FILTER = ['perl', 'filter'];
+const SHELL = ['/bin/sh', '-c', LOADER, 'sandbox'];
+const MOUNTS = [
+  ...['stage', '/mnt', 'resolver', '/mnt', 'bind', '/var/lib/ranvier/work', '/mnt/app'],
+  ...[
+    'bind',
+    '/var/lib/ranvier/sandboxes/id/home',
+    '/mnt/home',
+    'bind',
+    '/var/lib/ranvier/sandboxes/id/tmp',
+    '/mnt/tmp',
+  ],
+  ...['file', '/var/lib/ranvier/sandboxes/id/passwd', '/etc/passwd'],
+  ...['file', '/var/lib/ranvier/sandboxes/id/group', '/etc/group'],
+  ...['hide', '/run', 'hide', '/root', 'hide', '/var/lib/ranvier', 'restore-resolver', '/mnt'],
+  ...['bind', '/mnt/tmp', '/tmp', 'bind', '/mnt/tmp', '/var/tmp', 'shm', 'proc'],
+];
+
+describe('Sandbox plan', () => {
+  it('drops every privilege after the limits are set', () => {
+    expect(commandArguments(HOST, PLAN)).to.deep.equal([
+      ...['setsid', 'prlimit', '--core=0', '--nofile=16384', '--', ...DROP],
+      ...FILTER,
+      ...SHELL,
+    ]);
+  });
+
+  it('limits memory and processes by rlimits without control groups', () => {
+    expect(
+      commandArguments(HOST, { ...PLAN, procsFiles: [], limits: { ...PLAN.limits, fileSizeMb: 1 } }),
+    ).to.deep.equal([
+      ...[
+        'setsid',
+        'prlimit',
+        '--core=0',
+        '--nofile=16384',
+        '--fsize=1048576',
+        '--data=536870912',
+        '--nproc=512',
+        '--',
+      ],
+      ...DROP,
+      ...FILTER,
+      ...SHELL,
+    ]);
+  });
+
+  it('needs nothing but a shell on a host without tools', () => {
+    const bare: Host = { ...HOST, level: 'none', tools: { setsid: false, prlimit: false } };
+    expect(sandboxArguments(bare, { ...PLAN, procsFiles: [] })).to.deep.equal([
+      ...['/bin/sh', '-c', INIT, 'sandbox-init', 'same', '--', '--'],
+      ...SHELL,
+    ]);
+  });
+
+  it('makes mounts first, hides afterwards, and ends with the worker', () => {
+    expect(mountOperations(HOST, PLAN)).to.deep.equal(MOUNTS);
+    expect(sandboxArguments(HOST, PLAN)).to.deep.equal([
+      ...['setpriv', '--pdeathsig', 'KILL'],
+      ...['unshare', '--mount', '--pid', '--ipc', '--propagation', 'private', '--fork', '--kill-child=KILL'],
+      ...['/bin/sh', '-c', INIT, 'sandbox-init', 'setsid', ...MOUNTS, '--', '/cg/memory/id/cgroup.procs', '--'],
+      ...commandArguments(HOST, PLAN),
+    ]);
+  });
+
+  it('a detached command is not tied to the worker and is outlived by its recorder', () => {
+    const argv = detachedArguments(HOST, { ...PLAN, tied: false }, '/x/exit', '/cg/oom');
+    expect(argv.slice(0, 7)).to.deep.equal([
+      '/bin/sh',
+      '-c',
+      RECORDER,
+      'sandbox-recorder',
+      '/x/exit',
+      '/cg/oom',
+      'unshare',
+    ]);
+  });
+
+  it('mounts an image below the folder, caches at their own path, and a hidden node at a visible path', () => {
+    const host = { ...HOST, nodeFolder: '/root/.nvm/v20/bin' };
+    const operations = mountOperations(host, {
+      ...PLAN,
+      image: '/var/lib/ranvier/images/x',
+      writable: ['/var/lib/ranvier/cache'],
+    });
+    const text = operations.join(' ');
+    expect(text).to.include(
+      'overlay /mnt /var/lib/ranvier/images/x /var/lib/ranvier/work /mnt/app own 300007:300007 /mnt/app',
+    );
+    expect(text).to.include('readonly /root/.nvm/v20 /mnt/node bind /var/lib/ranvier/cache /mnt/writable/0');
+    expect(text).to.match(/hide \/var\/lib\/ranvier .* bind \/mnt\/writable\/0 \/var\/lib\/ranvier\/cache proc$/);
+    expect(searchPath(host)).to.match(/^\/mnt\/node\/bin:/);
+  });
+
+  it('uses another stage if the sources are below the usual one', () => {
+    const plan = { ...PLAN, directory: '/mnt/disk/work', scratch: '/mnt/disk/sandboxes/id' };
+    const text = mountOperations({ ...HOST, hidden: ['/mnt/disk'] }, plan).join(' ');
+    expect(text).to.match(/^stage \/media .* tree \/media \/mnt hide \/media restore-resolver \/mnt /);
+  });
+
+  it('hides each folder once, and never the root', () => {
+    expect(hiddenFolders(['/root', '/run'], ['/run/ranvier', '/srv/ranvier', '/'])).to.deep.equal([
+      '/run',
+      '/root',
+      '/srv/ranvier',
+    ]);
+  });
+
+  it('quotes what belongs to the command and refuses names that a shell would read otherwise', () => {
+    expect(commandScript('/mnt/app', { A: "it's $(x)" }, "echo 'a'")).to.equal(
+      "umask 022\ncd -- '/mnt/app' || exit 126\nexport A='it'\\''s $(x)'\nexec /bin/sh -c 'echo '\\''a'\\'''\n",
+    );
+    expect(() => commandScript('/', { 'A;B': '1' }, 'x')).to.throw('not a name');
+    expect(() => commandScript('/', { A: 'a\0b' }, 'x')).to.throw('NUL');
+    expect(() => joinBelow('/mnt/app', '../etc')).to.throw('leads out');
+  });
+});

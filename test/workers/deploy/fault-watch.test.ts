@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { FaultWatch } from '../../../workers/deploy/fault-watch.js';
+import { eventually } from '../../support/processes.js';
+
+const WATCH = new URL('../../../workers/deploy/fault-watch.js', import.meta.url).href;
+
+describe('The watch over a worker', () => {
+  let dataDir: string;
+  let child: ChildProcess | null = null;
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'ranvier-faults-'));
+  });
+  afterEach(async () => {
+    child?.kill('SIGKILL');
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  /** A process that runs `other` and `run`, ends `other`, prints a line, and then does what the code says. */
+  async function worker(code: string): Promise<ChildProcess> {
+    const script = `
+      const { FaultWatch } = await import(${JSON.stringify(WATCH)});
+      const watch = new FaultWatch(${JSON.stringify(dataDir)});
+      await watch.start({ tickMs: 20, ticks: 10 });
+      const end = watch.begin({ id: 'other', fence: 1 });
+      watch.begin({ id: 'run', fence: 3 });
+      end();
+      setInterval(() => {}, 1000);
+      setTimeout(() => { console.log('ready'); setTimeout(() => { ${code} }, 100); }, 300);
+    `;
+    const made = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    child = made;
+    if (made.stdout) await once(made.stdout, 'data');
+    return made;
+  }
+
+  const notes = () => readdir(join(dataDir, 'faults'));
+
+  it('notes what runs when the event loop stands still', async () => {
+    await worker('for (;;);');
+    await eventually('it is noted', async () => (await notes()).length > 0);
+    expect(await notes()).to.deep.equal(['run.3']);
+    const watch = new FaultWatch(dataDir);
+    expect(await watch.isNoted({ id: 'run', fence: 3 })).to.equal(true);
+    expect(await watch.isNoted({ id: 'run', fence: 2 })).to.equal(false);
+    await watch.forget({ id: 'run', fence: 3 });
+    expect(await watch.isNoted({ id: 'run', fence: 3 })).to.equal(false);
+  });
+
+  it('notes what runs when an exception ends the process', async () => {
+    const crashed = await worker(`throw new Error('crash')`);
+    await once(crashed, 'exit');
+    expect(await notes()).to.deep.equal(['run.3']);
+  });
+
+  it('notes nothing if the process is stopped or killed from outside', async () => {
+    const stopped = await worker('');
+    stopped.kill('SIGSTOP');
+    await delay(1000);
+    stopped.kill('SIGCONT');
+    await delay(100);
+    const exit = once(stopped, 'exit');
+    stopped.kill('SIGKILL');
+    await exit;
+    expect(await notes()).to.deep.equal([]);
+  });
+
+  it('runs suspects one after the other', async () => {
+    const watch = new FaultWatch(dataDir);
+    const { signal } = new AbortController();
+    const order: string[] = [];
+    const suspect = (name: string) =>
+      watch.alone(signal, async () => {
+        order.push(`${name} begins`);
+        await delay(5);
+        order.push(`${name} ends`);
+        if (name === 'b') throw new Error('b failed');
+      });
+    await Promise.allSettled([suspect('a'), suspect('b'), suspect('c')]);
+    expect(order).to.deep.equal(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+  });
+});

@@ -1,0 +1,137 @@
+import { availableParallelism } from 'node:os';
+import { planOf } from '../../shared/workspaces/catalog.js';
+import type { RunOutcome, Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
+import { CommandOutput } from './build-log.js';
+import type { BuildPlan } from './build-plan.js';
+import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
+
+/** The least memory of a build, in MB. Compilers need more than the smallest plans give a running service. */
+const LEAST_MEMORY_MB = 2048;
+const PIDS = 1024;
+const GRACE_MS = 2000;
+/** The names of all builds' sandboxes begin with this. */
+export const BUILD_SANDBOX = 'build-';
+
+export interface CommandSetting {
+  sandbox: Sandbox;
+  request: BuildRequest;
+  context: BuildContext;
+  /** When the whole build must have ended, in milliseconds since the epoch. */
+  deadline: number;
+  /** The folder with the repository's files. `cwd` is the project's folder below it. */
+  app: string;
+  cwd: string;
+  writable: string[];
+  environment: Record<string, string>;
+  searchPath: string[];
+}
+
+/** Runs the commands of a build one after the other, each in its own sandbox. */
+export class Commands {
+  readonly #setting: CommandSetting;
+  #number = 0;
+
+  constructor(setting: CommandSetting) {
+    this.#setting = setting;
+  }
+
+  /** Logs a command, its output and its duration. Throws `BuildError` if it fails. */
+  async run(command: string, environment: Record<string, string> = {}): Promise<void> {
+    const { context, request } = this.#setting;
+    await context.log(`$ ${command}`);
+    const output = new CommandOutput(context);
+    const began = Date.now();
+    const outcome = await this.#sandboxed(inSearchPath(this.#setting.searchPath, command), environment, (line) =>
+      output.write(line),
+    );
+    await output.close();
+    context.signal.throwIfAborted();
+    const seconds = ((Date.now() - began) / 1000).toFixed(1);
+    if (outcome.reason === 'exited' && outcome.exitCode === 0) return context.log(`"${command}" took ${seconds} s`);
+    throw new BuildError(`"${command}" ${failure(outcome, request, output.cause())}`);
+  }
+
+  /** Throws `BuildError` if a tool that the build needs is not installed. */
+  async requireTools({ tools, runtime }: Pick<BuildPlan, 'tools' | 'runtime'>): Promise<void> {
+    if (tools.length === 0) return;
+    const missing: string[] = [];
+    const checks = tools.map(({ name, check }) => `(${check}) >/dev/null 2>&1 || echo 'missing ${name}'`);
+    const outcome = await this.#sandboxed(checks.join('\n'), {}, (line) => {
+      if (line.startsWith('missing ')) missing.push(line.slice('missing '.length));
+    });
+    this.#setting.context.signal.throwIfAborted();
+    if (outcome.reason !== 'exited')
+      throw new BuildError(`looking for tools ${failure(outcome, this.#setting.request, '')}`);
+    const advice = tools.filter(({ name }) => missing.includes(name)).map((tool) => tool.advice);
+    if (advice.length > 0) {
+      const what = `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not installed on this host`;
+      throw new BuildError(`a ${runtime} project cannot be built here: ${what}; ${advice.join('; ')}`);
+    }
+  }
+
+  #sandboxed(
+    command: string,
+    environment: Record<string, string>,
+    onLine: (line: string) => Promise<void> | void,
+  ): Promise<RunOutcome> {
+    const { sandbox, request, context, deadline, app, cwd, writable } = this.#setting;
+    this.#number += 1;
+    const spec: SandboxSpec = {
+      id: `${BUILD_SANDBOX}${request.id}-${this.#number}`,
+      command,
+      directory: app,
+      cwd,
+      env: { ...this.#setting.environment, ...environment },
+      userNumber: request.userNumber,
+      limits: {
+        memoryMb: buildMemoryMb(request),
+        cpu: availableParallelism(),
+        pids: PIDS,
+        fileSizeMb: storageMb(request),
+      },
+      writable,
+    };
+    const timeoutMs = Math.max(1, deadline - Date.now());
+    return sandbox.run(spec, {
+      signal: context.signal,
+      timeoutMs,
+      graceMs: GRACE_MS,
+      onLine,
+      ...(context.masker ? { cutter: context.masker } : {}),
+    });
+  }
+}
+
+/** The largest image of the service's plan, and so the largest file that a build may write, in MB. */
+export function storageMb({ configuration }: Pick<BuildRequest, 'configuration'>): number {
+  return (planOf(configuration.plan).storageGb ?? 1) * 1024;
+}
+
+/** Puts folders of the project first in the PATH. They are relative, because an image can be in any folder. */
+export function inSearchPath(folders: readonly string[], command: string): string {
+  if (folders.length === 0) return command;
+  return `export PATH="${folders.map((folder) => `$PWD/${folder}:`).join('')}$PATH"; ${command}`;
+}
+
+export function buildMemoryMb({ configuration }: BuildRequest): number {
+  return Math.max(planOf(configuration.plan).memoryMb, LEAST_MEMORY_MB);
+}
+
+function failure(outcome: RunOutcome, request: BuildRequest, cause: string): string {
+  switch (outcome.reason) {
+    case 'exited':
+      return `exited with code ${outcome.exitCode}${cause === '' ? '' : `: ${cause}`}`;
+    case 'signalled':
+      return `was ended by ${outcome.signal}${cause === '' ? '' : `: ${cause}`}`;
+    case 'out-of-memory':
+      return `was killed for using more than ${buildMemoryMb(request)} MB of memory`;
+    case 'timeout':
+      return didNotFinish(request);
+    case 'aborted':
+      return 'was interrupted';
+  }
+}
+
+export function didNotFinish({ configuration }: BuildRequest): string {
+  return `did not finish within ${configuration.timeoutSeconds} s (timeoutSeconds counts for the whole build)`;
+}

@@ -1,0 +1,47 @@
+import type { Readable } from 'node:stream';
+import { type Engine, EngineError, engineMessage } from '../../docker/engine.js';
+import { readEvents } from '../../docker/engine-events.js';
+import { packContext } from './build-context.js';
+
+/** A Dockerfile that every BuildKit refuses, so that the check leaves nothing behind. */
+const DOCKERFILE = 'FROM scratch\nNOTHING\n';
+const PATIENCE_MS = 60_000;
+
+/**
+ * Makes sure that the engine builds with BuildKit. Builds of tenants must not use the older builder: it takes a few hex
+ * digits as the id of an image, which may be another tenant's. Throws `EngineError`.
+ */
+export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
+  const context = packContext({ folders: [], files: { Dockerfile: DOCKERFILE } });
+  const problem = await tryBuild(streams, context).catch((error: unknown) => engineMessage(error));
+  context.destroy();
+  if (problem === null) return;
+  throw new EngineError(
+    `RUNTIME=swarm needs an engine that builds with BuildKit, and the one at DOCKER_HOST=${host} does not (${problem}); ` +
+      'upgrade Docker to 23.0 or newer, or enable BuildKit in its configuration ("features": { "buildkit": true })',
+  );
+}
+
+/** Null if BuildKit handles the build, otherwise why not. */
+async function tryBuild(streams: Engine['streams'], context: Readable): Promise<string | null> {
+  const stream = await new Promise<Readable>((resolve, reject) => {
+    streams.modem.dial(
+      {
+        path: '/build?',
+        method: 'POST',
+        file: context,
+        options: { version: '2', dockerfile: 'Dockerfile' },
+        abortSignal: AbortSignal.timeout(PATIENCE_MS),
+        isStream: true,
+        statusCodes: { 200: true, 500: 'server error' },
+      },
+      (error: unknown, answer: unknown) => (error ? reject(error) : resolve(answer as Readable)),
+    );
+  });
+  let said = 'it reports no build';
+  for await (const event of readEvents(stream)) {
+    if (event.id === 'moby.buildkit.trace') return null;
+    said = event.error ?? said;
+  }
+  return said;
+}

@@ -1,0 +1,52 @@
+import { posix } from 'node:path';
+import { pipeline as connect, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { type Entry, extract, type Pack, pack } from 'tar-stream';
+import { errorMessage } from '../../../shared/core/errors.js';
+import { BuildError } from '../builder.js';
+
+const MANIFEST = '/manifest.json';
+/** Other files that can name images. If they are absent, every engine reads the manifest. */
+const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
+const LARGEST_MANIFEST = 1024 * 1024;
+
+/**
+ * The same archive with `name` as the only name of its first image. Only regular files are kept, so that no link can lead
+ * out of it. An archive that is damaged ends the stream with a `BuildError`.
+ */
+export function renameArchive(archive: Readable, name: string): Readable {
+  const output = pack();
+  const entries = extract();
+  const rename = async () => {
+    for await (const entry of entries) await passOn(entry, output, name);
+    output.finalize();
+  };
+  connect(archive, entries, () => {});
+  rename().catch((error: unknown) => output.destroy(unusable(errorMessage(error))));
+  // tar-stream 3 does not make streams of Node.
+  return Readable.from(output, { objectMode: false });
+}
+
+export function unusable(reason: string): BuildError {
+  return new BuildError(
+    `the image that was built cannot be loaded: ${reason}; deploy again, and check the build's output`,
+  );
+}
+
+async function passOn(entry: Entry, output: Pack, name: string): Promise<void> {
+  const { header } = entry;
+  const path = posix.join('/', header.name);
+  const { size = 0 } = header;
+  if (header.type !== 'file' || LEFT_OUT.includes(path)) {
+    entry.resume();
+  } else if (path !== MANIFEST) {
+    await pipeline(entry, output.entry({ name: path.slice(1), size }));
+  } else if (size > LARGEST_MANIFEST) {
+    throw new Error('its manifest is too large');
+  } else {
+    const [image] = JSON.parse(await text(entry)) as { Config: unknown; Layers: unknown }[];
+    const manifest = JSON.stringify([{ Config: image?.Config, Layers: image?.Layers, RepoTags: [name] }]);
+    output.entry({ name: path.slice(1) }, manifest);
+  }
+}

@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Logger } from '../../shared/core/log.js';
+import { discardTree, exists, touch } from '../folders.js';
+import { isRoot } from '../sandbox/service-users.js';
+import { type ImageStore, isYoungImage, type StoredImage } from './builder.js';
+import { readFiles } from './reader/read-files.js';
+import type { SealedTree, SealOptions } from './seal-tree.js';
+
+const run = promisify(execFile);
+
+const REMOVED = 'removed-';
+
+/** Images as folders of this host. */
+export interface LocalImageStore extends ImageStore {
+  /** The folder of an image's content, also if there is no such image. */
+  pathOf(digest: string): string;
+  /** Moves a built folder into the store. If an image with the same content is there, the folder stays where it is. */
+  put(folder: string, options: PutOptions): Promise<SealedTree>;
+}
+
+export interface PutOptions extends SealOptions {
+  signal: AbortSignal;
+}
+
+/** Images in `<dataDir>/images/<digest>`. */
+export function createImageStore(options: { dataDir: string; log: Logger }): LocalImageStore {
+  return new FolderImageStore(options);
+}
+
+class FolderImageStore implements LocalImageStore {
+  readonly #dataDir: string;
+  readonly #log: Logger;
+
+  constructor({ dataDir, log }: { dataDir: string; log: Logger }) {
+    this.#dataDir = dataDir;
+    this.#log = log;
+  }
+
+  get #images(): string {
+    return join(this.#dataDir, 'images');
+  }
+
+  pathOf(digest: string): string {
+    if (!/^[0-9a-f]{64}$/.test(digest)) throw new Error(`"${digest}" is not the digest of an image`);
+    return join(this.#images, digest);
+  }
+
+  async has({ digest }: Pick<StoredImage, 'digest'>): Promise<boolean> {
+    return exists(this.pathOf(digest));
+  }
+
+  async put(folder: string, { signal, ...options }: PutOptions): Promise<SealedTree> {
+    // First, so that no other user can change files after they were checked.
+    if (isRoot()) await run('chown', ['-hR', '--', '0:0', folder], { signal });
+    const sealed = await readFiles('sealTree', { folder, ...options }, { signal });
+    await mkdir(this.#images, { recursive: true, mode: 0o700 });
+    const path = this.pathOf(sealed.digest);
+    // The image's age counts from now. Another build may store the same content at this moment; either copy is right.
+    await touch(folder);
+    while (!(await touch(path)) && !(await renamed(folder, path)));
+    return sealed;
+  }
+
+  async sweep(isWanted: (digest: string) => boolean): Promise<number> {
+    let removed = 0;
+    for (const name of await readdir(this.#images).catch(() => [])) {
+      const path = join(this.#images, name);
+      const changed = await changedAt(path);
+      // The sweep of another worker of this host may have removed it.
+      if (changed === null) continue;
+      const action = imageAction(name, isWanted, changed, Date.now());
+      if (action === 'discard') await this.#discard(path);
+      else if (action === 'remove' && (await this.#remove(name, path))) removed += 1;
+    }
+    return removed;
+  }
+
+  #discard(path: string): Promise<void> {
+    return discardTree({ dataDir: this.#dataDir, log: this.#log }, path);
+  }
+
+  /** Moves an image aside and removes it. If a build has touched it in the meantime, it moves back. */
+  async #remove(name: string, path: string): Promise<boolean> {
+    const aside = join(this.#images, `${REMOVED}${name}-${randomUUID()}`);
+    await rename(path, aside);
+    const changed = await changedAt(aside);
+    if (changed !== null && isYoungImage(changed, Date.now()) && (await renamed(aside, path))) return false;
+    await this.#discard(aside);
+    this.#log.debug({ digest: name }, 'image removed');
+    return true;
+  }
+}
+
+/**
+ * What a sweep does with an entry of the images' folder: `remove` images that nobody wants and that are not young, and
+ * `discard` what an earlier removal has moved aside. Times are in milliseconds since the epoch.
+ */
+export function imageAction(
+  name: string,
+  isWanted: (digest: string) => boolean,
+  changedAt: number,
+  now: number,
+): 'keep' | 'remove' | 'discard' {
+  if (name.startsWith(REMOVED)) return 'discard';
+  return isWanted(name) || isYoungImage(changedAt, now) ? 'keep' : 'remove';
+}
+
+/** False if the target is there already. */
+async function renamed(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
+
+/** Milliseconds since the epoch; null if there is nothing at the path. */
+async function changedAt(path: string): Promise<number | null> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return null;
+  });
+  return found === null ? null : found.mtimeMs;
+}

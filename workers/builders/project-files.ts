@@ -1,0 +1,162 @@
+import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import type { ServiceKind } from '../../shared/services/model.js';
+import { isBelow } from '../sandbox/sandbox-plan.js';
+import { BuildError } from './builder.js';
+
+/** What detection reads of a project: the names in its folder, and the text of the files that tell how to build it. */
+export interface ProjectFiles {
+  has(name: string): boolean;
+  /** A file's text; undefined if there is none. */
+  text(name: string): string | undefined;
+  names(): string[];
+}
+
+/** The part of a configuration that decides how a project is built. It contains no secret. */
+export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind) {
+  const { rootDirectory, runtime, buildMethod, sourceType, buildCommand, startCommand } = configuration;
+  return { rootDirectory, kind, settings: { runtime, buildMethod, sourceType, buildCommand, startCommand } };
+}
+
+const TOLD = ['package.json', 'Procfile', 'pyproject.toml', 'requirements.txt', 'go.mod'];
+const LARGEST_TOLD = 1024 * 1024;
+
+export function projectFiles(names: Iterable<string>, texts: Readonly<Record<string, string>>): ProjectFiles {
+  const all = new Set(names);
+  return {
+    has: (name) => all.has(name),
+    text: (name) => (Object.hasOwn(texts, name) ? texts[name] : undefined),
+    names: () => [...all].sort(),
+  };
+}
+
+/** Reads a project's files. A link that leads out of the folder is ignored. */
+export async function readProject(folder: string): Promise<ProjectFiles> {
+  const texts: Record<string, string> = {};
+  for (const name of TOLD) {
+    const text = await textInside(folder, name);
+    if (text !== undefined) texts[name] = text;
+  }
+  return projectFiles(await readdir(folder), texts);
+}
+
+/** A small file's text; undefined if there is none, or if a link leads out of the folder. Throws `BuildError`. */
+export async function textInside(folder: string, name: string): Promise<string | undefined> {
+  const path = await resolveInside(folder, name);
+  if (typeof path !== 'string') return undefined;
+  const stat = await lstat(path);
+  if (!stat.isFile()) return undefined;
+  if (stat.size > LARGEST_TOLD)
+    throw new BuildError(`${name} is larger than ${LARGEST_TOLD / 1024} KiB; make it smaller`);
+  return readFile(path, 'utf8');
+}
+
+/** The real path of a file inside a folder. Throws like `folderInside`. */
+export async function fileInside(root: string, path: string, what: string): Promise<string> {
+  const found = await resolveInside(root, path);
+  if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);
+  if (found === MISSING || !(await lstat(found)).isFile()) {
+    throw new BuildError(`${what} "${path}" is no file of the repository; ${await contents(root)}`);
+  }
+  return found;
+}
+
+/**
+ * The real path of a folder inside another one. Throws a `BuildError` that names the setting `what` if there is no such
+ * folder, or if a link leads out.
+ */
+export async function folderInside(root: string, path: string, what: string): Promise<string> {
+  const found = await resolveInside(root, path);
+  if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);
+  if (found === MISSING || !(await lstat(found)).isDirectory()) {
+    throw new BuildError(`${what} "${path}" does not exist; ${await contents(root)}`);
+  }
+  return found;
+}
+
+/** The path, or a link on its way, leads out of the folder. Nothing outside was looked at. */
+export const OUTSIDE = Symbol('outside');
+/** There is nothing at the path, and it stays inside the folder. */
+export const MISSING = Symbol('missing');
+/** Linux follows as many links. */
+const MOST_LINKS = 40;
+
+/**
+ * The real path of a path below `root`, which must be a real path. Links are followed here, part by part, so that
+ * nothing outside `root` is read: the answer must not reveal what is on this host. The folder must not change
+ * meanwhile.
+ */
+export async function resolveInside(root: string, path: string): Promise<string | typeof OUTSIDE | typeof MISSING> {
+  if (path.includes('\0')) return MISSING;
+  let [at, links] = [root, 0];
+  const parts = path.split('/').reverse();
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    if (part === '' || part === '.') continue;
+    if (part === '..') {
+      if (at === root) return OUTSIDE;
+      at = join(at, '..');
+      continue;
+    }
+    const next = join(at, part);
+    const stat = await lstat(next).catch(() => null);
+    if (stat === null) return MISSING;
+    if (!stat.isSymbolicLink()) {
+      at = next;
+      continue;
+    }
+    links += 1;
+    if (links > MOST_LINKS) return MISSING;
+    const target = await readlink(next);
+    if (target.startsWith('/')) {
+      if (!isBelow(target, root)) return OUTSIDE;
+      at = root;
+      parts.push(...relative(root, target).split('/').reverse());
+    } else parts.push(...target.split('/').reverse());
+  }
+  return at;
+}
+
+const NAMED = 20;
+
+/** `the folder has: a, b and 3 more`, for errors. */
+export async function contents(folder: string): Promise<string> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.map((entry) => `${entry.name}${entry.isDirectory() ? '/' : ''}`).sort();
+  if (names.length === 0) return 'the folder is empty';
+  const more = names.length - NAMED;
+  return `the folder has: ${names.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** The part of `path` below `root`; '' for the root itself. */
+export function below(root: string, path: string): string {
+  return relative(root, path);
+}
+
+export interface PublishInput {
+  project: string;
+  publishDirectory: string;
+  /** True if the setting has its default value. */
+  isDefault: boolean;
+  /** True if commands have run. */
+  built: boolean;
+}
+
+/**
+ * The folder that a static site publishes: `publishDirectory` below the project. It is the project itself if nothing
+ * was built, the setting has its default value, and there is an index.html. Throws `BuildError`.
+ */
+export async function publishedFolder({ project, publishDirectory, isDefault, built }: PublishInput): Promise<string> {
+  const has = async (path: string) => (await resolveInside(project, path)) !== MISSING;
+  if (!(await has(publishDirectory))) {
+    if (!built && isDefault && typeof (await resolveInside(project, 'index.html')) === 'string') return project;
+    const when = built ? ' after the build' : '';
+    throw new BuildError(`publishDirectory "${publishDirectory}" does not exist${when}; ${await contents(project)}`);
+  }
+  const folder = await folderInside(project, publishDirectory, 'publishDirectory');
+  if ((await readdir(folder)).length === 0)
+    throw new BuildError(
+      `publishDirectory "${publishDirectory}" is empty; check that the build writes its files there`,
+    );
+  return folder;
+}

@@ -1,0 +1,64 @@
+import type { Config } from '../../shared/core/config.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { Engine } from '../docker/engine.js';
+import type { RegistryAccount } from '../docker/registry.js';
+import { registryOf } from '../docker/registry.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+import { createOriginResolver, type OriginResolver } from '../sources/deployment-origin.js';
+import type { RepositorySource } from '../sources/repository-source.js';
+import type { Builder, ImageStore } from './builder.js';
+import { createContainerBuilder } from './container/container-builder.js';
+import { createEngineImageStore } from './container/engine-image-store.js';
+import type { Railpack } from './container/railpack.js';
+import { createImageStore, type LocalImageStore } from './folder-image-store.js';
+import { createRepositoryBuilder } from './repository-builder.js';
+
+export interface BuildersOptions {
+  config: Config;
+  log: Logger;
+  installationId: string;
+  sandbox: Sandbox;
+  source: RepositorySource;
+  /** The engine of a container runtime; null if the runtime has none. */
+  engine: Engine | null;
+  /** Builds images of repositories without a Dockerfile; if it is null, the platform writes Dockerfiles for them. */
+  railpack: Railpack | null;
+  findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+}
+
+export interface Builders {
+  builder: Builder;
+  images: ImageStore;
+  origins: OriginResolver;
+}
+
+/**
+ * Creates what builds and stores images for the configured runtime. Without an engine, images are folders of this host.
+ * With an engine, services are images in the engine, and sites are folders.
+ */
+export function createBuilders(options: BuildersOptions): Builders {
+  const { config, log, sandbox, source, engine, railpack, installationId, findAccount } = options;
+  const folders = createImageStore({ dataDir: config.dataDir, log });
+  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders });
+  const registry = registryOf(config);
+  const policy = {
+    allowLocal: config.allowLocalRepositories,
+    ownPrefix: registry === null ? null : `${registry.prefix}/ranvier`,
+  };
+  const origins = createOriginResolver({ source, policy, images: engine && { engine, findAccount } });
+  if (engine === null) return { builder: sites, images: folders, origins };
+  const images = createEngineImageStore({ engine, registry, installationId, log });
+  return {
+    builder: createContainerBuilder({ config, log, engine, railpack, sandbox, source, images, sites, findAccount }),
+    images: joined(folders, images),
+    origins,
+  };
+}
+
+/** Stores of both kinds. An image whose manifest has a reference is in the engine. */
+function joined(folders: LocalImageStore, images: ImageStore): ImageStore {
+  return {
+    has: (image) => (image.manifest.reference === undefined ? folders : images).has(image),
+    sweep: async (isWanted) => (await folders.sweep(isWanted)) + (await images.sweep(isWanted)),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Lease } from '../../shared/core/database/leases.js';
+import type { ActiveState, DeploymentEvent } from '../../shared/deployments/model.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { applyEvent } from '../../shared/deployments/transitions.js';
+import type { LogLevel } from '../../shared/logs/model.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import type { LogChannel } from '../log-sink.js';
+import type { WorkshopDeps } from '../worker-deps.js';
+
+/** One worker's run of one deployment. Its steps share this. */
+export class DeploymentRun {
+  readonly deps: WorkshopDeps;
+  readonly service: ServiceRow;
+  readonly variables: Record<string, string>;
+  readonly signal: AbortSignal;
+  readonly channel: LogChannel;
+  #deployment: DeploymentRow;
+
+  constructor(init: {
+    deps: WorkshopDeps;
+    deployment: DeploymentRow;
+    service: ServiceRow;
+    variables: Record<string, string>;
+    signal: AbortSignal;
+    channel: LogChannel;
+  }) {
+    this.deps = init.deps;
+    this.service = init.service;
+    this.variables = init.variables;
+    this.signal = init.signal;
+    this.channel = init.channel;
+    this.#deployment = init.deployment;
+  }
+
+  get deployment(): DeploymentRow {
+    return this.#deployment;
+  }
+
+  get lease(): Lease {
+    return { id: this.#deployment.id, fence: this.#deployment.fence };
+  }
+
+  /** Applies an event; false if `applyEvent` changed nothing. */
+  async apply(from: ActiveState, event: DeploymentEvent): Promise<boolean> {
+    const row = await applyEvent(this.deps.db, this.lease, from, event);
+    // The row has the address without its secret, which was opened when the run began.
+    if (row) this.#deployment = { ...row, configuration: this.#deployment.configuration };
+    return row !== undefined;
+  }
+
+  /** Writes a line of the platform to the deployment's log. */
+  async say(message: string, level: LogLevel = 'info'): Promise<void> {
+    await this.channel.write('system', message, level);
+  }
+}

@@ -1,0 +1,126 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { exists } from '../folders.js';
+import { Interrupted } from '../interrupted.js';
+
+/** A deployment as one worker runs it. */
+export interface RunKey {
+  id: string;
+  fence: number;
+}
+
+export interface FaultThreadData {
+  /** A counter that the main thread increments while its event loop runs. */
+  counter: SharedArrayBuffer;
+  folder: string;
+  /** The worker counts as hung when the counter has not changed for this many ticks of the thread. */
+  tickMs: number;
+  ticks: number;
+}
+
+export type FaultThreadMessage = { begins: string } | { ends: string };
+
+const TICK_MS = 250;
+/** Five seconds in the thread's own ticks: if the process is stopped from outside, the thread stops as well. */
+const TICKS = 20;
+const KEPT_MS = 24 * 60 * 60_000;
+
+/**
+ * Notes which deployments run while this worker hangs or crashes. The notes are files below DATA_DIR, which other workers of
+ * the host read. A worker that is killed or stopped from outside leaves no note: that is not the deployment's fault.
+ */
+export class FaultWatch {
+  readonly #folder: string;
+  readonly #running = new Set<string>();
+  #thread: Worker | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  /** Suspects run one after the other, so that a fault can be attributed to one of them. */
+  #suspects: Promise<unknown> = Promise.resolve();
+
+  constructor(dataDir: string) {
+    this.#folder = join(dataDir, 'faults');
+  }
+
+  /** Starts to watch this process. */
+  async start({ tickMs = TICK_MS, ticks = TICKS } = {}): Promise<void> {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    await this.#forgetOld();
+    const counter = new SharedArrayBuffer(4);
+    const workerData: FaultThreadData = { counter, folder: this.#folder, tickMs, ticks };
+    this.#thread = new Worker(new URL('./fault-thread.js', import.meta.url), { workerData, execArgv: [] });
+    // If the thread fails, the worker goes on without notes about its faults.
+    this.#thread.on('error', () => undefined);
+    this.#thread.unref();
+    const view = new Int32Array(counter);
+    this.#timer = setInterval(() => Atomics.add(view, 0, 1), tickMs);
+    this.#timer.unref();
+    const onCrash = () => noteFaults(this.#folder, this.#running);
+    process.on('uncaughtExceptionMonitor', onCrash);
+    process.on('unhandledRejection', onCrash);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#thread?.terminate();
+  }
+
+  /** Marks a run as under way until the returned function is called. */
+  begin(run: RunKey): () => void {
+    const key = fileOf(run);
+    this.#running.add(key);
+    this.#tell({ begins: key });
+    return () => {
+      this.#running.delete(key);
+      this.#tell({ ends: key });
+    };
+  }
+
+  /** True if the worker that had this run hung or crashed meanwhile. */
+  async isNoted(run: RunKey): Promise<boolean> {
+    return exists(join(this.#folder, fileOf(run)));
+  }
+
+  async forget(run: RunKey): Promise<void> {
+    await rm(join(this.#folder, fileOf(run)), { force: true });
+  }
+
+  /** Runs the work when no other suspect of this process runs. Rejects with the signal's reason if it aborts before. */
+  async alone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const before = this.#suspects;
+    const mine = before.then(() => {
+      if (signal.aborted) throw signal.reason instanceof Error ? signal.reason : new Interrupted('shutdown');
+      return work();
+    });
+    this.#suspects = mine.catch(() => undefined);
+    return mine;
+  }
+
+  #tell(message: FaultThreadMessage): void {
+    this.#thread?.postMessage(message);
+  }
+
+  async #forgetOld(): Promise<void> {
+    for (const name of await readdir(this.#folder)) {
+      const path = join(this.#folder, name);
+      const found = await stat(path).catch(() => null);
+      if (found !== null && Date.now() - found.mtimeMs > KEPT_MS) await rm(path, { force: true });
+    }
+  }
+}
+
+function fileOf({ id, fence }: RunKey): string {
+  return `${id}.${fence}`;
+}
+
+/** Writes the notes. Synchronous, because the process may be about to end. */
+export function noteFaults(folder: string, runs: Iterable<string>): void {
+  for (const run of runs) {
+    try {
+      writeFileSync(join(folder, run), '');
+    } catch {
+      // A full disk must not hide the fault itself.
+    }
+  }
+}

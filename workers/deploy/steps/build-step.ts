@@ -1,0 +1,32 @@
+import type { DeploymentEvent } from '../../../shared/deployments/model.js';
+import { getImage } from '../../../shared/images/store.js';
+import type { DeploymentRun } from '../deployment-run.js';
+
+/** Builds the image, unless an interrupted worker has stored it already. */
+export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
+  const { deployment, service, deps } = run;
+  const existing = deployment.image_id ? await getImage(deps.db, deployment.image_id) : undefined;
+  if (existing && (await deps.images.has(existing))) return { type: 'built', image: null };
+
+  const image = await deps.builder.build(
+    {
+      id: `${deployment.id}-${deployment.fence}`,
+      workspaceId: service.workspace_id,
+      serviceId: service.id,
+      userNumber: service.user_number,
+      kind: service.kind,
+      configuration: deployment.configuration,
+      repository: deployment.configuration.repository,
+      commitSha: deployment.commit_sha,
+      clearCache: deployment.clear_cache,
+      environment: run.variables,
+    },
+    {
+      signal: run.signal,
+      log: (message, level) => run.channel.write('build', message, level),
+      masker: run.channel.masker,
+    },
+  );
+  await run.say(`Image ${image.digest.slice(0, 12)} is stored (${Math.ceil(image.sizeBytes / 1024)} KiB)`);
+  return { type: 'built', image };
+}

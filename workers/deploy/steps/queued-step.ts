@@ -1,0 +1,24 @@
+import type { DeploymentEvent } from '../../../shared/deployments/model.js';
+import { getImage } from '../../../shared/images/store.js';
+import { SourceError } from '../../sources/repository-source.js';
+import type { DeploymentRun } from '../deployment-run.js';
+
+/** Resolves the source to the commit or digest to deploy. A rollback has its image already and continues with its release. */
+export async function queued(run: DeploymentRun): Promise<DeploymentEvent> {
+  const { deployment, service, deps } = run;
+  if (deployment.image_id) {
+    const image = await getImage(deps.db, deployment.image_id);
+    if (!image || image.removed_at) throw new SourceError('the image to roll back to is no longer retained');
+    await run.say(`Rolls back to deployment ${deployment.source_deployment_id}`);
+    return { type: 'imageFound' };
+  }
+
+  const origin = await deps.origins.resolve({
+    workspaceId: service.workspace_id,
+    configuration: deployment.configuration,
+    sha: deployment.commit_sha,
+    signal: run.signal,
+  });
+  await run.say(origin.description);
+  return { type: 'resolved', commitSha: origin.sha, commitMessage: origin.message };
+}

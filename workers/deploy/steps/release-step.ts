@@ -1,0 +1,52 @@
+import type { DeploymentEvent } from '../../../shared/deployments/model.js';
+import { getService } from '../../../shared/services/store.js';
+import { edgesApplied } from '../../edges-applied.js';
+import { ReleaseError } from '../../runtime/runtime-driver.js';
+import type { DeploymentRun } from '../deployment-run.js';
+import { loadReleaseSpec } from '../release-spec.js';
+
+const PRE_DEPLOY_MINUTES = 30;
+/** The longest wait for the edges, in milliseconds. An edge that drains slow requests serves the new release already. */
+const EDGES_MS = 2000;
+
+/** Starts the new release beside the old one and waits until it is healthy. Throws `ReleaseError`. */
+export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
+  const { deps, deployment } = run;
+  const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
+  if (!(await deps.images.has(spec.image))) {
+    if (deployment.source_deployment_id)
+      throw new ReleaseError('the image to roll back to is not on this host any more');
+    await run.say('The image is not on this host; building it here');
+    return { type: 'imageMissing' };
+  }
+
+  const { preDeployCommand } = spec.configuration;
+  if (preDeployCommand !== '') {
+    await run.say(`Pre-deploy: ${preDeployCommand}`);
+    await deps.runtime.runCommand(spec, preDeployCommand, {
+      signal: run.signal,
+      timeoutMs: PRE_DEPLOY_MINUTES * 60_000,
+      onLine: (line) => run.channel.write('build', line),
+    });
+  }
+  if (spec.image.manifest.type === 'process') {
+    const command = spec.image.manifest.startCommand || "the image's own command";
+    await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${command}`);
+    await deps.runtime.release(spec, run.signal);
+  }
+  await run.say('The release is healthy; the route moves to it');
+  // The log is complete before anybody can see the deployment as ended.
+  await run.channel.close();
+  run.signal.throwIfAborted();
+  return { type: 'routeSwitched' };
+}
+
+/**
+ * Waits up to 2 s for the edges, so that a caller who sees `live` reaches the new release. If a worker dies here, the next
+ * one only repeats the wait.
+ */
+export async function confirmEdges({ deps, service: { id } }: DeploymentRun): Promise<DeploymentEvent> {
+  const service = await getService(deps.db, id);
+  if (service) await edgesApplied(deps.db, id, service.route_version, null, EDGES_MS);
+  return { type: 'edgesConfirmed' };
+}

@@ -1,0 +1,50 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type Docker from 'dockerode';
+
+const LOOK_MS = 5_000;
+/** The engine counts as lost after this many checks in a row without an answer. */
+const MISSES = 3;
+
+/**
+ * Properties that the client's types leave out. The client reads DOCKER_TLS_VERIFY and DOCKER_CERT_PATH and sets
+ * `protocol`.
+ */
+type Connections = Docker['modem'] & { socketPath?: string; protocol?: string; agent?: HttpAgent };
+
+/**
+ * Closes the streams of an engine that no longer answers. A host that is cut off closes no connection: without this, a
+ * build or a log would wait forever. `look` asks the engine and rejects if it does not answer in time.
+ */
+export function endStreamsOfTheGone(streams: Docker, look: () => Promise<unknown>, lookMs = LOOK_MS): void {
+  const modem: Connections = streams.modem;
+  // A socket on this host is closed when its engine ends.
+  if (modem.socketPath !== undefined) return;
+  const open = new Set<Duplex>();
+  let watching = false;
+  const watch = async () => {
+    watching = true;
+    for (let missed = 0; open.size > 0; ) {
+      await delay(lookMs, undefined, { ref: false });
+      missed = await look().then(
+        () => 0,
+        () => missed + 1,
+      );
+      if (missed >= MISSES) for (const socket of open) socket.destroy(new Error('the engine no longer answers'));
+    }
+    watching = false;
+  };
+  const agent = modem.protocol === 'https' ? new HttpsAgent() : new HttpAgent();
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, connected) => {
+    const socket = connect(options, connected) as Socket;
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (!watching) void watch();
+    return socket;
+  };
+  modem.agent = agent;
+}

@@ -1,0 +1,64 @@
+import { createServer, type Server } from 'node:http';
+import { MAX_HEADER_BYTES } from '../proxy/upstream.js';
+import type { RouteTable } from '../table.js';
+
+/** 204 while the edge takes requests. */
+export const READY_PATH = '/.ranvier/ready';
+/** Asked with `?domain=`: 200 if that host is served, else 404. */
+export const HOST_PATH = '/.ranvier/host';
+
+/** Longer than Caddy keeps a connection that is idle. */
+const KEEP_ALIVE_MS = 65_000;
+/** How long `close` waits for connections on which nothing was asked. */
+const CLOSE_MS = 1_000;
+
+/**
+ * Answers the questions that Caddy has of its own: whether a request may come now, and whether to get a certificate for a
+ * host. It has a socket of its own, so that an edge that ends can refuse new requests here while it still takes those that
+ * were let through.
+ */
+export class Gate {
+  readonly #server: Server;
+  #table: RouteTable = new Map();
+
+  constructor() {
+    // Caddy asks with all headers of the request that waits.
+    const options = { maxHeaderSize: 2 * MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS };
+    this.#server = createServer(options, (req, res) => {
+      res.shouldKeepAlive &&= this.#server.listening;
+      res.writeHead(this.#statusFor(req.url ?? ''), { 'Content-Length': 0 }).end();
+    });
+  }
+
+  /** Knows these hosts from now on. */
+  apply(table: RouteTable): void {
+    this.#table = table;
+  }
+
+  /** Begins to answer on a Unix socket. */
+  listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ path }, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  /** Answers what was asked, and nothing more. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS);
+    await new Promise((resolve) => this.#server.close(resolve));
+    clearTimeout(timer);
+  }
+
+  #statusFor(url: string): number {
+    const [path, query] = url.split('?');
+    if (path === READY_PATH) return 204;
+    if (path !== HOST_PATH) return 404;
+    const host = new URLSearchParams(query).get('domain') ?? '';
+    return this.#table.has(host.toLowerCase()) ? 200 : 404;
+  }
+}

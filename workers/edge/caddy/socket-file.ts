@@ -1,0 +1,64 @@
+import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** For the owner of the folder and for its group, in which Caddy may be. */
+const SOCKET_MODE = 0o660;
+const FOLDER_MODE = 0o700;
+const WRITABLE_BY_OTHERS = 0o002;
+
+/**
+ * The path at which Caddy finds a Unix socket of an edge process. A later process takes it over in one step, so that a
+ * connection reaches the one or the other.
+ */
+export class SocketFile {
+  readonly path: string;
+  #inode: bigint | null = null;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /**
+   * Makes the folder where it is missing, for its owner only, lets `listen` bind the socket, and publishes it. Throws if
+   * others may write to the folder: they could put a socket of their own in this place.
+   */
+  async publish(listen: (path: string) => Promise<void>): Promise<void> {
+    const folder = dirname(this.path);
+    await mkdir(dirname(folder), { recursive: true });
+    await mkdir(folder, { mode: FOLDER_MODE }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    if (((await stat(folder)).mode & WRITABLE_BY_OTHERS) !== 0) {
+      throw new Error(
+        `everybody may write to ${folder}, and so answer Caddy in place of the edge: chmod o-w ${folder}, or set EDGE_SOCKET_DIR to another folder`,
+      );
+    }
+    // Node removes the path that it bound when the server is closed, which by then may be another process's.
+    const bound = `${this.path}.${process.pid}`;
+    await rm(bound, { force: true });
+    await listen(bound);
+    await chmod(bound, SOCKET_MODE);
+    this.#inode = await inodeAt(bound);
+    await rename(bound, this.path);
+  }
+
+  /** Whether connections to the path still come to this process. */
+  async isOurs(): Promise<boolean> {
+    return this.#inode !== null && (await inodeAt(this.path)) === this.#inode;
+  }
+
+  /** No new connection comes in after this; those that did stay. */
+  async withdraw(): Promise<void> {
+    if (await this.isOurs()) await rm(this.path, { force: true });
+  }
+}
+
+/** Null where nothing is at the path. */
+async function inodeAt(path: string): Promise<bigint | null> {
+  try {
+    return (await stat(path, { bigint: true })).ino;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,31 @@
+import { runningReleases } from '../../shared/deployments/release-store.js';
+import { hasOpenDeployment } from '../../shared/deployments/store.js';
+import type { Payloads } from '../../shared/queues/catalog.js';
+import { makeDue } from '../../shared/queues/due.js';
+import { eraseService } from '../../shared/services/lifecycle-store.js';
+import { edgesApplied } from '../edges-applied.js';
+import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobHelpers } from './job-helpers.js';
+import { runOperation } from './run-operation.js';
+
+const LOOK_AGAIN_MS = 500;
+
+/** Queue `deletion`: stops everything that a service has outside the database, then erases its records. */
+export function deletionJob(
+  deps: WorkshopDeps,
+  { operationId }: Payloads['deletion'],
+  helpers: JobHelpers,
+): Promise<string> {
+  return runOperation(deps, operationId, helpers, async ({ operation, service, signal }) => {
+    // The request has cancelled its deployments. Another job looks again later, so that this one does not hold a slot
+    // until their workers have stopped.
+    if (await hasOpenDeployment(deps.db, service.id)) {
+      await makeDue(deps.db, 'operations', operation, LOOK_AGAIN_MS);
+      return 'later';
+    }
+    await edgesApplied(deps.db, service.id, service.route_version, signal);
+    for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
+    await deps.db.transaction((trx) => eraseService(trx, service.id));
+    return 'done';
+  });
+}

@@ -1,0 +1,24 @@
+import type { Payloads, QueueName } from '../../shared/queues/catalog.js';
+import type { WorkshopDeps } from '../worker-deps.js';
+import { deletionJob } from './deletion-job.js';
+import { deployJob } from './deploy-job.js';
+import type { JobHelpers } from './job-helpers.js';
+import { logIngestJob } from './log-ingest-job.js';
+import { routingJob } from './routing-job.js';
+import { runtimeActionJob } from './runtime-action-job.js';
+
+/** Runs one job. Returns the outcome in a few words, which the dashboard shows. */
+export type JobHandler<N extends QueueName> = (
+  deps: WorkshopDeps,
+  payload: Payloads[N],
+  helpers: JobHelpers,
+) => Promise<string>;
+
+/** The handler of every queue in the catalog. A queue without a handler does not compile. */
+export const HANDLERS: { [N in QueueName]: JobHandler<N> } = {
+  deploy: deployJob,
+  'runtime-action': runtimeActionJob,
+  deletion: deletionJob,
+  'routing-reconciliation': routingJob,
+  'log-ingest': logIngestJob,
+};

@@ -1,0 +1,26 @@
+import type { Payloads } from '../../shared/queues/catalog.js';
+import { publishRouteChange } from '../../shared/services/lifecycle-store.js';
+import { loadReleaseSpec } from '../deploy/release-spec.js';
+import { edgesApplied } from '../edges-applied.js';
+import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobHelpers } from './job-helpers.js';
+import { runOperation } from './run-operation.js';
+
+/** Queue `routing-reconciliation`: makes the number of replicas and the edges' routes follow the configuration. */
+export function routingJob(
+  deps: WorkshopDeps,
+  { operationId }: Payloads['routing-reconciliation'],
+  helpers: JobHelpers,
+): Promise<string> {
+  return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
+    if (service.live_deployment_id && service.lifecycle_status === 'active') {
+      const spec = await loadReleaseSpec(deps.db, deps.keyring, service.live_deployment_id);
+      if (spec.image.manifest.type === 'process') {
+        await deps.runtime.scale(spec, service.configuration.replicas, signal);
+      }
+    }
+    const version = await publishRouteChange(deps.db, service.id);
+    await edgesApplied(deps.db, service.id, version, signal);
+    return 'done';
+  });
+}

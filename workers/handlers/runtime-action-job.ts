@@ -1,0 +1,61 @@
+import type { Payloads } from '../../shared/queues/catalog.js';
+import { moveLifecycle } from '../../shared/services/lifecycle-store.js';
+import { loadReleaseSpec } from '../deploy/release-spec.js';
+import { edgesApplied } from '../edges-applied.js';
+import { ReleaseError } from '../runtime/runtime-driver.js';
+import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobHelpers } from './job-helpers.js';
+import { type OperationOutcome, type OperationRun, runOperation } from './run-operation.js';
+
+/** Queue `runtime-action`: restart, suspend, resume (specification, Service actions). */
+export function runtimeActionJob(
+  deps: WorkshopDeps,
+  { operationId }: Payloads['runtime-action'],
+  helpers: JobHelpers,
+): Promise<string> {
+  return runOperation(deps, operationId, helpers, async (run) => {
+    switch (run.operation.kind) {
+      case 'restart':
+        return restart(deps, run);
+      case 'suspend':
+        return suspend(deps, run);
+      case 'resume':
+        return resume(deps, run);
+      default:
+        throw new ReleaseError(`${run.operation.kind} is not a runtime action`);
+    }
+  });
+}
+
+async function restart(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+  if (service.lifecycle_status === 'suspended') throw new ReleaseError('the service is suspended; resume it first');
+  const spec = await liveSpec(deps, service.live_deployment_id);
+  if (spec.image.manifest.type === 'process') await deps.runtime.restart(spec, signal);
+  return 'done';
+}
+
+/** The edges stop routing to the service before its processes end, so that no request fails. */
+async function suspend(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+  const deploymentId = service.live_deployment_id;
+  if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
+  const version = await deps.db.transaction((trx) =>
+    moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended'),
+  );
+  if (version !== undefined) await edgesApplied(deps.db, service.id, version, signal);
+  await deps.runtime.stop(deploymentId);
+  return 'done';
+}
+
+async function resume(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+  const spec = await liveSpec(deps, service.live_deployment_id);
+  if (!(await deps.images.has(spec.image)))
+    throw new ReleaseError('the image of the release is not on this host; deploy the service again');
+  if (spec.image.manifest.type === 'process') await deps.runtime.release(spec, signal);
+  await deps.db.transaction((trx) => moveLifecycle(trx, service.id, ['suspended', 'active'], 'active'));
+  return 'done';
+}
+
+async function liveSpec(deps: WorkshopDeps, deploymentId: string | null) {
+  if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
+  return loadReleaseSpec(deps.db, deps.keyring, deploymentId);
+}

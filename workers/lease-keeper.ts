@@ -1,0 +1,89 @@
+import type { Db } from '../shared/core/database/client.js';
+import { type Lease, type LeasedTable, renewLeases } from '../shared/core/database/leases.js';
+import { CHANNELS, type Listener } from '../shared/core/database/listener.js';
+import { errorMessage } from '../shared/core/errors.js';
+import type { Logger } from '../shared/core/log.js';
+import { Interrupted } from './interrupted.js';
+
+const RENEW_MS = 2000;
+
+/** The lease of one record, held while its work runs. */
+export interface HeldLease extends Lease {
+  /** Aborts with `Interrupted`: `cancelled` if a cancellation was requested, `superseded` if the lease is lost. */
+  readonly signal: AbortSignal;
+  /** Stops renewing. The lease stays until it expires or is released in the database. */
+  stop(): void;
+}
+
+interface Entry {
+  table: LeasedTable;
+  lease: Lease;
+  controller: AbortController;
+}
+
+/**
+ * Renews all leases of this process, with one statement for each table every two seconds. A cancellation is usually
+ * noticed by its notification, and at the latest by the next renewal.
+ */
+export class LeaseKeeper {
+  readonly #db: Db;
+  readonly #log: Logger;
+  readonly #entries = new Map<string, Entry>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #unsubscribe: () => void;
+
+  constructor(db: Db, listener: Listener, log: Logger) {
+    this.#db = db;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.#renew('all'), RENEW_MS);
+    this.#unsubscribe = listener.on(CHANNELS.cancel, (id) => {
+      if (id === null || this.#entries.has(id)) void this.#renew(id ?? 'all');
+    });
+  }
+
+  /** Starts to renew the lease of a record that this process has claimed. */
+  hold(table: LeasedTable, lease: Lease): HeldLease {
+    const entry: Entry = { table, lease, controller: new AbortController() };
+    this.#entries.set(lease.id, entry);
+    return {
+      ...lease,
+      signal: entry.controller.signal,
+      stop: () => {
+        if (this.#entries.get(lease.id) === entry) this.#entries.delete(lease.id);
+      },
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#unsubscribe();
+  }
+
+  async #renew(which: string): Promise<void> {
+    const entries = [...this.#entries.values()].filter(({ lease }) => which === 'all' || lease.id === which);
+    try {
+      for (const table of ['deployments', 'operations'] as const) {
+        await this.#renewTable(
+          table,
+          entries.filter((entry) => entry.table === table),
+        );
+      }
+    } catch (error) {
+      // The fence guards every write, so work may continue while the database cannot be reached.
+      this.#log.warn(`cannot renew leases: ${errorMessage(error)}`);
+    }
+  }
+
+  async #renewTable(table: LeasedTable, entries: readonly Entry[]): Promise<void> {
+    const held = await renewLeases(
+      this.#db,
+      table,
+      entries.map(({ lease }) => lease),
+    );
+    for (const { lease, controller } of entries) {
+      const hold = held.get(lease.id);
+      if (!hold) controller.abort(new Interrupted('superseded'));
+      else if (hold.cancelRequested) controller.abort(new Interrupted('cancelled'));
+    }
+  }
+}

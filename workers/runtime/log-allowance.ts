@@ -1,0 +1,100 @@
+/** An amount of output. */
+interface Amount {
+  bytes: number;
+  lines: number;
+}
+
+/** What one replica may add to the log: `rate` each second, and up to `burst` at once after it was quiet. */
+const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
+/** What all busy replicas of a host may add together, so that the database has time for the others. */
+const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };
+/** A replica that is at most this much above its rate is not busy and takes nothing from its host's share. */
+const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
+
+/** A transaction stores at least this many lines. */
+const LEAST_LINES = 200;
+
+/** A bucket of bytes and lines that fills at a rate. */
+class Bucket {
+  readonly #rate: Amount;
+  readonly #burst: Amount;
+  #left: Amount;
+  #grantedAt = Date.now();
+
+  constructor({ rate, burst }: { rate: Amount; burst: Amount }) {
+    this.#rate = rate;
+    this.#burst = burst;
+    this.#left = { ...burst };
+  }
+
+  /** What is left now. Negative if more was taken than there was. */
+  left(): Amount {
+    const now = Date.now();
+    const seconds = Math.max(0, now - this.#grantedAt) / 1000;
+    this.#grantedAt = now;
+    const grant = (unit: keyof Amount) => Math.min(this.#burst[unit], this.#left[unit] + seconds * this.#rate[unit]);
+    this.#left = { bytes: grant('bytes'), lines: grant('lines') };
+    return this.#left;
+  }
+
+  taken(): Amount {
+    const { bytes, lines } = this.left();
+    return { bytes: this.#burst.bytes - bytes, lines: this.#burst.lines - lines };
+  }
+
+  take({ bytes, lines }: Amount): void {
+    this.#left = { bytes: this.#left.bytes - bytes, lines: this.#left.lines - lines };
+  }
+
+  /** The time until bytes and lines are left again, in milliseconds. */
+  waitMs(): number {
+    const { bytes, lines } = this.left();
+    const seconds = Math.max(-bytes / this.#rate.bytes, (LEAST_LINES - lines) / this.#rate.lines);
+    return Math.max(0, Math.ceil(seconds * 1000));
+  }
+}
+
+/** The share of all busy replicas of one host. */
+export class HostAllowance extends Bucket {
+  constructor() {
+    super(HOST);
+  }
+}
+
+/** How much of its output one replica may add to the log now, in bytes and in lines. */
+export class LogAllowance {
+  readonly #own = new Bucket(REPLICA);
+  readonly #host: HostAllowance;
+
+  constructor(host = new HostAllowance()) {
+    this.#host = host;
+  }
+
+  /** False if the replica has to wait. */
+  get open(): boolean {
+    return this.lines() >= LEAST_LINES;
+  }
+
+  /** The lines that are left; 0 if no bytes are left. */
+  lines(): number {
+    const own = this.#own.left();
+    const host = this.#isOrdinary() ? own : this.#host.left();
+    if (own.bytes <= 0 || host.bytes <= 0) return 0;
+    return Math.max(0, Math.floor(Math.min(own.lines, host.lines)));
+  }
+
+  take(bytes: number, lines: number): void {
+    if (!this.#isOrdinary()) this.#host.take({ bytes, lines });
+    this.#own.take({ bytes, lines });
+  }
+
+  /** The time until the replica may add output again, in milliseconds. */
+  waitMs(): number {
+    return this.#isOrdinary() ? this.#own.waitMs() : Math.max(this.#own.waitMs(), this.#host.waitMs());
+  }
+
+  #isOrdinary(): boolean {
+    const { bytes, lines } = this.#own.taken();
+    return bytes < ORDINARY.bytes && lines < ORDINARY.lines;
+  }
+}

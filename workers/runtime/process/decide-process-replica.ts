@@ -1,0 +1,64 @@
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+
+/** One thing that a controller does to a replica that runs as a process. */
+export type ProcessAction =
+  /** Claims a port and starts a process for a new attempt. */
+  | 'start'
+  /** Ends what a worker started before it died, and returns the replica to `pending`. */
+  | 'abandonAttempt'
+  /** Records how the process ended, after all its output is in the log. */
+  | 'recordEnd'
+  /** Copies new output to the log. */
+  | 'followOutput'
+  /** Runs the readiness probe if a check is due. */
+  | 'checkHealth'
+  /** Waits, within a bound, until no edge sends requests to the replica. */
+  | 'drain'
+  /** TERM, grace period, KILL; then removes what is left and records that the replica is stopped. */
+  | 'stop';
+
+export interface ObservedProcess {
+  row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at'>;
+  /** True if the process that the row names lives. */
+  alive: boolean;
+}
+
+/** Decides what a controller does to a replica, in this order. `now` is in milliseconds since the epoch. */
+export function decideProcessReplica({ row, alive }: ObservedProcess, now: number): ProcessAction[] {
+  if (row.desired === 'stopped') return row.state === 'ready' ? ['drain', 'stop'] : ['stop'];
+  switch (row.state) {
+    case 'pending':
+      return ['start'];
+    case 'exited':
+      return row.next_start_at !== null && row.next_start_at.getTime() <= now ? ['start'] : [];
+    case 'starting':
+    case 'ready':
+    case 'unhealthy':
+      if (row.pid === null) return ['abandonAttempt'];
+      return alive ? ['followOutput', 'checkHealth'] : ['recordEnd'];
+    case 'stopped':
+      return [];
+  }
+}
+
+/** A replica may lose its port this often and start again at once. */
+export const PORT_LOSSES_FORGIVEN = 3;
+
+/** What a controller does, in this order, to a replica whose port another process of the host listens on. */
+export type PortLossAction =
+  | { type: 'kill' }
+  | { type: 'finishOutput' }
+  /** Returns the replica to `pending`: it starts again with another port. */
+  | { type: 'startAgain' }
+  /** Records the end. `delayMs` replaces the usual back-off. */
+  | { type: 'recordExit'; delayMs?: number };
+
+/** `losses` counts this one. */
+export function decidePortLoss(wasReady: boolean, losses: number): PortLossAction[] {
+  const forgiven = losses <= PORT_LOSSES_FORGIVEN;
+  if (!wasReady) {
+    return [{ type: 'kill' }, { type: 'finishOutput' }, { type: forgiven ? 'startAgain' : 'recordExit' }];
+  }
+  // The record comes first: it changes the route, and visitors must not wait for the process to end.
+  return [{ type: 'recordExit', ...(forgiven ? { delayMs: 0 } : {}) }, { type: 'kill' }];
+}

@@ -1,0 +1,65 @@
+/** Everything that the rules depend on. */
+export interface FirewallState {
+  table: string;
+  /** Stands in the table's comment, so that another platform can remove the table when the folder is gone. */
+  dataDir: string;
+  /**
+   * The ports of replicas, each with the user that may listen on it. Null means nobody: the port was given back, but an edge
+   * may still send visitors there.
+   */
+  ports: readonly { port: number; uid: number | null }[];
+  /** The users of the edge: they may connect to every hosted port. */
+  edgeUsers: readonly number[];
+  /** First and last user number of hosted processes. */
+  hostedUsers: { first: number; last: number };
+}
+
+export const TABLE_PREFIX = 'ranvier_';
+
+/**
+ * The addresses at which clouds give a machine its credentials: most use link-local ones, Azure and Alibaba have their own,
+ * and AWS and Google have IPv6 addresses. Some clouds have their name servers there, so port 53 stays open.
+ */
+const METADATA_IPV4 = ['169.254.0.0/16', '168.63.129.16', '100.100.100.200'];
+const METADATA_IPV6 = ['fe80::/10', 'fd00:ec2::254', 'fd20:ce::254'];
+
+/**
+ * The nft script that replaces the table. Only the edge and the application itself can connect to a port of a replica, and
+ * only over loopback. Only the application's user can accept connections there: if another process listens on the port of
+ * an application that has ended, its answers to new connections are dropped.
+ */
+export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: FirewallState): string {
+  const hosted = `meta skuid ${hostedUsers.first}-${hostedUsers.last}`;
+  const stranger = `meta skuid != { ${edgeUsers.join(', ')} }`;
+  const hostedButNotDns = `${hosted} meta l4proto { tcp, udp } th dport != 53`;
+  const elements = (items: string[]) => (items.length === 0 ? '' : `elements = { ${items.join(', ')} }`);
+  const sorted = [...ports].sort((a, b) => a.port - b.port);
+  // A folder whose name cannot be quoted gets no comment. No other platform removes such a table.
+  const comment = /^[\w./ -]{1,120}$/.test(dataDir) ? `comment "${dataDir}"` : '';
+  return `
+table inet ${table}
+delete table inet ${table}
+table inet ${table} {
+  ${comment}
+  set handed {
+    type inet_service
+    ${elements(sorted.map(({ port }) => `${port}`))}
+  }
+  set own {
+    type inet_service . uid
+    ${elements(sorted.flatMap(({ port, uid }) => (uid === null ? [] : [`${port} . ${uid}`])))}
+  }
+  chain input {
+    type filter hook input priority -5; policy accept;
+    iifname != "lo" tcp dport @handed drop
+  }
+  chain output {
+    type filter hook output priority -5; policy accept;
+    ${hostedButNotDns} ip daddr { ${METADATA_IPV4.join(', ')} } reject
+    ${hostedButNotDns} ip6 daddr { ${METADATA_IPV6.join(', ')} } reject
+    oifname "lo" tcp dport @handed ${stranger} tcp dport . meta skuid != @own reject with tcp reset
+    oifname "lo" tcp sport @handed tcp flags & (syn | ack) == (syn | ack) ${stranger} tcp sport . meta skuid != @own drop
+  }
+}
+`;
+}

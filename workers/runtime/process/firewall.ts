@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile, realpath } from 'node:fs/promises';
+import { errorMessage } from '../../../shared/core/errors.js';
+import { hostPortsOf, restingPorts } from '../../../shared/replicas/port-store.js';
+import { exists } from '../../folders.js';
+import { isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
+import { type FirewallState, rulesOf, TABLE_PREFIX } from './firewall-rules.js';
+import type { ProcessRuntimeDeps } from './replica-sandbox.js';
+
+type Deps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'log' | 'hostId' | 'sandbox'>;
+
+const NFT_TIMEOUT_MS = 10_000;
+
+/**
+ * An nftables table of this platform: who may connect to hosted ports, and what hosted processes may not reach. It is always
+ * replaced as a whole, so that it is complete again after another program flushed the rules or a worker was killed. Without
+ * root, users of their own for services, or `nft` there are no rules, and the log explains the consequence.
+ */
+export class Firewall {
+  readonly #deps: Deps;
+  #table = '';
+  #users: readonly number[] = [];
+  #usable: boolean | null = null;
+  #applied: string | null = null;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Sets the rules that the `replicas` and `resting_ports` tables ask for; with `always` even if they have not changed. Never rejects. */
+  apply(always = false): Promise<void> {
+    this.#work = this.#work
+      .then(() => this.#apply(always))
+      .catch((error: unknown) => {
+        this.#applied = null;
+        this.#deps.log.error(
+          { err: error },
+          `the firewall rules of hosted ports could not be set: ${errorMessage(error)}`,
+        );
+      });
+    return this.#work;
+  }
+
+  /** Removes the rules if no replica of this host has a port. Never rejects. */
+  async close(): Promise<void> {
+    await this.#work;
+    if (this.#applied === null) return;
+    try {
+      const left = await hostPortsOf(this.#deps.db, this.#deps.hostId);
+      if (left.length === 0) await nft(`delete table inet ${this.#table}\n`);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, `the firewall rules stay: ${errorMessage(error)}`);
+    }
+  }
+
+  async #apply(always: boolean): Promise<void> {
+    this.#usable ??= await this.#prepare();
+    if (!this.#usable) return;
+    const { db, hostId, config } = this.#deps;
+    const taken = (await hostPortsOf(db, hostId)).map(({ port, user_number }) => ({ port, uid: uidOf(user_number) }));
+    const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
+    const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
+    const state: FirewallState = {
+      table: this.#table,
+      dataDir: await realpath(config.dataDir),
+      ports,
+      edgeUsers: this.#users,
+      hostedUsers: userRange(),
+    };
+    const rules = rulesOf(state);
+    if (!always && rules === this.#applied) return;
+    await nft(rules);
+    this.#applied = rules;
+  }
+
+  /** Returns false if this host can have no rules. */
+  async #prepare(): Promise<boolean> {
+    const { config, log, sandbox } = this.#deps;
+    const cause = await this.#hindrance();
+    if (cause !== null) {
+      log.warn(
+        `every process of this host${sandbox.level === 'none' ? '' : ', every hosted one,'} can connect to hosted ports past the ` +
+          `edge, and hosted processes to the metadata address of a cloud: ${cause}`,
+      );
+      return false;
+    }
+    const token = createHash('sha256')
+      .update(await realpath(config.dataDir))
+      .digest('hex')
+      .slice(0, 16);
+    this.#table = `${TABLE_PREFIX}${token}`;
+    this.#users = await usersOf(config.edgeUsers);
+    await removeAbandoned(this.#table);
+    log.info({ table: `inet ${this.#table}`, users: this.#users }, 'hosted ports take connections of these users only');
+    return true;
+  }
+
+  async #hindrance(): Promise<string | null> {
+    const { config, sandbox } = this.#deps;
+    if (!config.runtimeFirewall) return 'RUNTIME_FIREWALL is off';
+    if (process.platform !== 'linux' || !isRoot()) return 'the platform is not root';
+    if (sandbox.level === 'none') return 'services have no users of their own';
+    try {
+      await nft('list tables\n');
+      return null;
+    } catch (error) {
+      return `nft does not work (${errorMessage(error).split('\n')[0]})`;
+    }
+  }
+}
+
+/** The numbers of those users that exist, and of root and the platform's own user. */
+async function usersOf(names: readonly string[]): Promise<number[]> {
+  const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  const named = lines.filter(([name = '', , uid = '']) => names.includes(name) || names.includes(uid));
+  return [...new Set([0, process.getuid?.() ?? 0, ...named.map(([, , uid]) => Number(uid))])].sort((a, b) => a - b);
+}
+
+/** Removes the tables of platforms whose data folder is gone. */
+async function removeAbandoned(own: string): Promise<void> {
+  const tables = await nft('list tables\n');
+  for (const [, name = ''] of tables.matchAll(new RegExp(`^table inet (${TABLE_PREFIX}[0-9a-f]{16})$`, 'gm'))) {
+    if (name === own) continue;
+    const text = await nft(`list table inet ${name}\n`).catch(() => '');
+    const folder = /^\s*comment "(\/[^"]*)"$/m.exec(text)?.[1];
+    if (folder === undefined || (await exists(folder))) continue;
+    await nft(`delete table inet ${name}\n`).catch(() => undefined);
+  }
+}
+
+/** Runs an nftables script. Either all of it applies or nothing. */
+function nft(script: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile('nft', ['-f', '-'], { timeout: NFT_TIMEOUT_MS }, (error, stdout, stderr) => {
+      if (error) reject(new Error(stderr.trim() || error.message));
+      else resolve(stdout);
+    });
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(script);
+  });
+}

@@ -1,0 +1,80 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LastLines } from '../../../shared/core/last-lines.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import { discardTree } from '../../folders.js';
+import type { RunOutcome } from '../../sandbox/sandbox.js';
+import { commandMessage, exitDetail, QUOTED_LINES } from '../failure-text.js';
+import { maskerOf } from '../retained-release.js';
+import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
+import { COMMAND_SANDBOX, type ProcessRuntimeDeps } from './replica-sandbox.js';
+
+/**
+ * Runs one command as the release's replicas run: same image, environment, user and limits. What it writes is thrown away.
+ * Throws `ReleaseError` if it fails, and the signal's reason if it is aborted.
+ */
+export async function runReleaseCommand(
+  { sandbox, config, log }: Pick<ProcessRuntimeDeps, 'sandbox' | 'config' | 'log'>,
+  spec: ReleaseSpec,
+  command: string,
+  { signal, timeoutMs, onLine }: CommandOptions,
+): Promise<void> {
+  const { manifest, digest } = spec.image;
+  const { memoryMb, cpu, pids } = planOf(spec.configuration.plan);
+  const id = `${COMMAND_SANDBOX}${spec.deploymentId}`;
+  const directory = join(config.dataDir, 'replicas', id);
+  const discard = () => discardTree({ dataDir: config.dataDir, log }, directory);
+  await discard();
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const output = new LastLines(QUOTED_LINES);
+  const masker = maskerOf(spec);
+  try {
+    const outcome = await sandbox.run(
+      {
+        id,
+        command,
+        directory,
+        image: join(config.dataDir, 'images', digest),
+        cwd: manifest.workingDirectory,
+        env: {
+          ...spec.environment,
+          RANVIER_SERVICE_ID: spec.serviceId,
+          RANVIER_DEPLOYMENT_ID: spec.deploymentId,
+        },
+        userNumber: spec.userNumber,
+        limits: { memoryMb, cpu, pids },
+      },
+      {
+        signal,
+        timeoutMs,
+        graceMs: config.stopGraceSeconds * 1000,
+        cutter: masker,
+        onLine: async (line) => {
+          output.push(line);
+          await onLine(line);
+        },
+      },
+    );
+    signal.throwIfAborted();
+    if (outcome.reason === 'exited' && outcome.exitCode === 0) return;
+    const shown = output.lines.map((line) => masker.mask(line));
+    throw new ReleaseError(commandMessage(command, causeOf(outcome, timeoutMs, memoryMb), shown));
+  } finally {
+    await discard();
+  }
+}
+
+function causeOf(outcome: RunOutcome, timeoutMs: number, memoryMb: number): string {
+  switch (outcome.reason) {
+    case 'exited':
+      return exitDetail(String(outcome.exitCode), memoryMb);
+    case 'signalled':
+      return exitDetail(`signal ${outcome.signal}`, memoryMb);
+    case 'out-of-memory':
+      return exitDetail('out-of-memory', memoryMb);
+    case 'timeout':
+      return `did not end within ${Math.round(timeoutMs / 1000)} s`;
+    case 'aborted':
+      return 'was interrupted';
+  }
+}

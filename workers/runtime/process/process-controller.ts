@@ -1,0 +1,254 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorMessage } from '../../../shared/core/errors.js';
+import { restingPorts } from '../../../shared/replicas/port-store.js';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import {
+  claimReplica,
+  recordExit,
+  recordProcess,
+  recordStopped,
+  releaseReplica,
+  replicasOfHost,
+} from '../../../shared/replicas/store.js';
+import { listensOnPort } from '../../../shared/services/model.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import { replicaDrained } from '../../edges-applied.js';
+import { exists } from '../../folders.js';
+import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
+import { HealthWatch } from '../health-watch.js';
+import type { HostAllowance } from '../log-allowance.js';
+import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
+import { ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
+import type { ReplicaController } from '../supervisor.js';
+import { decidePortLoss, decideProcessReplica, type ProcessAction } from './decide-process-replica.js';
+import type { Firewall } from './firewall.js';
+import { freePort } from './free-port.js';
+import { LogTail } from './log-tail.js';
+import { ReplicaFiles } from './replica-files.js';
+import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
+
+const PORT_TRIES = 20;
+/** Output is copied this often while a replica stops, in milliseconds. */
+const FOLLOW_MS = 250;
+
+type Deps = ProcessRuntimeDeps & { firewall: Pick<Firewall, 'apply'> };
+
+/** Reconciles one replica that runs as a process: observes it and applies what `decideProcessReplica` decides. */
+export class ProcessController implements ReplicaController {
+  readonly #deps: Deps;
+  readonly #id: string;
+  readonly #files: ReplicaFiles;
+  readonly #wake: () => void;
+  readonly #release: RetainedRelease;
+  readonly #logShare: HostAllowance;
+  readonly #health: HealthWatch;
+  #tail: LogTail | null = null;
+  #attempt = -1;
+  #portLosses = 0;
+
+  constructor(deps: Deps, id: string, wake: () => void, logShare: HostAllowance) {
+    this.#deps = deps;
+    this.#id = id;
+    this.#files = new ReplicaFiles({ dataDir: deps.config.dataDir, log: deps.log }, id);
+    this.#wake = wake;
+    this.#logShare = logShare;
+    this.#release = new RetainedRelease(deps.loadRelease);
+    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+  }
+
+  get nextCheckAt(): number {
+    return this.#health.nextCheckAt;
+  }
+
+  async reconcile(row: ReplicaRow): Promise<void> {
+    const alive = row.pid !== null && (await this.#deps.sandbox.isAlive(processOf(row)));
+    for (const action of decideProcessReplica({ row, alive }, Date.now())) await this.#apply(row, action);
+  }
+
+  async #apply(row: ReplicaRow, action: ProcessAction): Promise<void> {
+    switch (action) {
+      case 'start':
+        return this.#start(row);
+      case 'abandonAttempt':
+        return this.#abandonAttempt(row);
+      case 'recordEnd':
+        return this.#recordEnd(row);
+      case 'followOutput':
+        if (this.#attempt !== row.restarts) this.#beginAttempt(row);
+        await this.#follow(row, false);
+        return;
+      case 'checkHealth':
+        return this.#checkHealth(row);
+      case 'drain':
+        return replicaDrained(this.#deps.db, row);
+      case 'stop':
+        return this.#stop(row);
+    }
+  }
+
+  /** Rejects with a fault of the platform, such as a database that does not answer; the supervisor then tries again. */
+  async #start(row: ReplicaRow): Promise<void> {
+    try {
+      const spec = await this.#release.readAnew(row.deployment_id);
+      const port = await this.#claim(row, spec);
+      if (port === 'lost') return;
+      this.#beginAttempt(row);
+      const process = await this.#run(row, spec, port);
+      if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt))) {
+        await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
+      }
+      this.#wake();
+    } catch (error) {
+      if (!isExplained(error)) throw error;
+      this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
+      await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`, new Date());
+    }
+  }
+
+  async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<DetachedProcess> {
+    if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
+    try {
+      await this.#files.prepare();
+      return await this.#deps.sandbox.start(this.#sandboxSpec(row, spec, port), {
+        logFile: this.#files.output,
+        exitFile: this.#files.exit,
+        onExit: this.#wake,
+      });
+    } catch (error) {
+      throw new ReleaseError(errorMessage(error));
+    }
+  }
+
+  async #claim(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null | 'lost'> {
+    const { db, config } = this.#deps;
+    for (let tries = 0; tries < PORT_TRIES; tries++) {
+      const port = listensOnPort(spec.kind) ? await freePort(config.runtimePorts, await this.#takenPorts()) : null;
+      const claim = await claimReplica(db, row, port);
+      if (claim === 'claimed') {
+        if (port !== null) await this.#deps.firewall.apply();
+        return port;
+      }
+      if (claim === 'lost') return 'lost';
+    }
+    throw new ReleaseError('every port that was tried went to another replica');
+  }
+
+  async #takenPorts(): Promise<Set<number>> {
+    const { db, hostId } = this.#deps;
+    const [rows, resting] = await Promise.all([replicasOfHost(db, hostId), restingPorts(db, hostId)]);
+    return new Set([...rows.flatMap((other) => other.port ?? []), ...resting]);
+  }
+
+  #sandboxSpec(row: ReplicaRow, spec: ReleaseSpec, port: number | null): SandboxSpec {
+    const { manifest } = spec.image;
+    const plan = planOf(spec.configuration.plan);
+    return {
+      id: sandboxIdOf(row),
+      command: manifest.startCommand,
+      directory: this.#files.work,
+      image: this.#imageOf(spec),
+      cwd: manifest.workingDirectory,
+      env: {
+        ...spec.environment,
+        RANVIER_SERVICE_ID: spec.serviceId,
+        RANVIER_DEPLOYMENT_ID: spec.deploymentId,
+        ...(port === null ? {} : { PORT: String(port) }),
+      },
+      userNumber: spec.userNumber,
+      limits: { memoryMb: plan.memoryMb, cpu: plan.cpu, pids: plan.pids },
+      ...(port === null ? {} : { port }),
+    };
+  }
+
+  #imageOf(spec: ReleaseSpec): string {
+    return join(this.#deps.config.dataDir, 'images', spec.image.digest);
+  }
+
+  /** A worker died between the claim and the record of the process. What it started has the mark of that attempt. */
+  async #abandonAttempt(row: ReplicaRow): Promise<void> {
+    await this.#deps.sandbox.stop(sandboxIdOf(row), NOBODY, 0);
+    await releaseReplica(this.#deps.db, row);
+    this.#wake();
+  }
+
+  async #checkHealth(row: ReplicaRow): Promise<void> {
+    const spec = await this.#release.read(row.deployment_id);
+    let lost = false;
+    await this.#health.check(row, spec, async (port) => {
+      const holder = await this.#deps.sandbox.portHolder(sandboxIdOf(row), spec.userNumber, row.address, port);
+      lost = holder === 'stranger';
+      return holder === 'own' || holder === 'unknown';
+    });
+    if (lost) await this.#losePort(row);
+  }
+
+  /** Another process of this host listens on the port to which the edge sends this replica's visitors. */
+  async #losePort(row: ReplicaRow): Promise<void> {
+    const { db, log, sandbox } = this.#deps;
+    const detail = `lost its port ${row.port} to another process of this host`;
+    this.#portLosses += 1;
+    log.error({ replica: this.#id, port: row.port, times: this.#portLosses }, `a replica ${detail}`);
+    for (const action of decidePortLoss(row.ready_at !== null, this.#portLosses)) {
+      switch (action.type) {
+        case 'kill':
+          await sandbox.stop(sandboxIdOf(row), processOf(row), 0);
+          break;
+        case 'finishOutput':
+          await this.#follow(row, true);
+          break;
+        case 'startAgain':
+          await releaseReplica(db, row);
+          break;
+        case 'recordExit':
+          await recordExit(db, row, detail, new Date(), action.delayMs);
+          break;
+      }
+    }
+    this.#wake();
+  }
+
+  async #recordEnd(row: ReplicaRow): Promise<void> {
+    await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
+    if (!(await this.#follow(row, true))) return;
+    const spec = await this.#release.readable(row.deployment_id);
+    const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
+    await recordExit(this.#deps.db, row, detail, new Date());
+  }
+
+  async #stop(row: ReplicaRow): Promise<void> {
+    const { db, sandbox, config } = this.#deps;
+    const process = row.pid === null ? NOBODY : processOf(row);
+    let running = true;
+    const stopped = sandbox.stop(sandboxIdOf(row), process, config.stopGraceSeconds * 1000).finally(() => {
+      running = false;
+    });
+    // If copying the output fails first, nobody awaits this promise.
+    stopped.catch(() => undefined);
+    while (running) {
+      await Promise.race([stopped, sleep(FOLLOW_MS)]);
+      if (running) await this.#follow(row, false);
+    }
+    await stopped;
+    if (!(await this.#follow(row, true))) return;
+    await this.#files.remove();
+    await recordStopped(db, row);
+  }
+
+  #beginAttempt(row: ReplicaRow): void {
+    this.#attempt = row.restarts;
+    this.#health.begin();
+  }
+
+  /** Returns false if another supervisor has moved the mark meanwhile. The next row that is read has the new mark. */
+  async #follow(row: ReplicaRow, final: boolean): Promise<boolean> {
+    const { db, logs } = this.#deps;
+    const spec = await this.#release.readable(row.deployment_id);
+    // Without the release its secrets are unknown and cannot be masked, so the output stays out of the log.
+    if (!spec) return true;
+    this.#tail ??= new LogTail(db, logs, this.#files.output, maskerOf(spec), row.log_offset, this.#logShare);
+    const ours = await this.#tail.follow(row, final);
+    if (!ours) this.#tail = null;
+    return ours;
+  }
+}

@@ -1,0 +1,43 @@
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { exitMessage } from '../failure-text.js';
+import { checkHealth } from '../health-check.js';
+import { maskerOf } from '../retained-release.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import { ReplicaFiles } from './replica-files.js';
+import { type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
+
+type Deps = Pick<ProcessRuntimeDeps, 'sandbox' | 'config' | 'log'>;
+
+/** Why a replica ended before it was ever ready, with its last output. */
+export async function explainProcessExit({ config, log }: Deps, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
+  const output = await new ReplicaFiles({ dataDir: config.dataDir, log }, row.id).lastOutput();
+  const masker = maskerOf(spec);
+  return exitMessage(
+    row,
+    output.map((line) => masker.mask(line)),
+  );
+}
+
+/** Why a release is not ready in time although its processes live: the result of a health check, and other ports they use. */
+export async function explainProcessSilence(
+  { sandbox, config }: Deps,
+  spec: ReleaseSpec,
+  rows: readonly ReplicaRow[],
+): Promise<string> {
+  const seconds = `${config.releaseTimeoutSeconds} s`;
+  const within = `within ${seconds}`;
+  const late = rows.find((row) => row.state !== 'ready');
+  if (!late || late.port === null || late.pid === null) {
+    return `${late ? `replica ${late.position}` : 'the release'} was not started ${within}; is a worker running on this host?`;
+  }
+  const { healthCheckPath: path } = spec.configuration;
+  const target = { address: late.address, port: late.port, path, host: `${spec.slug}.${config.edgeDomain}` };
+  const health = await checkHealth(target);
+  if (health.healthy) return `replica ${late.position} answered on port ${late.port} only after ${seconds}`;
+  if (health.kind === 'bad-answer') return `${health.answer} (replica ${late.position}, ${within})`;
+  const ports = (await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? [];
+  const silence = `nothing answered on port ${late.port} (PORT) ${within}: ${health.answer}`;
+  if (ports.includes(late.port)) return silence;
+  if (ports.length === 0) return `${silence}; the process listens on no port`;
+  return `${silence}; the process listens on port ${ports.join(', ')} instead`;
+}

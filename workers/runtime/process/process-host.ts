@@ -1,0 +1,64 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { recordExit, releaseReplica } from '../../../shared/replicas/store.js';
+import { HostAllowance } from '../log-allowance.js';
+import type { ReplicaHost } from '../supervisor.js';
+import type { Firewall } from './firewall.js';
+import { ProcessController } from './process-controller.js';
+import { ReplicaFiles } from './replica-files.js';
+import {
+  COMMAND_SANDBOX,
+  type ProcessRuntimeDeps,
+  processOf,
+  REPLICA_SANDBOX,
+  sandboxIdOf,
+} from './replica-sandbox.js';
+
+/** Runs replicas as sandboxed processes of this host. Their folders are below DATA_DIR. */
+export class ProcessHost implements ReplicaHost {
+  readonly pollMs = 500;
+  readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };
+  readonly #logShare = new HostAllowance();
+
+  constructor(deps: ProcessRuntimeDeps & { firewall: Firewall }) {
+    this.#deps = deps;
+  }
+
+  controller(id: string, wake: () => void): ProcessController {
+    return new ProcessController(this.#deps, id, wake, this.#logShare);
+  }
+
+  /** Ends the processes and removes the folders of replicas that have no row, and sets the firewall rules again. */
+  async sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void> {
+    await this.#deps.firewall.apply(true);
+    const wanted = new Set(rows.map(sandboxIdOf));
+    const ended = await this.#deps.sandbox.sweep((id) => {
+      if (!id.startsWith(REPLICA_SANDBOX) || wanted.has(id)) return true;
+      return busy.some((replica) => id.startsWith(`${REPLICA_SANDBOX}${replica}`));
+    });
+    if (ended > 0) this.#deps.log.warn({ processes: ended }, 'ended processes that belong to no replica');
+    const { config, log } = this.#deps;
+    const present = new Set([...rows.map((row) => row.id), ...busy]);
+    for (const name of await readdir(join(config.dataDir, 'replicas')).catch(() => [])) {
+      if (!present.has(name) && !name.startsWith(COMMAND_SANDBOX)) {
+        await new ReplicaFiles({ dataDir: config.dataDir, log }, name).remove();
+      }
+    }
+  }
+
+  /** Stops the processes. The rows stay wanted, so the next supervisor starts them again. */
+  async end(rows: readonly ReplicaRow[]): Promise<void> {
+    const { db, sandbox, config } = this.#deps;
+    await Promise.all(
+      rows
+        .filter((row) => row.pid !== null)
+        .map(async (row) => {
+          await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
+          // A replica that was never ready would otherwise count as failed.
+          if (row.ready_at === null) await releaseReplica(db, row);
+          else await recordExit(db, row, 'ended with the platform', new Date());
+        }),
+    );
+  }
+}

@@ -1,0 +1,69 @@
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type DiscardDeps, discardTree } from '../../folders.js';
+import { LineSplitter } from '../../sandbox/line-splitter.js';
+import { exitDetail, QUOTED_LINES } from '../failure-text.js';
+
+const LAST_BYTES = 4096;
+
+/** A replica's folder `<dataDir>/replicas/<id>/`: its changes over the image, its output, and how it ended. */
+export class ReplicaFiles {
+  readonly folder: string;
+  readonly #deps: DiscardDeps;
+
+  constructor(deps: DiscardDeps, id: string) {
+    this.#deps = deps;
+    this.folder = join(deps.dataDir, 'replicas', id);
+  }
+
+  /** The folder in which the command works. */
+  get work(): string {
+    return join(this.folder, 'files');
+  }
+
+  get output(): string {
+    return join(this.folder, 'app.log');
+  }
+
+  get exit(): string {
+    return join(this.folder, 'exit');
+  }
+
+  /** Makes an empty working folder for a new attempt. Earlier output stays. */
+  async prepare(): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    await discardTree(this.#deps, this.work);
+    await rm(this.exit, { force: true });
+    await mkdir(this.work);
+  }
+
+  async remove(): Promise<void> {
+    await discardTree(this.#deps, this.folder);
+  }
+
+  /** How the command ended, as text that follows "replica 1". */
+  async exitDetail(memoryMb: number): Promise<string> {
+    const text = await readFile(this.exit, 'utf8').catch(() => '');
+    return exitDetail(text.trim(), memoryMb);
+  }
+
+  /** The last lines of output that are not blank, unmasked. */
+  async lastOutput(): Promise<string[]> {
+    const file = await open(this.output, 'r').catch(() => null);
+    if (file === null) return [];
+    try {
+      const { size } = await file.stat();
+      const start = Math.max(0, size - LAST_BYTES);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(LAST_BYTES), 0, LAST_BYTES, start);
+      const splitter = new LineSplitter();
+      const lines = [...splitter.push(buffer.subarray(0, bytesRead)), ...splitter.end()];
+      // The first line may have begun before the part that was read.
+      return lines
+        .slice(start > 0 ? 1 : 0)
+        .filter((line) => line.trim() !== '')
+        .slice(-QUOTED_LINES);
+    } finally {
+      await file.close();
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { DetachedProcess, Sandbox } from '../../sandbox/sandbox.js';
+import type { ReplicaRuntimeDeps } from '../replica-runtime.js';
+
+/** What the process runtime works with. */
+export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
+  sandbox: Sandbox;
+}
+
+/** Prefix of the sandboxes of replicas. The supervisor ends those that no row names. */
+export const REPLICA_SANDBOX = 'replica-';
+/** Prefix of the sandboxes of single commands, and of their folders beside those of the replicas. */
+export const COMMAND_SANDBOX = 'command-';
+
+/** The name of the sandbox of one attempt to run a replica. */
+export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'>): string {
+  return `${REPLICA_SANDBOX}${id}-${restarts}`;
+}
+
+/** Stands for a process that was not recorded. Its sandbox can still be ended by the mark on its processes. */
+export const NOBODY: DetachedProcess = { pid: 0, startedAt: '' };
+
+/** The process that the row of a replica names. */
+export function processOf(row: ReplicaRow): DetachedProcess {
+  return { pid: row.pid ?? NOBODY.pid, startedAt: row.pid_started ?? NOBODY.startedAt };
+}

@@ -1,0 +1,66 @@
+import type { ReplicaState } from '../../shared/replicas/model.js';
+
+/** Time until the next check, in milliseconds, by how the replica does. */
+const INTERVAL_MS = {
+  /** No check of the new replica has succeeded yet. */
+  starting: 100,
+  /** The new replica passed a check and has to pass another one. */
+  proving: 200,
+  failing: 1_000,
+  ready: 5_000,
+};
+/** A replica without a port is ready when it has run this long, in milliseconds. */
+const SETTLED_MS = 1_000;
+/** Checks in a row that a new replica with a port must pass before it gets requests. */
+const PASSES_TO_START = 2;
+/** Checks in a row that an unhealthy replica must pass before it gets requests again. */
+const PASSES_TO_RECOVER = 1;
+/** Checks in a row that a ready replica must fail before it gets no more requests. */
+const FAILURES_TO_LEAVE = 2;
+/** As many results as a decision can depend on. */
+export const CHECKS_KEPT = Math.max(PASSES_TO_START, PASSES_TO_RECOVER, FAILURES_TO_LEAVE);
+
+export interface CheckedReplica {
+  state: ReplicaState;
+  /** Null if the application listens on no port. */
+  port: number | null;
+  /** The results of this attempt's checks, oldest first, true if the check passed. */
+  checks: readonly boolean[];
+}
+
+export interface Readiness {
+  /** `same`: the check changes nothing; only its time is recorded, if the replica is ready. */
+  verdict: 'ready' | 'unhealthy' | 'same';
+  /** Time until the next check, in milliseconds. */
+  nextCheckMs: number;
+}
+
+/** Decides from the history of checks whether a replica gets requests, and when to check it again. */
+export function decideReadiness({ state, port, checks }: CheckedReplica): Readiness {
+  const passes = inARow(checks, true);
+  const failures = inARow(checks, false);
+  if (state === 'ready') {
+    const verdict = failures >= FAILURES_TO_LEAVE ? 'unhealthy' : 'same';
+    return { verdict, nextCheckMs: failures > 0 ? INTERVAL_MS.failing : INTERVAL_MS.ready };
+  }
+  const isNew = state === 'starting';
+  if (passes >= (isNew && port !== null ? PASSES_TO_START : PASSES_TO_RECOVER)) {
+    return { verdict: 'ready', nextCheckMs: INTERVAL_MS.ready };
+  }
+  if (!isNew) return { verdict: 'same', nextCheckMs: INTERVAL_MS.failing };
+  return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : INTERVAL_MS.starting };
+}
+
+/** The check of a replica that listens on no port. Times are milliseconds since the epoch. */
+export function hasSettled(startedAt: number, now: number): boolean {
+  return now - startedAt >= SETTLED_MS;
+}
+
+/** An answer is healthy if its status is 2xx or 3xx. */
+export function isHealthyStatus(status: number): boolean {
+  return status >= 200 && status < 400;
+}
+
+function inARow(checks: readonly boolean[], result: boolean): number {
+  return checks.length - 1 - checks.lastIndexOf(!result);
+}

@@ -1,0 +1,41 @@
+const SWEEP_MS = 60_000;
+/** The wait after a failed reconciliation, in milliseconds; it doubles with each further failure. */
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 60_000;
+
+/** What a supervisor knows when it starts one pass over the replicas of its host. */
+export interface ObservedHost {
+  /** Ids of the host's rows that are not stopped. */
+  rows: readonly string[];
+  /** Ids of the replicas that have a controller. */
+  controlled: Iterable<string>;
+  /** Ids of the replicas whose controller works now. */
+  busy: ReadonlySet<string>;
+  /** When a failed replica may be tried again, in milliseconds since the epoch. */
+  retryAt: ReadonlyMap<string, number>;
+  /** When the last sweep began, in milliseconds since the epoch. */
+  sweptAt: number;
+}
+
+export interface ReconcilePlan {
+  sweep: boolean;
+  /** Controllers to drop: their rows are gone. */
+  drop: string[];
+  /** Replicas to reconcile, in the order of the rows. */
+  reconcile: string[];
+}
+
+/** Decides one pass of a supervisor. `now` is in milliseconds since the epoch. */
+export function planPass({ rows, controlled, busy, retryAt, sweptAt }: ObservedHost, now: number): ReconcilePlan {
+  const present = new Set(rows);
+  return {
+    sweep: now - sweptAt > SWEEP_MS,
+    drop: [...controlled].filter((id) => !present.has(id) && !busy.has(id)),
+    reconcile: rows.filter((id) => !busy.has(id) && (retryAt.get(id) ?? 0) <= now),
+  };
+}
+
+/** The wait before a replica that failed this often in a row is reconciled again, in milliseconds. */
+export function retryDelayMs(failures: number): number {
+  return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
+}

@@ -1,0 +1,45 @@
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
+
+type Rolled = Pick<ReplicaRow, 'state' | 'position' | 'ready_at'>;
+
+/** How far a rollout is. */
+export type RolloutOutcome<T extends Rolled = ReplicaRow> =
+  /** Every wanted replica is ready. */
+  | { type: 'ready' }
+  /** Somebody stopped the release. */
+  | { type: 'stopped' }
+  /** This replica ended before it was ever ready. */
+  | { type: 'failed'; row: T }
+  /** The release timeout has passed. */
+  | { type: 'late' }
+  /** Some rows were still stopping when they were wanted, and have to be wanted again. */
+  | { type: 'incomplete' }
+  | { type: 'pending' };
+
+/**
+ * Decides from the rows of one generation that are wanted how its rollout stands. `count` replicas are wanted; a row at a
+ * higher position is left from before and decides nothing unless it fails. `isLate` is true once the release timeout has
+ * passed.
+ */
+export function rolloutOutcome<T extends Rolled>(
+  rows: readonly T[],
+  count: number,
+  isLate: boolean,
+): RolloutOutcome<T> {
+  if (rows.length === 0) return { type: 'stopped' };
+  const complete = rows.length >= count;
+  if (complete && rows.every((row) => row.state === 'ready' || row.position > count)) return { type: 'ready' };
+  const failed = rows.find((row) => row.state === 'exited' && row.ready_at === null);
+  if (failed) return { type: 'failed', row: failed };
+  if (isLate) return { type: 'late' };
+  return { type: complete ? 'pending' : 'incomplete' };
+}
+
+/** The generation that a restart replaces, and how many replicas the new one gets. `wanted` counts if nothing runs. */
+export function generationToReplace(
+  rows: readonly Pick<ReplicaRow, 'generation'>[],
+  wanted: number,
+): { generation: number; count: number } {
+  const generation = rows.length === 0 ? 0 : Math.min(...rows.map((row) => row.generation));
+  return { generation, count: rows.filter((row) => row.generation === generation).length || wanted };
+}

@@ -1,0 +1,70 @@
+import type { ImageManifest } from '../../shared/images/model.js';
+import type { ReplicaState } from '../../shared/replicas/model.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import type { ServiceKind } from '../../shared/services/model.js';
+
+/** Everything a runtime needs to run one release. `deploy/release-spec.ts` makes it from the deployment's snapshot. */
+export interface ReleaseSpec {
+  deploymentId: string;
+  serviceId: string;
+  workspaceId: string;
+  userNumber: number;
+  kind: ServiceKind;
+  /** The service's name at the edge and in its private network. */
+  slug: string;
+  /** Services of one environment share a private network; null if the service is in no environment. */
+  environmentId: string | null;
+  configuration: ServiceConfiguration;
+  image: { id: string; digest: string; manifest: ImageManifest };
+  /** The service's variables in clear, over the manifest's environment. The runtime sets PORT. */
+  environment: Record<string, string>;
+}
+
+export interface ReplicaView {
+  id: string;
+  state: ReplicaState;
+  address: string;
+  port: number | null;
+  restarts: number;
+  exitDetail: string;
+}
+
+/** Why a release did not become healthy. The message is for the person who deployed. */
+export class ReleaseError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ReleaseError';
+  }
+}
+
+export interface CommandOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+  onLine: (line: string) => Promise<void>;
+}
+
+/**
+ * Keeps releases running and records their state in the `replicas` table, which the edge reads. Every method is idempotent
+ * and continues what a worker that died has begun.
+ */
+export interface RuntimeDriver {
+  readonly name: string;
+  /** Starts to reconcile this host's replicas, and adopts those that still run. */
+  start(): Promise<void>;
+  /**
+   * Stops reconciling. Releases run on and another worker adopts them. If the whole platform ends (`platformEnds`), a
+   * runtime whose releases cannot run without it ends them; they start again with the platform.
+   */
+  close(platformEnds?: boolean): Promise<void>;
+  /** Starts the release's replicas beside those of other releases. Resolves when all are ready. Throws `ReleaseError`. */
+  release(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
+  /** Stops every replica of the release (TERM, grace period, KILL). Resolves when none is left. */
+  stop(deploymentId: string): Promise<void>;
+  /** Changes the number of replicas of a release that runs; those that stay are not touched. Throws `ReleaseError`. */
+  scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void>;
+  /** Replaces every replica. The old ones serve until the new ones are ready. Throws `ReleaseError`. */
+  restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
+  inspect(deploymentId: string): Promise<ReplicaView[]>;
+  /** Runs one command in the release's image and environment, beside its replicas. Throws `ReleaseError` naming the command. */
+  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
+}

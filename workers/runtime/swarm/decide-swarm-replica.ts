@@ -1,0 +1,201 @@
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { TaskPlace } from '../../../shared/replicas/swarm-tasks.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import { containerPort } from './service-spec.js';
+import { hasEnded, isTakenAway, publishedPort, type SwarmTask, type SwarmView, taskLoss } from './swarm-view.js';
+import { freedPlacement } from './task-placement.js';
+
+/** A node reports a task's port when it reports that the task runs, or never. */
+const PORT_MS = 10_000;
+/**
+ * Swarm forgets the tasks of a service that was scaled to zero within a moment. If the service is removed at that very
+ * moment, a manager of Docker 20.10 panics.
+ */
+const FORGET_MS = 3_000;
+const REMOVED = 'was removed from the swarm by somebody else';
+
+/** One thing that a controller does to a replica that runs as a Swarm service. */
+export type SwarmAction =
+  /** Claims the replica for a new attempt, then creates its service. */
+  | { type: 'claim' }
+  /** Creates the service of an attempt that is claimed. */
+  | { type: 'createService' }
+  | { type: 'recordTask'; place: TaskPlace }
+  /** Records what keeps the replica from starting. */
+  | { type: 'recordHindrance'; detail: string }
+  /** Lets Swarm move the service's task to any node of its region. */
+  | { type: 'freePlacement'; serviceId: string }
+  /** Remembers since when this task runs without a known port. */
+  | { type: 'notePortless'; taskId: string }
+  /** Removes a service whose task cannot be reached, so that another one is made in its place. */
+  | { type: 'replaceService'; serviceId: string; taskId: string }
+  /** Copies the rest of the output to the log, then records the end. */
+  | { type: 'recordEnd'; detail: string }
+  /** The same for a task that ended by itself: the engine knows how. */
+  | { type: 'recordTaskEnd'; task: SwarmTask }
+  /** Records that the task is lost with its node. Nobody can read the rest of its output. */
+  | { type: 'recordLoss'; detail: string }
+  | { type: 'followOutput' }
+  | { type: 'recordUnhealthy' }
+  /** Runs the readiness probe of this task if a check is due. */
+  | { type: 'checkHealth'; taskId: string }
+  /** Waits, within a bound, until no edge sends requests to the replica. */
+  | { type: 'drain' }
+  | { type: 'scaleToZero'; serviceId: string }
+  /** Copies the rest of the output to the log. */
+  | { type: 'finishOutput' }
+  /** Remembers since when no task of the service runs. */
+  | { type: 'noteOver' }
+  | { type: 'removeService'; serviceId: string }
+  | { type: 'recordStopped' }
+  /** The release cannot be read: rejects with the reason, so that the supervisor logs it and tries again. */
+  | { type: 'failUnreadable' };
+
+/** What a controller remembers of one replica between two passes. Times are milliseconds since the epoch. */
+export interface SwarmMemory {
+  drained: boolean;
+  /** When no task of a service that stops ran any more. */
+  overSince: number | null;
+  portless: { taskId: string; since: number } | null;
+}
+
+export interface ObservedSwarmReplica {
+  row: ReplicaRow;
+  view: SwarmView;
+  /** Null if the release cannot be read. */
+  spec: Pick<ReleaseSpec, 'kind' | 'configuration'> | null;
+  memory: SwarmMemory;
+}
+
+type Observed = ObservedSwarmReplica & { now: number };
+
+/**
+ * Decides what a controller does to a replica, in this order. Swarm itself restarts tasks that end; the row moves on from
+ * one task to the next. `now` is in milliseconds since the epoch.
+ */
+export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number): SwarmAction[] {
+  const { row } = observed;
+  const seen = { ...observed, now };
+  if (row.desired === 'stopped') return stop(seen);
+  switch (row.state) {
+    case 'pending':
+      return [{ type: 'claim' }];
+    case 'starting':
+      return row.task_id === null ? firstTask(seen) : watch(seen);
+    case 'ready':
+    case 'unhealthy':
+      return watch(seen);
+    case 'exited':
+      return revive(seen);
+    case 'stopped':
+      return [];
+  }
+}
+
+/** Waits for the first task. Without a service a worker died before it created one. */
+function firstTask(seen: Observed): SwarmAction[] {
+  const { row, view, spec } = seen;
+  const service = view.serviceOf(row.id);
+  if (!service) return [{ type: 'createService' }];
+  // A task that was lost with its node says nothing about the release.
+  const task = view.tasksOf(service.ID).find((candidate) => !view.isLost(candidate) || hasEnded(candidate));
+  if (!task) return [{ type: 'recordHindrance', detail: 'the swarm has made no task of it yet' }];
+  if (spec === null) return [{ type: 'failUnreadable' }];
+  const taken = take(seen, task);
+  if (taken.some(({ type }) => type === 'recordTask')) return taken;
+  if (task.Status.Err?.includes('no suitable node') && freedPlacement(service)) {
+    return [...taken, { type: 'freePlacement', serviceId: service.ID }];
+  }
+  return [...taken, { type: 'recordHindrance', detail: hindranceOf(task, spec.configuration.region) }];
+}
+
+/** Makes this task the replica's task once it has ended, or runs and can be reached. */
+function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): SwarmAction[] {
+  if (spec === null) return [{ type: 'failUnreadable' }];
+  const record = (address: string | undefined, port: number | null): SwarmAction[] => {
+    return address === undefined ? [] : [{ type: 'recordTask', place: { taskId: task.ID, address, port } }];
+  };
+  if (hasEnded(task)) return record(row.address, null);
+  if (task.Status.State !== 'running') return [];
+  const target = containerPort(spec);
+  if (target === null) return record(view.addressOf(task), null);
+  const port = publishedPort(task, target);
+  if (port !== undefined) return record(view.addressOf(task), port);
+  // A task that starts while its node reaches no manager runs, and the swarm never learns its port.
+  if (memory.portless?.taskId !== task.ID) return [{ type: 'notePortless', taskId: task.ID }];
+  if (now - memory.portless.since < PORT_MS) return [];
+  return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
+}
+
+function watch(seen: Observed): SwarmAction[] {
+  const { row, view, spec } = seen;
+  if (spec === null) return [{ type: 'failUnreadable' }];
+  const isComingUp = row.ready_at === null;
+  const service = view.serviceOf(row.id);
+  const removed: SwarmAction = { type: 'recordEnd', detail: REMOVED };
+  if (!service) return [isComingUp ? { type: 'createService' } : removed];
+  const task = view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
+  if (!task) return isComingUp ? moveOn(seen, service.ID) : [removed];
+  const takenAway = isTakenAway(task, view);
+  // If the swarm takes a task from a release that is coming up, it starts another one; the release has not failed.
+  if (isComingUp && (takenAway || (hasEnded(task) && view.wasDisturbed(task)))) return moveOn(seen, service.ID);
+  if (hasEnded(task)) {
+    if (!takenAway) return [{ type: 'recordTaskEnd', task }];
+    return [{ type: 'recordEnd', detail: taskLoss(view, task) }];
+  }
+  if (view.isLost(task)) return [{ type: 'recordLoss', detail: taskLoss(view, task) }];
+  if (task.DesiredState !== 'running') {
+    // The swarm is about to end the task, for instance because its node is drained: it gets no more requests.
+    return [{ type: 'followOutput' }, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
+  }
+  return [
+    { type: 'followOutput' },
+    ...(freedPlacement(service) ? [{ type: 'freePlacement', serviceId: service.ID } as const] : []),
+    { type: 'checkHealth', taskId: task.ID },
+  ];
+}
+
+/** The replica's task has ended: follows the swarm to the next one. */
+function revive(seen: Observed): SwarmAction[] {
+  const { row, view, now } = seen;
+  // A replica that was never ready has failed; the rollout that waits for it decides what follows.
+  if (row.ready_at === null) return [];
+  const service = view.serviceOf(row.id);
+  if (service) return moveOn(seen, service.ID);
+  return (row.next_start_at?.getTime() ?? 0) <= now ? [{ type: 'claim' }] : [];
+}
+
+function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
+  const { row, view } = seen;
+  const tasks = view.tasksOf(serviceId);
+  const newer = tasks.slice(tasks.findIndex((task) => task.ID === row.task_id) + 1);
+  const task = newer.findLast((candidate) => !view.isOver(candidate)) ?? newer.findLast(hasEnded);
+  return task ? take(seen, task) : [];
+}
+
+/** Drains, scales to zero, waits for the tasks, copies their output, waits until Swarm has forgotten them, removes. */
+function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
+  const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
+  const service = view.serviceOf(row.id);
+  if (!service) return [...drain, { type: 'recordStopped' }];
+  const tasks = view.tasksOf(service.ID);
+  const remove: SwarmAction[] = [{ type: 'removeService', serviceId: service.ID }, { type: 'recordStopped' }];
+  if (memory.overSince !== null) {
+    const isForgotten = tasks.length === 0 || now - memory.overSince >= FORGET_MS;
+    return isForgotten ? [...drain, ...remove] : drain;
+  }
+  const follow: SwarmAction[] = spec !== null && row.task_id !== null ? [{ type: 'followOutput' }] : [];
+  if (service.Spec?.Mode?.Replicated?.Replicas !== 0) {
+    return [...drain, ...follow, { type: 'scaleToZero', serviceId: service.ID }];
+  }
+  if (!tasks.every((task) => view.isOver(task))) return [...drain, ...follow];
+  const finish: SwarmAction[] = tasks.some((task) => view.isLost(task)) ? [] : [{ type: 'finishOutput' }];
+  return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
+}
+
+/** Why a task does not run yet. */
+function hindranceOf({ Status: { State: state, Message: message, Err: error } }: SwarmTask, region: string): string {
+  if (!error) return `${state} (${message ?? ''})`;
+  const hint = `; region "${region}" is made of the nodes with the label region=${region}`;
+  return region !== 'auto' && error.includes('constraints') ? `${error}${hint}` : error;
+}

@@ -1,0 +1,51 @@
+import { type Engine, engineStatus, isConflict, unlessGone } from '../../docker/engine.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import { LABELS } from './service-spec.js';
+
+interface Deps {
+  engine: Engine;
+  installation: string;
+}
+
+/** A new network is kept this long, in milliseconds: services that are about to join it cannot be seen yet. */
+const YOUNG_MS = 10 * 60_000;
+
+/**
+ * Names the network of a release: the network of its environment, in which services reach each other by name, or one of the
+ * service's own if it has no environment or private networking is off.
+ */
+export function networkScope({ serviceId, environmentId, configuration }: ReleaseSpec): string {
+  return environmentId !== null && configuration.privateNetworking ? environmentId : serviceId;
+}
+
+/** Creates a release's overlay network unless it exists, and returns its name. */
+export async function ensureNetwork({ engine, installation }: Deps, spec: ReleaseSpec): Promise<string> {
+  const scope = networkScope(spec);
+  const name = `ranvier-${scope}`;
+  if (await unlessGone(engine.calls.getNetwork(name).inspect())) return name;
+  try {
+    await engine.calls.createNetwork({
+      Name: name,
+      Driver: 'overlay',
+      CheckDuplicate: true,
+      Labels: { [LABELS.installation]: installation, [LABELS.network]: scope },
+    });
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+  }
+  return name;
+}
+
+/** Removes our networks that no service uses. */
+export async function sweepNetworks({ engine, installation }: Deps): Promise<void> {
+  const networks = await engine.calls.listNetworks({ filters: { label: [`${LABELS.installation}=${installation}`] } });
+  for (const { Id, Created } of networks) {
+    if (Date.now() - Date.parse(Created) < YOUNG_MS) continue;
+    try {
+      await engine.calls.getNetwork(Id).remove();
+    } catch (error) {
+      // The network is in use. Engines refuse the removal with different status codes.
+      if (engineStatus(error) === undefined) throw error;
+    }
+  }
+}

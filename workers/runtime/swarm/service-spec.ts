@@ -1,0 +1,140 @@
+import type { CreateServiceOptions } from 'dockerode';
+import { listensOnPort } from '../../../shared/services/model.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+
+/** Labels of everything we make. A thing without `installation`, or with another installation's, is never touched. */
+export const LABELS = {
+  installation: 'ranvier.installation',
+  service: 'ranvier.service',
+  deployment: 'ranvier.deployment',
+  replica: 'ranvier.replica',
+  command: 'ranvier.command',
+  network: 'ranvier.network',
+} as const;
+
+const NANOSECONDS = 1e9;
+const MEGABYTE = 1024 * 1024;
+/** Swarm waits this long before it replaces a task that ended, in milliseconds. */
+export const RESTART_DELAY_MS = 2_000;
+/**
+ * The part of a plan's CPU that is reserved: others may use what is idle. Memory that is in use cannot be taken back, so all
+ * of it is reserved.
+ */
+const RESERVED_CPU = 0.25;
+/** With these a task can forge packets and make devices, which no application needs. */
+const DROPPED_CAPABILITIES = ['CAP_NET_RAW', 'CAP_MKNOD'];
+const LOG_OPTIONS = { 'max-size': '10m', 'max-file': '3' };
+
+export interface SwarmContext {
+  installation: string;
+  /** The overlay network of the release. */
+  network: string;
+  stopGraceSeconds: number;
+}
+
+/**
+ * The Swarm service of one replica. Each replica is a service, because Swarm chooses which task of a service ends when it is
+ * scaled down, and ends it even if an edge still sends requests to it. With one service each, a replica drains first and the
+ * others are not touched. Swarm keeps each service running without our workers, on another node if its own is lost.
+ * `constraints` are added to the placement.
+ */
+export function replicaService(
+  spec: ReleaseSpec,
+  replicaId: string,
+  context: SwarmContext,
+  constraints: readonly string[] = [],
+): CreateServiceOptions {
+  const base = baseService(spec, context, { [LABELS.replica]: replicaId }, constraints);
+  const { startCommand } = spec.image.manifest;
+  const port = containerPort(spec);
+  return {
+    ...base,
+    Name: `${spec.slug.slice(0, 50)}-${replicaId.slice(-12)}`,
+    TaskTemplate: {
+      ...base.TaskTemplate,
+      ContainerSpec: {
+        ...base.TaskTemplate.ContainerSpec,
+        ...(startCommand === '' ? {} : { Command: ['/bin/sh', '-c', startCommand] }),
+      },
+      RestartPolicy: { Condition: 'any', Delay: RESTART_DELAY_MS * 1e6, MaxAttempts: 0 },
+    },
+    // Virtual addresses and ingress need IPVS, which not every kernel has. The edge balances by itself, so a port of the
+    // node is enough.
+    EndpointSpec: {
+      Mode: 'dnsrr',
+      ...(port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: port, PublishMode: 'host' }] }),
+    },
+  };
+}
+
+/** The Swarm service that runs one command once, in the way the release's replicas run. */
+export function commandService(spec: ReleaseSpec, command: string, context: SwarmContext): CreateServiceOptions {
+  const base = baseService(spec, context, { [LABELS.command]: spec.deploymentId });
+  return {
+    ...base,
+    Name: `command-${spec.deploymentId}`,
+    TaskTemplate: {
+      ...base.TaskTemplate,
+      ContainerSpec: { ...base.TaskTemplate.ContainerSpec, Command: ['/bin/sh', '-c', command] },
+      RestartPolicy: { Condition: 'none', MaxAttempts: 0 },
+    },
+    EndpointSpec: { Mode: 'dnsrr' },
+  };
+}
+
+/** The value of PORT in the application; null if it listens on no port. */
+export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' | 'configuration'>): number | null {
+  return listensOnPort(kind) ? configuration.port : null;
+}
+
+function baseService(
+  spec: ReleaseSpec,
+  context: SwarmContext,
+  purpose: Record<string, string>,
+  constraints: readonly string[] = [],
+) {
+  const { configuration, image } = spec;
+  const { memoryMb, cpu, pids } = planOf(configuration.plan);
+  const labels = {
+    [LABELS.installation]: context.installation,
+    [LABELS.service]: spec.serviceId,
+    [LABELS.deployment]: spec.deploymentId,
+    ...purpose,
+  };
+  const { region } = configuration;
+  return {
+    Labels: labels,
+    TaskTemplate: {
+      ContainerSpec: {
+        Image: image.manifest.reference,
+        ...(image.manifest.workingDirectory === '' ? {} : { Dir: image.manifest.workingDirectory }),
+        Env: environmentOf(spec),
+        Labels: labels,
+        // The init process reaps orphans and forwards signals, which not every image's own first process does.
+        Init: true,
+        CapabilityDrop: DROPPED_CAPABILITIES,
+        StopGracePeriod: context.stopGraceSeconds * NANOSECONDS,
+      },
+      Resources: {
+        Limits: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * NANOSECONDS, Pids: pids },
+        Reservations: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * RESERVED_CPU * NANOSECONDS },
+      },
+      Placement: { Constraints: [...(region === 'auto' ? [] : [`node.labels.region==${region}`]), ...constraints] },
+      Networks: [{ Target: context.network, Aliases: [spec.slug] }],
+      LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
+    },
+    Mode: { Replicated: { Replicas: 1 } },
+  };
+}
+
+function environmentOf(spec: ReleaseSpec): string[] {
+  const port = containerPort(spec);
+  const variables = {
+    ...spec.environment,
+    RANVIER_SERVICE_ID: spec.serviceId,
+    RANVIER_DEPLOYMENT_ID: spec.deploymentId,
+    ...(port === null ? {} : { PORT: String(port) }),
+  };
+  return Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+}

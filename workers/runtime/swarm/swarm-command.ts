@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LastLines } from '../../../shared/core/last-lines.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import { unlessGone } from '../../docker/engine.js';
+import { LineSplitter } from '../../sandbox/line-splitter.js';
+import { commandMessage, QUOTED_LINES } from '../failure-text.js';
+import { maskerOf } from '../retained-release.js';
+import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
+import { commandService } from './service-spec.js';
+import { createService, removeService, type SwarmRuntimeDeps } from './swarm-services.js';
+import { hasEnded, type SwarmTask } from './swarm-view.js';
+import { taskEnd } from './task-end.js';
+import { followOutput, type Output, readOutput } from './task-output.js';
+
+/** Polling interval, in milliseconds. */
+const POLL_MS = 250;
+/** Added to the command's grace period, in milliseconds: Swarm needs some seconds to end a task. */
+const STOP_SLACK_MS = 10_000;
+
+/**
+ * Runs one command as the release's replicas run: same image, environment, network and limits, on any node. Throws
+ * `ReleaseError` if it fails, and the signal's reason if it is aborted.
+ */
+export async function runSwarmCommand(
+  deps: SwarmRuntimeDeps,
+  spec: ReleaseSpec,
+  command: string,
+  options: CommandOptions,
+): Promise<void> {
+  const run = new CommandRun(deps, spec, command, options);
+  // A worker that died may have left the same command running.
+  await run.remove();
+  try {
+    await run.run();
+  } finally {
+    await run.remove();
+  }
+}
+
+class CommandRun {
+  readonly #deps: SwarmRuntimeDeps;
+  readonly #spec: ReleaseSpec;
+  readonly #command: string;
+  readonly #options: CommandOptions;
+  readonly #name: string;
+  readonly #output = new LastLines(QUOTED_LINES);
+  readonly #masker;
+  readonly #splitters;
+  #mark: string | null = null;
+
+  constructor(deps: SwarmRuntimeDeps, spec: ReleaseSpec, command: string, options: CommandOptions) {
+    this.#deps = deps;
+    this.#spec = spec;
+    this.#command = command;
+    this.#options = options;
+    this.#name = `command-${spec.deploymentId}`;
+    this.#masker = maskerOf(spec);
+    this.#splitters = { stdout: new LineSplitter(this.#masker), stderr: new LineSplitter(this.#masker) };
+  }
+
+  async run(): Promise<void> {
+    const { signal, timeoutMs } = this.#options;
+    signal.throwIfAborted();
+    const deadline = Date.now() + timeoutMs;
+    await createService(this.#deps, this.#spec, (context) => commandService(this.#spec, this.#command, context));
+    const begun = await this.#until(
+      (task) => hasEnded(task) || task.Status.State === 'running',
+      Math.min(deadline, Date.now() + this.#deps.config.releaseTimeoutSeconds * 1000),
+    );
+    if (!hasEnded(begun)) await this.#follow(begun.ID, deadline);
+    const ended = await this.#until(hasEnded, deadline);
+    await this.#take(await readOutput(this.#deps.engine, ended.ID, { since: this.#mark }));
+    for (const line of [...this.#splitters.stdout.end(), ...this.#splitters.stderr.end()]) await this.#say(line);
+    if (ended.Status.State === 'complete') return;
+    const { memoryMb } = planOf(this.#spec.configuration.plan);
+    throw this.#failure(await taskEnd(this.#deps.engine, ended, memoryMb));
+  }
+
+  /** Ends the command if it runs. Resolves when nothing of it is left, or when the grace period is over. */
+  async remove(): Promise<void> {
+    const { engine, config } = this.#deps;
+    const service = await unlessGone(engine.calls.getService(this.#name).inspect());
+    if (!service) return;
+    await removeService(this.#deps, service.ID);
+    const deadline = Date.now() + config.stopGraceSeconds * 1000 + STOP_SLACK_MS;
+    while (Date.now() < deadline) {
+      const tasks: SwarmTask[] = await engine.calls.listTasks();
+      if (tasks.every((task) => task.ServiceID !== service.ID || hasEnded(task))) return;
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Waits until the command's task passes the test. Throws `ReleaseError` at the deadline (milliseconds since the epoch). */
+  async #until(good: (task: SwarmTask) => boolean, deadline: number): Promise<SwarmTask> {
+    for (;;) {
+      const [task] = await this.#tasks();
+      if (task && good(task)) return task;
+      if (Date.now() >= deadline) throw this.#failure(this.#lateness(task));
+      await sleep(POLL_MS, undefined, { signal: this.#options.signal }).catch(() => undefined);
+      this.#options.signal.throwIfAborted();
+    }
+  }
+
+  #lateness(task: SwarmTask | undefined): string {
+    if (task?.Status.State === 'running') return `did not end within ${Math.round(this.#options.timeoutMs / 1000)} s`;
+    const reason = task?.Status.Err || task?.Status.Message || 'the swarm made no task of it';
+    return `was not started within ${this.#deps.config.releaseTimeoutSeconds} s: ${reason}`;
+  }
+
+  async #tasks(): Promise<SwarmTask[]> {
+    return this.#deps.engine.calls.listTasks({ filters: { service: [this.#name] } });
+  }
+
+  /** Follows the output until the task has ended. The stream of output does not end with the task. */
+  async #follow(taskId: string, deadline: number): Promise<void> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, this.#options.signal]);
+    const following = this.#passOn(taskId, signal);
+    try {
+      await this.#until(hasEnded, deadline);
+    } finally {
+      over.abort();
+      await following;
+    }
+  }
+
+  async #passOn(taskId: string, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const output of followOutput(this.#deps.engine, taskId, this.#mark, signal)) await this.#take(output);
+    } catch (error) {
+      // The missing part is read when the task has ended.
+      if (!signal.aborted) this.#deps.log.debug({ taskId, err: error }, 'the output of a command cannot be followed');
+    }
+  }
+
+  async #take(outputs: readonly Output[]): Promise<void> {
+    for (const { stream, timestamp, bytes } of outputs) {
+      for (const line of this.#splitters[stream].push(bytes)) await this.#say(line);
+      this.#mark = timestamp;
+    }
+  }
+
+  async #say(line: string): Promise<void> {
+    this.#output.push(line);
+    await this.#options.onLine(line);
+  }
+
+  #failure(cause: string): ReleaseError {
+    const output = this.#output.lines.map((line) => this.#masker.mask(line));
+    return new ReleaseError(commandMessage(this.#command, cause, output));
+  }
+}

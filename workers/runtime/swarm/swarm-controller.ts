@@ -1,0 +1,199 @@
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import {
+  claimReplica,
+  recordExit,
+  recordStopped,
+  recordUnhealthy,
+  replicasOf,
+} from '../../../shared/replicas/store.js';
+import { recordHindrance, recordTask } from '../../../shared/replicas/swarm-tasks.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import { engineMessage, engineStatus } from '../../docker/engine.js';
+import { replicaDrained } from '../../edges-applied.js';
+import { HealthWatch } from '../health-watch.js';
+import type { HostAllowance } from '../log-allowance.js';
+import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
+import { ReleaseError } from '../runtime-driver.js';
+import type { ReplicaController } from '../supervisor.js';
+import { decideSwarmReplica, type SwarmAction, type SwarmMemory } from './decide-swarm-replica.js';
+import { RESTART_DELAY_MS, replicaService } from './service-spec.js';
+import { createService, freePlacement, removeService, type SwarmRuntimeDeps, scaleToZero } from './swarm-services.js';
+import type { SwarmTask, SwarmView } from './swarm-view.js';
+import { taskEnd } from './task-end.js';
+import { TaskLog } from './task-log.js';
+import { startingPlacement } from './task-placement.js';
+
+/** Polling interval of a replica whose task is about to change, in milliseconds. */
+const CHANGING_MS = 250;
+
+/** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides from the observed swarm. */
+export class SwarmController implements ReplicaController {
+  readonly #deps: SwarmRuntimeDeps;
+  readonly #id: string;
+  readonly #view: () => SwarmView;
+  readonly #health: HealthWatch;
+  readonly #release: RetainedRelease;
+  readonly #logShare: HostAllowance;
+  #log: TaskLog | null = null;
+  #checkedTask: string | null = null;
+  #memory: SwarmMemory = { drained: false, overSince: null, portless: null };
+  #nextCheckAt = 0;
+
+  constructor(deps: SwarmRuntimeDeps, id: string, view: () => SwarmView, logShare: HostAllowance) {
+    this.#deps = deps;
+    this.#id = id;
+    this.#view = view;
+    this.#logShare = logShare;
+    this.#release = new RetainedRelease(deps.loadRelease);
+    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+  }
+
+  get nextCheckAt(): number {
+    return this.#nextCheckAt;
+  }
+
+  close(): void {
+    void this.#log?.close();
+  }
+
+  async reconcile(row: ReplicaRow): Promise<void> {
+    const now = Date.now();
+    this.#nextCheckAt = now + CHANGING_MS;
+    if (row.desired === 'running') this.#memory = { ...this.#memory, drained: false, overSince: null };
+    // A new attempt loads its release when it is created.
+    const spec = row.state === 'pending' ? null : await this.#release.readable(row.deployment_id);
+    const observed = { row, view: this.#view(), spec, memory: this.#memory };
+    for (const action of decideSwarmReplica(observed, now)) await this.#apply(row, action);
+  }
+
+  async #apply(row: ReplicaRow, action: SwarmAction): Promise<void> {
+    const { db, log } = this.#deps;
+    switch (action.type) {
+      case 'claim':
+        if ((await claimReplica(db, row, null)) === 'claimed') await this.#create(row);
+        return;
+      case 'createService':
+        return this.#create(row);
+      case 'recordTask':
+        await recordTask(db, row, action.place);
+        return;
+      case 'recordHindrance':
+        return recordHindrance(db, row, action.detail);
+      case 'freePlacement':
+        return freePlacement(this.#deps, action.serviceId);
+      case 'notePortless':
+        this.#memory.portless = { taskId: action.taskId, since: Date.now() };
+        return;
+      case 'replaceService':
+        log.warn(
+          { replica: this.#id, task: action.taskId },
+          'the swarm knows no port of a task that runs; its service is replaced',
+        );
+        await removeService(this.#deps, action.serviceId);
+        return;
+      case 'recordEnd':
+        return this.#recordEnd(row, action.detail);
+      case 'recordTaskEnd':
+        return this.#recordEnd(row, await this.#taskEnd(row, action.task));
+      case 'recordLoss':
+        this.close();
+        this.#log = null;
+        return recordExit(db, row, action.detail, new Date(), RESTART_DELAY_MS);
+      case 'followOutput':
+        (await this.#logOf(row))?.follow();
+        return;
+      case 'recordUnhealthy':
+        return recordUnhealthy(db, row);
+      case 'checkHealth':
+        return this.#checkHealth(row, action.taskId);
+      case 'drain':
+        await replicaDrained(db, row);
+        this.#memory.drained = true;
+        return;
+      case 'scaleToZero':
+        return scaleToZero(this.#deps, action.serviceId);
+      case 'finishOutput':
+        return this.#finishOutput(row);
+      case 'noteOver':
+        this.#memory.overSince = Date.now();
+        return;
+      case 'removeService':
+        await removeService(this.#deps, action.serviceId);
+        return;
+      case 'recordStopped':
+        return recordStopped(db, row);
+      case 'failUnreadable':
+        await this.#release.read(row.deployment_id);
+        return;
+    }
+  }
+
+  /** Rejects with a fault of the platform, such as an engine that does not answer; the supervisor then tries again. */
+  async #create(row: ReplicaRow): Promise<void> {
+    try {
+      const spec = await this.#release.readAnew(row.deployment_id);
+      if (spec.image.manifest.reference === undefined) {
+        throw new ReleaseError('its image was built for another runtime; deploy the service again');
+      }
+      const siblings = await replicasOf(this.#deps.db, row.deployment_id);
+      const place = startingPlacement(this.#view(), spec, this.#id, siblings);
+      await createService(this.#deps, spec, (context) => replicaService(spec, this.#id, context, place));
+    } catch (error) {
+      if (!isExplained(error) && !isRefusal(error)) {
+        await recordHindrance(this.#deps.db, row, `the swarm is asked again (${engineMessage(error)})`);
+        throw error;
+      }
+      this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
+      await recordExit(this.#deps.db, row, `could not be started: ${engineMessage(error)}`, new Date());
+    }
+  }
+
+  async #checkHealth(row: ReplicaRow, taskId: string): Promise<void> {
+    if (this.#checkedTask !== taskId) {
+      this.#checkedTask = taskId;
+      this.#health.begin();
+    }
+    const spec = await this.#release.read(row.deployment_id);
+    await this.#health.check(row, spec, async () => true);
+    this.#nextCheckAt = this.#health.nextCheckAt;
+  }
+
+  async #taskEnd(row: ReplicaRow, task: SwarmTask): Promise<string> {
+    const spec = await this.#release.read(row.deployment_id);
+    return taskEnd(this.#deps.engine, task, planOf(spec.configuration.plan).memoryMb);
+  }
+
+  async #recordEnd(row: ReplicaRow, detail: string): Promise<void> {
+    await this.#finishOutput(row);
+    await recordExit(this.#deps.db, row, detail, new Date(), RESTART_DELAY_MS);
+  }
+
+  async #finishOutput(row: ReplicaRow): Promise<void> {
+    await (await this.#logOf(row))?.finish();
+    this.#log = null;
+  }
+
+  /** Null without a task, or if the release cannot be read: its secrets then cannot be masked in the output. */
+  async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
+    const spec = await this.#release.readable(row.deployment_id);
+    if (spec === null || row.task_id === null) return null;
+    if (this.#log && this.#log.taskId === row.task_id && !this.#log.lost) return this.#log;
+    void this.#log?.close();
+    const {
+      id: replicaId,
+      service_id: serviceId,
+      deployment_id: deploymentId,
+      task_id: taskId,
+      log_since: since,
+    } = row;
+    const task = { replicaId, serviceId, deploymentId, taskId, since };
+    this.#log = new TaskLog(this.#deps, task, maskerOf(spec), this.#logShare);
+    return this.#log;
+  }
+}
+
+/** True if the engine understood the request and would refuse it again. */
+function isRefusal(error: unknown): boolean {
+  const status = engineStatus(error);
+  return status !== undefined && status < 500;
+}

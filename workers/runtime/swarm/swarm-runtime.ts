@@ -1,0 +1,40 @@
+import { v5 as uuidv5 } from 'uuid';
+import { installationId } from '../../../shared/core/database/client.js';
+import { assertEngine, assertManager, connectEngine } from '../../docker/engine.js';
+import { registryOf } from '../../docker/registry.js';
+import { ReplicaRuntime, type ReplicaRuntimeDeps } from '../replica-runtime.js';
+import type { RuntimeDriver } from '../runtime-driver.js';
+import { Supervisor } from '../supervisor.js';
+import { runSwarmCommand } from './swarm-command.js';
+import { explainSwarmExit, explainSwarmSilence } from './swarm-failures.js';
+import { SwarmHost } from './swarm-host.js';
+
+/** Turns a swarm's id into the id of a host, which is then the same for all workers that use the swarm. */
+const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
+
+/** A call that hangs is given up after this time, in milliseconds, because all replicas wait for it. */
+const CALL_MS = 10_000;
+
+/** Runs releases as services of the Docker Swarm that `DOCKER_HOST` manages. Throws `EngineError` if it cannot. */
+export async function createSwarmRuntime(shared: Omit<ReplicaRuntimeDeps, 'hostId'>): Promise<RuntimeDriver> {
+  const engine = connectEngine(shared.config, CALL_MS);
+  await assertEngine(engine);
+  const hostId = uuidv5(await assertManager(engine), SWARM_NAMESPACE);
+  const deps = {
+    ...shared,
+    hostId,
+    engine,
+    registry: registryOf(shared.config),
+    installation: await installationId(shared.db),
+  };
+  const supervisor = new Supervisor(deps, new SwarmHost(deps));
+  return new ReplicaRuntime(deps, {
+    name: 'swarm',
+    start: () => supervisor.start(),
+    // Swarm keeps releases running while the platform is off.
+    close: () => supervisor.close(false),
+    explainExit: (spec, row) => explainSwarmExit(deps, spec, row),
+    explainSilence: (spec, rows) => explainSwarmSilence(deps, spec, rows),
+    runCommand: (spec, command, options) => runSwarmCommand(deps, spec, command, options),
+  });
+}

@@ -1,0 +1,82 @@
+import type { CreateServiceOptions, Service } from 'dockerode';
+import { type Engine, engineMessage, isConflict, unlessGone } from '../../docker/engine.js';
+import type { Registry } from '../../docker/registry.js';
+import type { ReplicaRuntimeDeps } from '../replica-runtime.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import { ensureNetwork } from './release-network.js';
+import type { SwarmContext } from './service-spec.js';
+import { freedPlacement } from './task-placement.js';
+
+/** What the Swarm runtime works with. */
+export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
+  engine: Engine;
+  registry: Registry | null;
+  /** The value of our label on everything we make in a swarm that others use as well. */
+  installation: string;
+}
+
+type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config'>;
+
+const TRIES = 5;
+
+/** Creates a service in the release's network unless one of that name exists. */
+export async function createService(
+  deps: Deps,
+  spec: ReleaseSpec,
+  describe: (context: SwarmContext) => CreateServiceOptions,
+): Promise<void> {
+  const { engine, registry, installation, config } = deps;
+  const context = { installation, network: await ensureNetwork(deps, spec), stopGraceSeconds: config.stopGraceSeconds };
+  const description = describe(context);
+  try {
+    if (registry?.auth) await engine.calls.createService(registry.auth, description);
+    else await engine.calls.createService(description);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+  }
+}
+
+/** Ends all tasks of a service. The service itself stays. */
+export function scaleToZero(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
+  return updateService(deps, id, () => ({ Mode: { Replicated: { Replicas: 0 } } }));
+}
+
+/** Lets Swarm place the next tasks of a service on any node of its region. A task that runs is not touched. */
+export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
+  return updateService(deps, id, (service) => {
+    const placement = freedPlacement(service);
+    return placement && { TaskTemplate: { ...service.Spec?.TaskTemplate, Placement: placement } };
+  });
+}
+
+/** Updates a service if it exists and `change` returns a change. Tries again if another update came between. */
+async function updateService(
+  { engine }: Pick<Deps, 'engine'>,
+  id: string,
+  change: (service: Service) => object | null,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const service: Service | undefined = await unlessGone(engine.calls.getService(id).inspect());
+    const changed = service && change(service);
+    if (!changed) return;
+    try {
+      await engine.calls.getService(id).update({ ...service.Spec, version: service.Version?.Index, ...changed });
+      return;
+    } catch (error) {
+      // Swarm refuses an update that was made from an older version of the service.
+      if (tries >= TRIES || !engineMessage(error).includes('out of sequence')) throw error;
+    }
+  }
+}
+
+/** Returns false if the service was gone already. */
+export async function removeService({ engine }: Pick<Deps, 'engine'>, id: string): Promise<boolean> {
+  return (
+    (await unlessGone(
+      engine.calls
+        .getService(id)
+        .remove()
+        .then(() => true),
+    )) ?? false
+  );
+}

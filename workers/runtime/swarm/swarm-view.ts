@@ -1,0 +1,165 @@
+import type { Service } from 'dockerode';
+import type { Engine } from '../../docker/engine.js';
+import { LABELS } from './service-spec.js';
+
+/** The fields of a Swarm task that we read. */
+export interface SwarmTask {
+  ID: string;
+  ServiceID: string;
+  NodeID?: string;
+  CreatedAt: string;
+  DesiredState: string;
+  Status: {
+    State: string;
+    Message?: string;
+    Err?: string;
+    ContainerStatus?: { ContainerID?: string; ExitCode?: number };
+    PortStatus?: { Ports?: { TargetPort: number; PublishedPort?: number }[] };
+  };
+}
+
+export interface SwarmNode {
+  ID: string;
+  Spec: { Availability: string; Labels?: Record<string, string> };
+  Description: { Hostname: string };
+  Status: { State: string; Addr: string };
+  ManagerStatus?: { Addr: string };
+}
+
+const ENDED = new Set(['complete', 'shutdown', 'failed', 'rejected', 'remove', 'orphaned']);
+
+/** True if the task's container has ended or never ran. */
+export function hasEnded(task: SwarmTask): boolean {
+  return ENDED.has(task.Status.State);
+}
+
+/** The observed state of the swarm at one moment: its nodes, all tasks, and the services of this installation. */
+export class SwarmView {
+  readonly services: readonly Service[];
+  readonly nodes: readonly SwarmNode[];
+  readonly #byReplica: ReadonlyMap<string | undefined, Service>;
+  readonly #tasks = new Map<string, SwarmTask[]>();
+  readonly #nodesById: ReadonlyMap<string | undefined, SwarmNode>;
+  /** When a node was last seen not to be ready, in milliseconds since the epoch. */
+  readonly #disturbed: ReadonlyMap<string, number>;
+
+  constructor(
+    services: readonly Service[],
+    tasks: readonly SwarmTask[],
+    nodes: readonly SwarmNode[],
+    disturbed: ReadonlyMap<string, number> = new Map(),
+  ) {
+    this.services = services;
+    this.#disturbed = disturbed;
+    this.nodes = nodes;
+    this.#byReplica = new Map(services.map((service) => [labelsOf(service)[LABELS.replica], service]));
+    this.#nodesById = new Map(nodes.map((node) => [node.ID, node]));
+    for (const task of [...tasks].sort((a, b) => Date.parse(a.CreatedAt) - Date.parse(b.CreatedAt))) {
+      const known = this.#tasks.get(task.ServiceID);
+      if (known) known.push(task);
+      else this.#tasks.set(task.ServiceID, [task]);
+    }
+  }
+
+  static empty(): SwarmView {
+    return new SwarmView([], [], []);
+  }
+
+  /** Observes the swarm now. Throws if the manager does not answer. */
+  static async observe({ calls }: Engine, installation: string, before: SwarmView): Promise<SwarmView> {
+    const [services, tasks, nodes] = await Promise.all([
+      calls.listServices({ filters: { label: [`${LABELS.installation}=${installation}`] } }),
+      calls.listTasks() as Promise<SwarmTask[]>,
+      calls.listNodes() as Promise<SwarmNode[]>,
+    ]);
+    const now = Date.now();
+    const away = nodes.filter(({ Status }) => Status.State !== 'ready').map(({ ID }): [string, number] => [ID, now]);
+    return new SwarmView(services, tasks, nodes, new Map([...before.#disturbed, ...away]));
+  }
+
+  serviceOf(replicaId: string): Service | undefined {
+    return this.#byReplica.get(replicaId);
+  }
+
+  /** The tasks of a service, oldest first. */
+  tasksOf(serviceId: string): readonly SwarmTask[] {
+    return this.#tasks.get(serviceId) ?? [];
+  }
+
+  /** This view after the manager did not answer: any node may have been away meanwhile. */
+  unanswered(): SwarmView {
+    const now = Date.now();
+    const disturbed = new Map(this.nodes.map(({ ID }) => [ID, now]));
+    return new SwarmView(this.services, [...this.#tasks.values()].flat(), this.nodes, disturbed);
+  }
+
+  /** True if the task's node was away after the task was made: how it ended then says nothing about the application. */
+  wasDisturbed({ NodeID = '', CreatedAt }: SwarmTask): boolean {
+    return Date.parse(CreatedAt) < (this.#disturbed.get(NodeID) ?? 0);
+  }
+
+  /** The node of a replica's task; undefined if the replica has no task that may run. */
+  nodeIdOf(replicaId: string): string | undefined {
+    const service = this.serviceOf(replicaId);
+    return service && this.tasksOf(service.ID).findLast((task) => !this.isOver(task))?.NodeID;
+  }
+
+  /** How many tasks run on a node, those of others included. */
+  tasksOn(nodeId: string): number {
+    const all = [...this.#tasks.values()].flat();
+    return all.filter((task) => task.NodeID === nodeId && !hasEnded(task)).length;
+  }
+
+  nodeOf(task: SwarmTask): SwarmNode | undefined {
+    return this.#nodesById.get(task.NodeID);
+  }
+
+  /** True if the task's node is down: the swarm then repeats what it knew last about the task. */
+  isLost(task: SwarmTask): boolean {
+    return task.NodeID !== undefined && task.NodeID !== '' && this.nodeOf(task)?.Status.State === 'down';
+  }
+
+  /** True if nothing of the task runs any more, as far as the swarm can know. */
+  isOver(task: SwarmTask): boolean {
+    return hasEnded(task) || this.isLost(task);
+  }
+
+  /** The address of a task's node, on which its ports are published. */
+  addressOf(task: SwarmTask): string | undefined {
+    const node = this.nodeOf(task);
+    const address = node?.Status.Addr;
+    // A manager that listens on every address reports 0.0.0.0; its manager status has the address that others use.
+    return address === '0.0.0.0' ? node?.ManagerStatus?.Addr.replace(/:\d+$/, '') : address;
+  }
+}
+
+export function labelsOf(service: Service): Record<string, string> {
+  return service.Spec?.Labels ?? {};
+}
+
+/** The port of the node that leads to this port of the task. */
+export function publishedPort(task: SwarmTask, target: number): number | undefined {
+  return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
+}
+
+/** A manager that was just started gave the task to a node before it gave it addresses. */
+const NOT_ATTACHED = 'missing network attachments';
+
+/**
+ * True if the swarm ended the task, failed to start it, or lost it with its node. None of these says anything about the
+ * application.
+ */
+export function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
+  const { State: state, Err: error = '' } = task.Status;
+  return state === 'shutdown' || error.includes(NOT_ATTACHED) || (view.isLost(task) && !hasEnded(task));
+}
+
+/** Why the swarm took a task away, as text that follows "replica 1". */
+export function taskLoss(view: SwarmView, task: SwarmTask): string {
+  const node = view.nodeOf(task);
+  const name = node?.Description.Hostname ?? 'its node';
+  if (view.isLost(task)) return `was lost with node ${name}, which is down`;
+  if (node && node.Spec.Availability !== 'active')
+    return `left node ${name}, whose availability is ${node.Spec.Availability}`;
+  return 'was stopped by the swarm';
+}

@@ -1,0 +1,47 @@
+import type { Service } from 'dockerode';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import type { SwarmNode, SwarmView } from './swarm-view.js';
+
+const ON_NODE = 'node.id==';
+
+/**
+ * The placement constraint of a new replica; none if any node will do. Swarm spreads the tasks of one service over nodes, but
+ * each replica is a service: without a constraint Swarm places all replicas of a release on the least busy node, and they
+ * fail together. `siblings` are all replicas of the release, this one included, in an order that all controllers share.
+ */
+export function startingPlacement(
+  view: SwarmView,
+  { configuration: { region } }: Pick<ReleaseSpec, 'configuration'>,
+  replicaId: string,
+  siblings: readonly Pick<ReplicaRow, 'id'>[],
+): string[] {
+  const usable = view.nodes.filter((node) => takesTasks(node, region));
+  if (usable.length < 2 || siblings.length < 2) return [];
+  const places = usable.map(({ ID }) => ({ ID, siblings: 0, tasks: view.tasksOn(ID) }));
+  const waiting = siblings.filter(({ id }) => {
+    const place = id !== replicaId && places.find(({ ID }) => ID === view.nodeIdOf(id));
+    if (place) place.siblings += 1;
+    return !place;
+  });
+  for (const { id } of waiting) {
+    const [place] = places.sort((a, b) => a.siblings - b.siblings || a.tasks - b.tasks || (a.ID < b.ID ? -1 : 1));
+    if (!place) break;
+    if (id === replicaId) return [`${ON_NODE}${place.ID}`];
+    place.siblings += 1;
+    place.tasks += 1;
+  }
+  return [];
+}
+
+function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
+  const inRegion = region === 'auto' || Spec.Labels?.region === region;
+  return inRegion && Status.State === 'ready' && Spec.Availability === 'active';
+}
+
+/** The placement of a service without the constraint to one node; null if it has no such constraint. */
+export function freedPlacement(service: Service): { Constraints: string[] } | null {
+  const constraints = service.Spec?.TaskTemplate?.Placement?.Constraints ?? [];
+  const kept = constraints.filter((constraint) => !constraint.startsWith(ON_NODE));
+  return kept.length < constraints.length ? { Constraints: kept } : null;
+}

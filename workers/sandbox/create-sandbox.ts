@@ -1,0 +1,47 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, realpath } from 'node:fs/promises';
+import type { Logger } from '../../shared/core/log.js';
+import { type CgroupRoots, detectCgroups, TRIAL } from './cgroup.js';
+import { HostSandbox } from './host-sandbox.js';
+import { type PortRange, portGuardProblem } from './port-guard.js';
+import type { Sandbox, SandboxLevel } from './sandbox.js';
+import { strongest } from './sandbox-level.js';
+import { isRoot, settleUsers } from './service-users.js';
+
+export interface SandboxOptions {
+  log: Logger;
+  /** DATA_DIR. It is hidden from every command, and its path marks the processes of this platform. */
+  dataDir: string;
+  /** Takes this level instead of the strongest one. Throws if the host does not have it. */
+  level?: SandboxLevel;
+  /** RUNTIME_PORTS: each may be listened on only by the replica that has it. */
+  ports?: PortRange;
+}
+
+/** Tries what this host allows and returns the strongest sandbox. Throws if no command can be run. */
+export async function createSandbox({ log, dataDir, level, ports }: SandboxOptions): Promise<Sandbox> {
+  await mkdir(dataDir, { recursive: true });
+  const real = await realpath(dataDir);
+  const token = createHash('sha256').update(real).digest('hex').slice(0, 16);
+  if (isRoot() && level !== 'none') await settleUsers(real);
+  const explain = (why: string) => log.warn(`memory, processes and cpu are not limited by control groups: ${why}`);
+  const wanted = process.platform === 'linux' && isRoot() && level !== 'none';
+  const cgroups = wanted ? await detectCgroups(`ranvier-${token}`, explain) : null;
+  const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
+  const dependencies = { log, dataDir: real, token, cgroups, guardedPorts };
+  return strongest(real, log, (host) => new HostSandbox({ ...dependencies, host }), level);
+}
+
+/** Returns the range if this host can refuse its ports to a sandbox; otherwise null, with the reason in the log. */
+async function usableGuard(cgroups: CgroupRoots | null, ports: PortRange, log: Logger): Promise<PortRange | null> {
+  const root = cgroups?.sockets ?? null;
+  const problem =
+    root === null
+      ? 'it needs root and control groups of version 2'
+      : await portGuardProblem(root, `${TRIAL}${randomUUID()}`, ports);
+  if (problem === null) return ports;
+  log.warn(
+    `a hosted process can listen on the ports of another one (RUNTIME_PORTS); nothing here prevents it: ${problem}`,
+  );
+  return null;
+}

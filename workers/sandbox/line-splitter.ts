@@ -1,0 +1,73 @@
+/** A longer line of output is delivered in pieces of this many characters. */
+export const LONGEST_LINE = 16 * 1024;
+
+/** Decides where a long line may be cut, so that a secret is not cut in two and can be masked. */
+export interface LineCutter {
+  /** The number of characters behind a cut that must be known before it can be made. */
+  readonly lookahead: number;
+  /** The first place from `at` on at which the text may be cut. */
+  cut(text: string, at: number): number;
+}
+
+const ANYWHERE: LineCutter = { lookahead: 0, cut: (_, at) => at };
+
+/** Splits a stream of bytes into lines. Invalid UTF-8 and NUL become U+FFFD. The longest line bounds the memory. */
+export class LineSplitter {
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #cutter: LineCutter;
+  #pending = '';
+
+  constructor(cutter: LineCutter = ANYWHERE) {
+    this.#cutter = cutter;
+  }
+
+  /** The lines that this chunk completes, without their ends. */
+  push(chunk: Uint8Array): string[] {
+    return this.#take(this.#decoder.decode(chunk, { stream: true }));
+  }
+
+  /** Call it at the end of the stream. Returns the last line if it has no end. */
+  end(): string[] {
+    const lines = this.#take(this.#decoder.decode());
+    if (this.#pending !== '') lines.push(...this.#pieces(this.#pending, 0).map(clean));
+    this.#pending = '';
+    return lines;
+  }
+
+  #take(text: string): string[] {
+    const lines: string[] = [];
+    const parts = (this.#pending + text).split('\n');
+    this.#pending = parts.pop() ?? '';
+    for (const part of parts) lines.push(...this.#pieces(part, 0).map(clean));
+    const begun = this.#pieces(this.#pending, this.#cutter.lookahead);
+    this.#pending = begun.pop() ?? '';
+    lines.push(...begun.map(clean));
+    return lines;
+  }
+
+  /** `more` characters stay behind the last cut, because the end of the line is not known yet. */
+  #pieces(line: string, more: number): string[] {
+    const found: string[] = [];
+    let start = 0;
+    while (line.length - start > LONGEST_LINE + more) {
+      const end =
+        start + cutAt(line.slice(start, start + LONGEST_LINE + this.#cutter.lookahead), LONGEST_LINE, this.#cutter);
+      found.push(line.slice(start, end));
+      start = end;
+    }
+    found.push(line.slice(start));
+    return found;
+  }
+}
+
+/** The place that the cutter chooses, moved if it is between the halves of a surrogate pair. */
+export function cutAt(text: string, at: number, cutter: LineCutter): number {
+  const end = cutter.cut(text, at);
+  const high = text.charCodeAt(end - 1);
+  return high >= 0xd800 && high <= 0xdbff ? end - 1 : end;
+}
+
+function clean(line: string): string {
+  const text = line.endsWith('\r') ? line.slice(0, -1) : line;
+  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+}

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { errorMessage } from '../../shared/core/errors.js';
+
+/**
+ * Ports on which a sandbox may not listen. A small BPF program on the sandbox's control group (version 2) decides each bind()
+ * in it, as systemd does for `SocketBindDeny=`. It needs no process and lasts as long as the group. Perl makes the system
+ * calls, because neither Node nor util-linux can.
+ */
+export interface PortRange {
+  first: number;
+  last: number;
+}
+
+const run = promisify(execFile);
+const BPF_CALL: Readonly<Record<string, number>> = { x64: 321, arm64: 280 };
+const EPERM = 1;
+const LOOPBACK_PROBE = `
+use Socket;
+socket(my $socket, PF_INET, SOCK_STREAM, 0) or exit 1;
+exit(bind($socket, sockaddr_in($ARGV[0], INADDR_LOOPBACK)) ? 2 : $! + 0 == ${EPERM} ? 0 : 3);
+`;
+
+/** Arguments: number of `bpf`, the group's folder, the program in hexadecimal digits. */
+const ATTACH = `
+use Fcntl;
+my ($bpf, $folder, $program) = @ARGV;
+$program = pack 'H*', $program;
+my $license = "MIT\\0";
+my $at = sub { unpack 'Q', pack 'P', $_[0] };
+sysopen(my $group, $folder, O_RDONLY) or die "$folder: $!\\n";
+for my $type (8, 9) { # BPF_CGROUP_INET4_BIND, BPF_CGROUP_INET6_BIND
+  my $load = pack 'LLQQLLQLLa16LL', 18, length($program) / 8, $at->($program), $at->($license), 0, 0, 0, 0, 0, 'ranvier', 0, $type;
+  my $loaded = syscall($bpf + 0, 5, $load, length $load);
+  die "the kernel takes no program for bind: $!\\n" if $loaded < 0;
+  my $attach = pack 'LLLL', fileno($group), $loaded, $type, 2;
+  syscall($bpf + 0, 8, $attach, length $attach) == 0 or die "no program can be attached to $folder: $!\\n";
+}
+`;
+
+/** Forbids the processes of a group to bind a port of the range, except `own` (0: none). Throws if the kernel refuses. */
+export async function guardPorts(folder: string, range: PortRange, own: number): Promise<void> {
+  const call = BPF_CALL[process.arch];
+  if (call === undefined) throw new Error(`not known on ${process.arch}`);
+  try {
+    await run('perl', ['-e', ATTACH, '--', String(call), folder, portProgram(range, own).toString('hex')]);
+  } catch (error) {
+    throw new Error((error as { stderr?: string }).stderr?.trim() || errorMessage(error));
+  }
+}
+
+/** Tries the guard in a new group below `root`. Returns null if it works, otherwise the reason. */
+export async function portGuardProblem(root: string, name: string, range: PortRange): Promise<string | null> {
+  const group = join(root, name);
+  try {
+    await mkdir(group);
+    await guardPorts(group, range, 0);
+    const script = 'echo 0 >"$1/cgroup.procs" && shift && exec perl -e "$@"';
+    await run('/bin/sh', ['-c', script, 'trial', group, LOOPBACK_PROBE, '--', String(range.first)]);
+    return null;
+  } catch (error) {
+    return errorMessage(error).split('\n')[0] ?? '';
+  } finally {
+    await rmdir(group).catch(() => undefined);
+  }
+}
+
+/** The program for the kernel: 1 allows the bind, 0 refuses it with EPERM. */
+function portProgram({ first, last }: PortRange, own: number): Buffer {
+  const PORT_IN_CONTEXT = 24;
+  const [ALLOW, EXIT] = [1, 0x95];
+  return Buffer.concat([
+    instruction(0xb7, { to: 0, value: ALLOW }),
+    instruction(0x61, { to: 2, from: 1, offset: PORT_IN_CONTEXT }),
+    // From the network's byte order.
+    instruction(0xdc, { to: 2, value: 16 }),
+    instruction(0xa5, { to: 2, offset: 3, value: first }),
+    instruction(0x25, { to: 2, offset: 2, value: last }),
+    instruction(0x15, { to: 2, offset: 1, value: own }),
+    instruction(0xb7, { to: 0, value: 0 }),
+    instruction(EXIT, { to: 0 }),
+  ]);
+}
+
+function instruction(
+  code: number,
+  { to, from = 0, offset = 0, value = 0 }: Record<'to', number> & Partial<Record<'from' | 'offset' | 'value', number>>,
+): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt8(code, 0);
+  bytes.writeUInt8(to | (from << 4), 1);
+  bytes.writeInt16LE(offset, 2);
+  bytes.writeInt32LE(value, 4);
+  return bytes;
+}

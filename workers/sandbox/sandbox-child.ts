@@ -1,0 +1,117 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Duplex, Readable } from 'node:stream';
+import { LastLines } from '../../shared/core/last-lines.js';
+import { signalGroup } from '../../shared/core/signal-process.js';
+import { type LineCutter, LineSplitter } from './line-splitter.js';
+import type { RunOptions } from './sandbox.js';
+import { SETUP_FAILED } from './sandbox-scripts.js';
+
+/** A sandbox that cannot be made quotes this many lines of its output. */
+const PROBLEM_LINES = 3;
+
+/** The exit code of a child as a shell counts it: 128 and the signal's number for one that was killed. */
+export function ended(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(SETUP_FAILED));
+    child.once('exit', (code, name) => resolve(code ?? 128 + constants.signals[name ?? 'SIGKILL']));
+  });
+}
+
+/** Resolves to the pid when the child has started. Rejects if it cannot be started. */
+export async function spawned(child: ChildProcess): Promise<number> {
+  if (child.pid === undefined) await once(child, 'spawn');
+  if (child.pid === undefined) throw new Error('The command could not be started');
+  return child.pid;
+}
+
+/** Sends the loader its program. Resolves to true when the sandbox is made, to false if the child ended before that. */
+export function handOver(child: ChildProcess, script: string): Promise<boolean> {
+  const channel = child.stdio[3] as Duplex;
+  return new Promise((resolve) => {
+    channel.once('data', () => resolve(true));
+    channel.once('close', () => resolve(false));
+    // The loader may have ended already. The child's exit code tells the reason.
+    channel.on('error', () => undefined);
+    channel.end(script);
+  });
+}
+
+/** Calls `onLine` with each line of a stream. The stream waits for its promise. */
+async function deliver(
+  stream: Readable | null,
+  name: 'stdout' | 'stderr',
+  onLine: RunOptions['onLine'],
+  cutter?: LineCutter,
+): Promise<void> {
+  const splitter = new LineSplitter(cutter);
+  const pass = async (lines: string[]) => {
+    for (const line of lines) {
+      await onLine(line, name);
+    }
+  };
+  for await (const chunk of stream ?? []) await pass(splitter.push(chunk as Buffer));
+  await pass(splitter.end());
+}
+
+/** How `runChild` ended: the exit code as a shell counts it, and why the child was ended before, if it was. */
+export interface ChildEnd {
+  code: number;
+  cut: 'timeout' | 'aborted' | null;
+}
+
+/**
+ * Runs the child of a sandbox to its end: sends the script, delivers the output, and ends the process group at the timeout or
+ * an abort. `killRest` ends what the command left running, which also closes its output. Rejects if the sandbox cannot be
+ * made, or with the error of `onLine`.
+ */
+export async function runChild(
+  child: ChildProcess,
+  script: string,
+  options: RunOptions,
+  killRest: () => Promise<void>,
+): Promise<ChildEnd> {
+  const exited = ended(child);
+  const pid = await spawned(child);
+  let made = false;
+  const ready = handOver(child, script).then((is) => {
+    made = is;
+    return is;
+  });
+  let cut: ChildEnd['cut'] = null;
+  let killTimer: NodeJS.Timeout | undefined;
+  const stop = (reason: 'timeout' | 'aborted') => {
+    if (cut !== null) return;
+    cut = reason;
+    signalGroup(pid, 'SIGTERM');
+    killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), options.graceMs);
+  };
+  const onAbort = () => stop('aborted');
+  const timer = setTimeout(() => stop('timeout'), options.timeoutMs);
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  const problems = new LastLines(PROBLEM_LINES);
+  const onLine = async (line: string, stream: 'stdout' | 'stderr') => {
+    if (made || (await ready)) await options.onLine(line, stream);
+    else problems.push(line);
+  };
+  const output = Promise.all([
+    deliver(child.stdout, 'stdout', onLine, options.cutter),
+    deliver(child.stderr, 'stderr', onLine, options.cutter),
+  ]).catch((error: unknown) => {
+    signalGroup(pid, 'SIGKILL');
+    throw error;
+  });
+  try {
+    const [code] = await Promise.all([exited.then((ends) => killRest().then(() => ends)), output]);
+    if (!(await ready) && cut === null) {
+      throw new Error(`The sandbox could not be made: ${problems.lines.join(' ')}`);
+    }
+    return { code, cut };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(killTimer);
+    options.signal.removeEventListener('abort', onAbort);
+    for (const stream of child.stdio) stream?.destroy();
+  }
+}

@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Logger } from '../../shared/core/log.js';
+import { exists, removeTree } from '../folders.js';
+import type { Sandbox, SandboxLevel } from './sandbox.js';
+import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE } from './sandbox-plan.js';
+import { isRoot, ownDirectory } from './service-users.js';
+import { filterArguments } from './system-calls.js';
+
+const run = promisify(execFile);
+
+const LEVELS: readonly SandboxLevel[] = ['namespaces', 'user', 'none'];
+const PROBE_TIMEOUT_MS = 20_000;
+const PROBE_USER = 0;
+
+/** Describes what this host may offer at a level. `probe` then tries it. */
+export async function describeHost(level: SandboxLevel, overlay: boolean, dataDir: string): Promise<Host> {
+  const [setsid, prlimit] = await Promise.all([hasTool('setsid'), hasTool('prlimit')]);
+  const existing: string[] = [];
+  for (const path of HIDE_CANDIDATES) {
+    const real = await realpath(path).catch(() => null);
+    if (real !== null) existing.push(real);
+  }
+  return {
+    level,
+    overlay,
+    tools: { setsid, prlimit },
+    filter: level === 'none' ? [] : await usableFilter(),
+    nodeFolder: dirname(process.execPath),
+    hidden: hiddenFolders(existing, [await realpath(dataDir), await platformFolder()]),
+  };
+}
+
+/** The platform's own checkout. It is hidden because a `.env` file may be in it. */
+async function platformFolder(): Promise<string> {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (folder !== dirname(folder)) {
+    if (await exists(join(folder, 'package.json'))) return realpath(folder);
+    folder = dirname(folder);
+  }
+  return folder;
+}
+
+/** The arguments of the filter of system calls if a trial shows that it works here; otherwise none. */
+async function usableFilter(): Promise<readonly string[]> {
+  const filter = filterArguments();
+  if (filter === null) return [];
+  const [file = '', ...args] = filter;
+  try {
+    await run(file, [...args, '/bin/sh', '-c', '! unshare --user true 2>/dev/null']);
+    return filter;
+  } catch {
+    return [];
+  }
+}
+
+async function hasTool(name: string): Promise<boolean> {
+  for (const folder of ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']) {
+    if (await exists(join(folder, name))) return true;
+  }
+  return false;
+}
+
+/**
+ * Tries the levels from the strongest on by running a real command, and returns the first sandbox that passes. A level below
+ * `namespaces` is logged with the reasons: as an error if hosted commands run as root, otherwise as a warning. Throws if no
+ * level works.
+ */
+export async function strongest(
+  dataDir: string,
+  log: Logger,
+  make: (host: Host) => Sandbox,
+  forced?: SandboxLevel,
+): Promise<Sandbox> {
+  const reasons: string[] = [];
+  const levels = forced === undefined ? LEVELS.filter((level) => isRoot() || level === 'none') : [forced];
+  for (const level of levels) {
+    if (level === 'namespaces') await mkdir(INSIDE, { recursive: true }).catch(() => undefined);
+    for (const overlay of level === 'namespaces' ? [true, false] : [false]) {
+      const host = await describeHost(level, overlay, dataDir);
+      const sandbox = make(host);
+      const problem = await probe(sandbox, dataDir, overlay);
+      if (problem === null) {
+        const detail = { level, overlay, reasons };
+        if (level !== 'none' && host.filter.length === 0) {
+          log.warn('hosted commands can make user namespaces: no filter of system calls works here (it needs perl)');
+        }
+        if (level === 'none' && isRoot()) log.error(detail, 'hosted commands run as root: nothing contains them');
+        else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
+        else log.info(detail, 'hosted commands run in namespaces of their own');
+        return sandbox;
+      }
+      reasons.push(`${level}${overlay ? ' with overlay' : ''}: ${problem}`);
+    }
+  }
+  throw new Error(`No command can be run on this host (${reasons.join('; ')})`);
+}
+
+/** Runs a command that checks its containment. Returns null if all is as promised, otherwise what is not. */
+async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promise<string | null> {
+  const folder = await mkdtemp(join(dataDir, 'probe-'));
+  try {
+    const directory = join(folder, 'directory');
+    const image = join(folder, 'image');
+    await mkdir(directory);
+    await mkdir(image);
+    await writeFile(join(image, 'file'), 'content');
+    await ownDirectory(directory, PROBE_USER);
+    const checks = ['touch "$HOME/x" "$TMPDIR/x" written'];
+    if (sandbox.level !== 'none') checks.push('[ "$(id -u)" -ne 0 ]');
+    if (sandbox.level === 'namespaces') checks.push('[ ! -e "$SECRET" ]');
+    if (overlay) checks.push('[ "$(cat file)" = content ]', 'echo changed >file');
+    const lines: string[] = [];
+    const outcome = await sandbox.run(
+      {
+        id: `probe-${process.pid}-${Date.now()}`,
+        command: checks.join(' && '),
+        directory,
+        cwd: '',
+        env: { SECRET: image },
+        userNumber: PROBE_USER,
+        limits: { memoryMb: 128, cpu: 1, pids: 64 },
+        ...(overlay ? { image } : {}),
+      },
+      {
+        signal: new AbortController().signal,
+        timeoutMs: PROBE_TIMEOUT_MS,
+        graceMs: 0,
+        onLine: (line) => void lines.push(line),
+      },
+    );
+    if (outcome.reason === 'exited' && outcome.exitCode === 0) return null;
+    return `${JSON.stringify(outcome)} ${lines.slice(-3).join(' | ')}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    await removeTree(folder);
+  }
+}

@@ -1,0 +1,168 @@
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import type { SandboxLevel, SandboxLimits } from './sandbox.js';
+import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
+
+/** The command's folder appears below this path inside the namespaces. Absolute paths that a build wrote stay valid at run time. */
+export const INSIDE = '/mnt';
+export const APP_PATH = `${INSIDE}/app`;
+export const HOME_PATH = `${INSIDE}/home`;
+const NODE_PATH = `${INSIDE}/node`;
+
+/** Folders of the host with secrets, sockets or files of other users. */
+const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'];
+/** Possible places of the stage: the mounts are made there before anything is hidden. */
+const STAGES = [INSIDE, '/media', '/srv', '/opt'];
+const OPEN_FILES = 16_384;
+/** The folders of the host's programs. */
+export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** What the host offers. It is found once at start. */
+export interface Host {
+  level: SandboxLevel;
+  /** True if an image can be mounted below a writable layer; otherwise it is copied. */
+  overlay: boolean;
+  tools: { setsid: boolean; prlimit: boolean };
+  /** Arguments before a command that make the kernel refuse it dangerous system calls; empty if that does not work here. */
+  filter: readonly string[];
+  /** The folder of the `node` that runs the platform. It is first in the PATH of commands. */
+  nodeFolder: string;
+  /** Real folders of the host that no command may see. */
+  hidden: string[];
+}
+
+/** One sandbox with all its paths. */
+export interface Plan {
+  marker: string;
+  uid: number;
+  directory: string;
+  image: string | null;
+  /** Private folder of this sandbox, with `home`, `tmp`, `passwd` and `group`. */
+  scratch: string;
+  writable: string[];
+  limits: SandboxLimits;
+  /** The cgroup.procs files to join; empty without control groups. */
+  procsFiles: string[];
+  /** The sandbox must not outlive the worker. */
+  tied: boolean;
+}
+
+/** The folders that exist and must be hidden: outermost first, none below another, never the root. */
+export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
+  const wanted = [...new Set([...HIDDEN.filter((path) => existing.includes(path)), ...own])].filter((p) => p !== '/');
+  wanted.sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
+  return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
+}
+
+export const HIDE_CANDIDATES: readonly string[] = HIDDEN;
+
+/** The folder with `bin/node` if it is hidden from commands and has to be mounted; otherwise null. */
+export function hiddenNode(host: Pick<Host, 'nodeFolder' | 'hidden'>): string | null {
+  const covered = [...host.hidden, INSIDE, '/tmp', '/var/tmp'].some((path) => isBelow(host.nodeFolder, path));
+  return covered ? dirname(host.nodeFolder) : null;
+}
+
+/** PATH of a command: first the platform's own Node, then the usual folders. */
+export function searchPath(host: Host): string {
+  const node = host.level === 'namespaces' && hiddenNode(host) !== null ? `${NODE_PATH}/bin` : host.nodeFolder;
+  return [node, ...USUAL_PATH.filter((path) => path !== node)].join(':');
+}
+
+/** The argument vector of a sandbox that ends with its command. */
+export function sandboxArguments(host: Host, plan: Plan): string[] {
+  const init = ['/bin/sh', '-c', INIT, 'sandbox-init', host.tools.setsid ? 'setsid' : 'same'];
+  const mounts = host.level === 'namespaces' ? mountOperations(host, plan) : [];
+  const inner = [...init, ...mounts, '--', ...plan.procsFiles, '--', ...commandArguments(host, plan)];
+  if (host.level !== 'namespaces') return inner;
+  const unshare = ['unshare', '--mount', '--pid', '--ipc', '--propagation', 'private', '--fork', '--kill-child=KILL'];
+  return [...(plan.tied ? ['setpriv', '--pdeathsig', 'KILL'] : []), ...unshare, ...inner];
+}
+
+/** The argument vector of a detached sandbox: a shell outlives the command and records how it ended. */
+export function detachedArguments(host: Host, plan: Plan, exitFile: string, oomFile: string): string[] {
+  return ['/bin/sh', '-c', RECORDER, 'sandbox-recorder', exitFile, oomFile, ...sandboxArguments(host, plan)];
+}
+
+/** The part from the init to the loader: a session of its own, limits, then no privileges and no way to get any. */
+export function commandArguments(host: Host, plan: Plan): string[] {
+  const drop = [
+    'setpriv',
+    `--reuid=${plan.uid}`,
+    `--regid=${plan.uid}`,
+    '--clear-groups',
+    '--no-new-privs',
+    '--bounding-set=-all',
+    '--inh-caps=-all',
+  ];
+  return [
+    ...(host.tools.setsid ? ['setsid'] : []),
+    ...(host.tools.prlimit ? ['prlimit', ...resourceLimits(host, plan), '--'] : []),
+    ...(host.level === 'none' ? [] : [...drop, '--', ...host.filter]),
+    '/bin/sh',
+    '-c',
+    LOADER,
+    'sandbox',
+  ];
+}
+
+function resourceLimits(host: Host, plan: Plan): string[] {
+  const { limits } = plan;
+  const found = ['--core=0'];
+  if (host.level !== 'none') found.push(`--nofile=${OPEN_FILES}`);
+  if (limits.fileSizeMb !== undefined) found.push(`--fsize=${limits.fileSizeMb * 1024 * 1024}`);
+  if (plan.procsFiles.length > 0) return found;
+  // Without control groups the kernel limits memory per process, and processes per user. A service's user may run several
+  // replicas and a build at once; without such a user the command shares the count with the platform's own processes.
+  found.push(`--data=${limits.memoryMb * 1024 * 1024}`);
+  found.push(`--nproc=${host.level === 'none' ? 4096 + limits.pids : 8 * limits.pids}`);
+  return found;
+}
+
+/** The init's mounts in order: everything that is needed onto a stage, then what hides, then what goes over that. */
+export function mountOperations(host: Host, plan: Plan): string[] {
+  const node = hiddenNode(host);
+  const { scratch, directory, image, writable } = plan;
+  const sources = [
+    directory,
+    scratch,
+    ...writable,
+    ...(image === null ? [] : [image]),
+    ...(node === null ? [] : [node]),
+  ];
+  // Folders below the final place are covered by it.
+  const hidden = host.hidden.filter((path) => !isBelow(path, INSIDE));
+  const stage = STAGES.find((path) => !sources.some((source) => isBelow(source, path))) ?? INSIDE;
+  const content =
+    image === null
+      ? ['bind', directory, `${stage}/app`]
+      : ['overlay', stage, image, directory, `${stage}/app`, 'own', `${plan.uid}:${plan.uid}`, `${stage}/app`];
+  return [
+    'stage',
+    stage,
+    'resolver',
+    stage,
+    ...content,
+    ...['bind', `${scratch}/home`, `${stage}/home`, 'bind', `${scratch}/tmp`, `${stage}/tmp`],
+    ...(node === null ? [] : ['readonly', node, `${stage}/node`]),
+    ...writable.flatMap((path, i) => ['bind', path, `${stage}/writable/${i}`]),
+    ...['file', `${scratch}/passwd`, '/etc/passwd', 'file', `${scratch}/group`, '/etc/group'],
+    ...(stage === INSIDE ? [] : ['tree', stage, INSIDE]),
+    ...[...hidden, ...(stage === INSIDE ? [] : [stage])].flatMap((path) => ['hide', path]),
+    ...['restore-resolver', INSIDE],
+    ...['bind', `${INSIDE}/tmp`, '/tmp', 'bind', `${INSIDE}/tmp`, '/var/tmp', 'shm'],
+    ...writable.flatMap((path, i) => ['bind', `${INSIDE}/writable/${i}`, path]),
+    'proc',
+  ];
+}
+
+/** True if `path` is `folder` or lies in it. */
+export function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || (!way.startsWith('..') && !isAbsolute(way));
+}
+
+/** Joins the paths. Throws if the result is outside of the folder. */
+export function joinBelow(folder: string, path: string): string {
+  const joined = join(folder, path);
+  if (!isBelow(joined, folder)) throw new Error(`"${path}" leads out of its folder`);
+  return joined;
+}

@@ -1,0 +1,155 @@
+/**
+ * The shell programs inside a sandbox. They are constant text, and every value is an argument. The command and its
+ * environment, which has secrets, go only to the unprivileged loader, through descriptor 3.
+ */
+
+/** Exit code of a sandbox that could not be made. */
+export const SETUP_FAILED = 125;
+
+/**
+ * Makes the mounts, joins the control groups, starts the command in a session of its own and waits for its end. In a
+ * namespace it is pid 1, so its end ends everything in the namespace.
+ * Arguments: `setsid` or `same`, mount operations, `--`, cgroup.procs files, `--`, the command's argument vector.
+ * It forwards TERM to the command's process group, which then has until KILL to finish.
+ * If descriptor 4 is open, its end means that the worker died, and the group is killed.
+ */
+export const INIT = `
+session=$1; shift
+must() { "$@" || exit ${SETUP_FAILED}; }
+while [ "$1" != -- ]; do
+  case "$1" in
+    stage) must mount -n -t tmpfs -o mode=0755,size=4m tmpfs "$2"; shift 2 ;;
+    overlay)
+      mkdir -p "$2/lower" "$2/changes" "$5" && must mount -n --bind "$3" "$2/lower" && must mount -n --bind "$4" "$2/changes" &&
+        mkdir -p "$2/changes/upper" "$2/changes/work"
+      mount -n -t overlay overlay -o "metacopy=on,lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5" ||
+        must mount -n -t overlay overlay -o "lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5"
+      must umount -n "$2/lower"; must umount -n "$2/changes"; must rmdir "$2/lower" "$2/changes"; shift 5 ;;
+    # Dependencies are read only; to make thousands of files somebody's own would hold every start up.
+    own)
+      must find "$3" -xdev -exec chown -h "$2" {} + \\
+        '(' -name node_modules -o -name .venv -o -name venv -o -name vendor -o -name .git ')' -prune
+      shift 3 ;;
+    bind) must mkdir -p "$3"; must mount -n --bind "$2" "$3"; shift 3 ;;
+    readonly) must mkdir -p "$3"; must mount -n --bind "$2" "$3"; must mount -n -o remount,bind,ro "$3"; shift 3 ;;
+    tree) must mount -n --rbind "$2" "$3"; shift 3 ;;
+    file) must mount -n --bind "$2" "$3"; shift 3 ;;
+    hide) must mount -n -t tmpfs -o mode=0755,size=64k tmpfs "$2"; shift 2 ;;
+    resolver)
+      resolver=$(readlink -f /etc/resolv.conf) && cat "$resolver" >"$2/resolv.conf" 2>/dev/null; shift 2 ;;
+    restore-resolver)
+      if [ -n "$resolver" ] && [ ! -e "$resolver" ]; then mkdir -p "\${resolver%/*}" && cp "$2/resolv.conf" "$resolver"; fi
+      shift 2 ;;
+    shm) must mount -n -t tmpfs -o mode=1777 tmpfs /dev/shm; shift ;;
+    proc) must mount -n -t proc proc /proc; shift ;;
+    *) echo "sandbox: unknown operation $1" >&2; exit ${SETUP_FAILED} ;;
+  esac
+done
+shift
+child=
+term=
+# Signal 0 also finds zombies, which a host's first process may never collect.
+group_lives() {
+  [ -e /proc/self/stat ] || { kill -s 0 -- "-$child" 2>/dev/null; return; }
+  for stat in /proc/[0-9]*/stat; do
+    { read -r line <"$stat"; } 2>/dev/null || continue
+    set -- \${line##*) }
+    [ "$3" != "$child" ] || [ "$1" = Z ] || return 0
+  done
+  return 1
+}
+forward() {
+  term=1
+  [ "$session" = setsid ] && [ -n "$child" ] || return 0
+  kill -s TERM -- "-$child" 2>/dev/null || kill -s TERM "$child" 2>/dev/null
+}
+trap forward TERM
+trap : INT HUP
+(
+  trap - TERM INT HUP
+  while [ "$1" != -- ]; do echo 0 >"$1" || exit ${SETUP_FAILED}; shift; done
+  shift
+  echo ready >&3
+  exec 4<&-
+  exec "$@"
+) &
+child=$!
+# What the shell says about its child ("Killed") is no output of the command.
+exec 3>&- 2>/dev/null
+guard=
+if { true <&4; } 2>/dev/null; then
+  (
+    trap '' TERM INT HUP
+    read -r _ <&4
+    if [ "$session" = setsid ]; then kill -s KILL -- "-$child"; else kill -s KILL 0; fi
+  ) 2>/dev/null >/dev/null &
+  guard=$!
+fi
+[ -z "$term" ] || forward
+while :; do
+  wait "$child"
+  code=$?
+  kill -s 0 "$child" 2>/dev/null || break
+done
+if [ -n "$term" ]; then
+  wait "$child" 2>/dev/null
+  again=$?
+  [ "$again" -eq 127 ] || code=$again
+  if [ "$session" = setsid ]; then while group_lives; do sleep 0.05; done; fi
+fi
+[ -z "$guard" ] || kill -s KILL "$guard" 2>/dev/null
+exit "$code"
+`;
+
+/** Runs as the unprivileged user: reads the command's program (`commandScript`) from descriptor 3 and executes it. */
+export const LOADER = `program=$(cat <&3); exec 3<&-; eval "$program"; exit ${SETUP_FAILED}`;
+
+/**
+ * Stays outside the sandbox of a detached command and records how it ended, also while no worker lives. Every five seconds
+ * it checks how much disk the output file uses, and empties it at 1 GiB. A worker frees what it has read long before, so
+ * this much means that no worker reads.
+ * Arguments: the exit file, a file with a line `oom_kill <count>` or '', the argument vector.
+ */
+export const RECORDER = `
+exit_file=$1; oom_file=$2; shift 2
+trap : TERM INT HUP
+exec 4>&2 2>/dev/null
+(
+  exec 3>&- 4>&- 5>&1
+  nap=
+  trap 'kill "$nap"; exit' TERM
+  while sleep 5 & nap=$!; wait "$nap"; do
+    used=$(stat -L -c %b /proc/self/fd/5) || exit
+    [ "$used" -lt ${1024 ** 3 / 512} ] || : >/proc/self/fd/5
+  done
+) &
+guard=$!
+"$@" 2>&4 4>&-
+code=$?
+kill "$guard"
+how=$code
+if [ "$code" -gt 128 ] && name=$(kill -l "$((code - 128))" 2>/dev/null); then how="signal SIG$name"; fi
+if [ "$code" -ne 0 ] && [ -n "$oom_file" ]; then
+  while read -r key value; do
+    if [ "$key" = oom_kill ] && [ "$value" -gt 0 ]; then how=out-of-memory; fi
+  done <"$oom_file"
+fi
+printf '%s\\n' "$how" >"$exit_file.new" && mv "$exit_file.new" "$exit_file"
+`;
+
+/** The program of one command for the loader: its folder, its environment, and the command in place of the shell. */
+export function commandScript(cwd: string, env: Readonly<Record<string, string>>, command: string): string {
+  const lines = ['umask 022', `cd -- ${quote(cwd)} || exit 126`];
+  for (const [name, value] of Object.entries(env)) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a name that a variable can have`);
+    if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
+    lines.push(`export ${name}=${quote(value)}`);
+  }
+  lines.push(`exec /bin/sh -c ${quote(command)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** One word of a shell's command line. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { chmod, chown, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Logger } from '../../shared/core/log.js';
+import { discardTree } from '../folders.js';
+import type { DetachedProcess, SandboxLevel } from './sandbox.js';
+import { HOME_PATH, isBelow } from './sandbox-plan.js';
+import { ownDirectory } from './service-users.js';
+
+const run = promisify(execFile);
+
+const OWNER = 'owner';
+
+interface Wanted {
+  directory: string;
+  image?: string;
+  writable?: string[];
+  userNumber: number;
+  uid: number;
+  scratch: string;
+  /** The worker that the sandbox must not outlive; null for a detached command. */
+  owner: DetachedProcess | null;
+  /** True if the init mounts the image; otherwise it is copied here. */
+  mounted: boolean;
+  dataDir: string;
+  log: Logger;
+  level: SandboxLevel;
+}
+
+/** The folder to which an image is copied if it cannot be mounted. */
+export function copiedImage(directory: string): string {
+  return join(directory, 'files');
+}
+
+/**
+ * Makes the private folder of a sandbox (HOME, TMPDIR, and a user name for the uid) and the command's folder. Returns real
+ * paths for the mounts.
+ */
+export async function prepareScratch(wanted: Wanted): Promise<{ directory: string; image: string | null }> {
+  const { scratch, uid, level } = wanted;
+  await discardTree(wanted, scratch);
+  await mkdir(scratch, { recursive: true, mode: 0o711 });
+  if (wanted.owner !== null) await writeFile(join(scratch, OWNER), JSON.stringify(wanted.owner), { mode: 0o600 });
+  for (const name of ['home', 'tmp']) {
+    const folder = join(scratch, name);
+    await mkdir(folder, { mode: 0o700 });
+    if (level !== 'none') await chown(folder, uid, uid);
+  }
+  const root = 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n';
+  await writeFile(join(scratch, 'passwd'), `${root}app:x:${uid}:${uid}:app:${HOME_PATH}:/bin/sh\n`);
+  await writeFile(join(scratch, 'group'), `root:x:0:\nnogroup:x:65534:\napp:x:${uid}:\n`);
+  const directory = await realpath(wanted.directory);
+  const image = wanted.image === undefined ? null : await realpath(wanted.image);
+  const found =
+    image === null || wanted.mounted
+      ? { directory, image }
+      : { directory: await copyImage(wanted, image, directory), image: null };
+  if (level === 'user') {
+    for (const path of [found.directory, join(scratch, 'home'), ...(wanted.writable ?? [])]) {
+      await allowTraversal(wanted.dataDir, path);
+    }
+  }
+  return found;
+}
+
+/** The worker with whose end this sandbox ends; null for a detached command. */
+export async function ownerOf(scratch: string): Promise<DetachedProcess | null> {
+  const text = await readFile(join(scratch, OWNER), 'utf8').catch(() => '');
+  return text === '' ? null : JSON.parse(text);
+}
+
+async function copyImage(wanted: Wanted, image: string, directory: string): Promise<string> {
+  const target = copiedImage(directory);
+  await discardTree(wanted, target);
+  await mkdir(target, { recursive: true });
+  const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
+  await run('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
+  await ownDirectory(target, wanted.userNumber);
+  return target;
+}
+
+/** Lets other users pass through, not look into, the folders of DATA_DIR above a path. */
+async function allowTraversal(dataDir: string, path: string): Promise<void> {
+  for (let folder = dirname(path); isBelow(folder, dataDir); folder = dirname(folder)) {
+    const { mode } = await stat(folder);
+    if ((mode & 0o001) === 0) await chmod(folder, mode | 0o011);
+  }
+}

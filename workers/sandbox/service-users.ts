@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** The number of services that a host can have over time: each has a user of its own, which is never reused. */
+const USERS = 200_000;
+/** The first users of the ranges to choose from. The first range is far above a host's users, the others above systemd's containers. */
+const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
+
+let firstUser = 300_000;
+
+export interface UserRange {
+  first: number;
+  last: number;
+}
+
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** The users of this platform's services. */
+export function userRange(): UserRange {
+  return { first: firstUser, last: firstUser + USERS - 1 };
+}
+
+/** The unprivileged user and group that build and run a service if the platform is root. Throws if the range is used up. */
+export function uidOf(userNumber: number): number {
+  if (userNumber >= USERS) {
+    throw new Error(`Service number ${userNumber} has no user: this host's range ends at ${userRange().last}`);
+  }
+  return firstUser + userNumber;
+}
+
+/**
+ * Chooses the range of the services' users and stores it in DATA_DIR. Throws if the range overlaps one that the host gave to
+ * another user, because that user's containers would run as the services' users.
+ */
+export async function settleUsers(dataDir: string): Promise<void> {
+  const files = ['passwd', 'group', 'subuid', 'subgid'];
+  const [passwd = '', group = '', ...subordinate] = await Promise.all(
+    files.map((name) => readFile(`/etc/${name}`, 'utf8').catch(() => '')),
+  );
+  const given = [...[passwd, group].flatMap(singleIds), ...subordinate.flatMap(idRanges)];
+  const file = join(dataDir, 'user-range');
+  const known = await readFile(file, 'utf8').catch(() => null);
+  const first = known === null ? await remember(file, freeRange(given)) : Number.parseInt(known, 10);
+  if (!Number.isSafeInteger(first) || first < 1) throw new Error(`${file} does not hold a user number`);
+  const range = { first, last: first + USERS - 1 };
+  const clash = given.find((other) => overlap(other, range));
+  if (clash !== undefined) {
+    throw new Error(
+      `The users of hosted services, ${range.first} to ${range.last} (${file}), overlap ${clash.first} to ${clash.last}, ` +
+        'which /etc/passwd, group, subuid or subgid give to somebody else: move those, or remove the file while no service runs',
+    );
+  }
+  firstUser = first;
+}
+
+/** Stores the range unless another worker has stored one, and returns the one that is stored. */
+async function remember(file: string, first: number): Promise<number> {
+  const candidate = `${file}.${process.pid}`;
+  await writeFile(candidate, `${first}\n`, { mode: 0o600 });
+  await link(candidate, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(candidate, { force: true });
+  return Number.parseInt(await readFile(file, 'utf8'), 10);
+}
+
+/** The first user of the first range that overlaps none of the given ones. Throws if every range overlaps one. */
+export function freeRange(given: readonly UserRange[]): number {
+  const first = FIRST_USERS.find(
+    (start) => !given.some((other) => overlap(other, { first: start, last: start + USERS - 1 })),
+  );
+  if (first === undefined)
+    throw new Error(`No ${USERS} user numbers in a row are free on this host (/etc/subuid, /etc/subgid)`);
+  return first;
+}
+
+/** The ids of `/etc/passwd` or `/etc/group`. */
+function singleIds(text: string): UserRange[] {
+  const ids = text.split('\n').map((line) => Number.parseInt(line.split(':')[2] ?? '', 10));
+  return ids.filter((id) => Number.isSafeInteger(id)).map((id) => ({ first: id, last: id }));
+}
+
+/** The ranges of `/etc/subuid` or `/etc/subgid`: a line is `name:first:count`. */
+export function idRanges(text: string): UserRange[] {
+  const ranges = text.split('\n').map((line) => line.split(':').slice(1).map(Number));
+  return ranges.flatMap(([first = Number.NaN, count = Number.NaN]) =>
+    Number.isSafeInteger(first) && count > 0 ? [{ first, last: first + count - 1 }] : [],
+  );
+}
+
+function overlap(a: UserRange, b: UserRange): boolean {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+/** Makes the user of a service the owner of a folder and everything below it. Follows no link. Does nothing without root. */
+export async function ownDirectory(path: string, userNumber: number, signal?: AbortSignal): Promise<void> {
+  if (!isRoot()) return;
+  const uid = uidOf(userNumber);
+  await run('chown', ['-hR', '--', `${uid}:${uid}`, path], signal ? { signal } : {});
+}

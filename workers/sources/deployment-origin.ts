@@ -1,0 +1,87 @@
+import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/reference.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import { isImageSource, repositoryProblem } from '../../shared/services/source.js';
+import type { Engine } from '../docker/engine.js';
+import { PullError, resolveDigest } from '../docker/pull-image.js';
+import type { RegistryAccount } from '../docker/registry.js';
+import { type RepositorySource, SourceError } from './repository-source.js';
+
+/** What a deployment deploys: one commit or one image. */
+export interface Origin {
+  /** The commit, or the digest of an image: 64 hex digits. */
+  sha: string;
+  /** The commit's subject line, or the image's name. */
+  message: string;
+  /** For the deployment's log. */
+  description: string;
+}
+
+export interface OriginRequest {
+  workspaceId: string;
+  configuration: ServiceConfiguration;
+  /** The requested commit or digest; '' for the newest of the branch or of the image's tag. */
+  sha: string;
+  signal: AbortSignal;
+}
+
+/** Finds what a deployment deploys, from its configuration. Throws `SourceError`. */
+export interface OriginResolver {
+  resolve(request: OriginRequest): Promise<Origin>;
+}
+
+export interface OriginOptions {
+  source: RepositorySource;
+  policy: ImagePolicy;
+  /** The engine that resolves images, and the accounts for it; null if this installation runs no images. */
+  images: {
+    engine: Engine;
+    findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  } | null;
+}
+
+/** Resolves commits of repositories, and images of registries if there is an engine. */
+export function createOriginResolver(options: OriginOptions): OriginResolver {
+  return {
+    resolve: (request) =>
+      isImageSource(request.configuration) ? resolveImage(options, request) : resolveCommit(options, request),
+  };
+}
+
+async function resolveCommit({ source, policy }: OriginOptions, request: OriginRequest): Promise<Origin> {
+  const { repository, branch } = request.configuration;
+  const problem = repositoryProblem(repository, policy.allowLocal);
+  if (problem) throw new SourceError(problem);
+  const ref = request.sha || branch;
+  const { sha, message } = await source.resolve({ url: repository, ref, signal: request.signal });
+  const what = ref === sha ? 'commit' : `branch ${branch} at`;
+  return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}` };
+}
+
+async function resolveImage({ images, policy }: OriginOptions, request: OriginRequest): Promise<Origin> {
+  if (images === null) throw new SourceError('this installation runs no images; set RUNTIME=swarm');
+  const { image, registryId } = request.configuration;
+  const account = registryId === '' ? null : await images.findAccount(request.workspaceId, registryId);
+  if (registryId !== '' && account === null) throw new SourceError('registryId names no registry of the workspace');
+  const reference = parseImage(image);
+  const problem = imageProblem(image, policy, account?.serveraddress === reference?.registry);
+  if (problem !== null || reference === null) throw new SourceError(problem ?? 'configuration.image is no image');
+  if (account !== null && account.serveraddress !== reference.registry) {
+    throw new SourceError(`the image is at ${reference.registry}, but registryId names ${account.serveraddress}`);
+  }
+  if (request.sha !== '' && !/^[0-9a-f]{64}$/.test(request.sha)) {
+    throw new SourceError(`"${request.sha}" is no digest of an image, which has 64 digits`);
+  }
+  const { name, tag, digest } = reference;
+  const named = digest?.slice('sha256:'.length);
+  const sha = request.sha || named || (await digestOf(images.engine, `${name}:${tag}`, account ?? undefined));
+  request.signal.throwIfAborted();
+  return { sha, message: image, description: `Deploys image ${name}@sha256:${sha}` };
+}
+
+async function digestOf(engine: Engine, name: string, account: RegistryAccount | undefined): Promise<string> {
+  try {
+    return await resolveDigest(engine, name, account);
+  } catch (error) {
+    throw error instanceof PullError ? new SourceError(error.message) : error;
+  }
+}

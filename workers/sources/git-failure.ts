@@ -1,0 +1,51 @@
+import { type GitResult, LARGEST_FILE_BYTES } from './git-command.js';
+import type { Remote } from './remote.js';
+
+/** True if the server answered with a redirect, which git does not follow. */
+export function isRedirect({ stderr }: GitResult): boolean {
+  return /The requested URL returned error: 30[12378]/.test(stderr);
+}
+
+/** True if the server gives no commit by its number, but only those that its branches and tags name. */
+export function refusesCommits({ stderr }: GitResult): boolean {
+  return /Server does not allow request for unadvertised object/.test(stderr);
+}
+
+/**
+ * The cause of a failure if the server or the connection is to blame, for people; null if this host's copy may be
+ * damaged.
+ */
+export function explainRemote(remote: Remote, { stderr, killedBy }: GitResult): string | null {
+  const { url, hasCredentials, hadQuery } = remote;
+  const found = (pattern: RegExp) => pattern.exec(stderr)?.[1] ?? '';
+  if (killedBy === 'SIGXFSZ' || /File too large|died of signal 25/.test(stderr)) {
+    return `${url} is too large: more than ${LARGEST_FILE_BYTES / 1024 ** 3} GiB`;
+  }
+  if (/could not read (Username|Password)|Authentication failed|returned error: 40[13]/.test(stderr)) {
+    return hasCredentials
+      ? `${url} refuses the user and password that the repository address has`
+      : `${url} does not exist or needs credentials (https://user:token@host/…)${hadQuery ? '; the query of its address is not sent' : ''}`;
+  }
+  if (/repository '.*' not found|returned error: 4(04|10)/.test(stderr)) return `${url} does not exist`;
+  if (/does not appear to be a git repository/.test(stderr)) return `${url} is not a git repository`;
+  const status = found(/The requested URL returned error: (\d+)/);
+  if (status !== '') return `${url} answers with HTTP status ${status}; try again later`;
+  if (/Operation too slow|timed out|timeout/i.test(stderr)) return `${url} does not answer, or far too slowly`;
+  const cause = found(/unable to access '[^']*': (.+)/);
+  if (cause !== '') return `${url} is not reachable: ${cause}`;
+  if (/not our ref|couldn't find remote ref/.test(stderr)) return `the commit is not in ${url}`;
+  if (/transport '(.*)' not allowed/.test(stderr)) return `${url} uses a protocol that is not allowed`;
+  const fsck = found(/fsck error in packed object|error: object (.+)/);
+  if (fsck !== '') return `${url} has a damaged or unsafe object: ${fsck}`;
+  if (/invalid server response|protocol error|the remote end hung up unexpectedly|early EOF/i.test(stderr)) {
+    return `${url} broke off the connection or does not speak git`;
+  }
+  return null;
+}
+
+/** The line of git's output that tells most, for failures without an explanation above. */
+export function lastLine({ stderr, code, killedBy }: GitResult): string {
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const said = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');
+  return said ?? `git ended with ${killedBy ?? `code ${code}`}`;
+}

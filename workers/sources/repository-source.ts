@@ -1,0 +1,35 @@
+export interface ResolvedCommit {
+  sha: string;
+  /** The commit's subject line. */
+  message: string;
+}
+
+export interface RepositoryRequest {
+  /** The stored address. Its user and password are used and never shown. */
+  url: string;
+  signal: AbortSignal;
+}
+
+/** Why a repository could not be used, for the person who deployed. */
+export class SourceError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SourceError';
+  }
+}
+
+/**
+ * Reads repositories with the git command line. Unsafe protocols, hooks, submodules, redirects and injected options are
+ * disabled. A bare mirror for each repository makes later clones fast. All methods throw `SourceError`; an abort ends
+ * git at once and rejects with the signal's reason.
+ */
+export interface RepositorySource {
+  /** The commit of a branch, tag or number (40 hex digits), with its message. */
+  resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
+  /**
+   * Writes the commit's files into an empty folder, without `.git` and without submodules. Links are kept as they are.
+   */
+  checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
+  /** Removes this host's mirrors that were not used for 30 days; returns how many it removed. */
+  sweep(): Promise<number>;
+}

@@ -1,0 +1,80 @@
+import { staleReleases } from '../../shared/deployments/release-store.js';
+import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
+import { wantedDigests } from '../../shared/images/store.js';
+import { deleteExpiredLogs } from '../../shared/logs/retention.js';
+import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
+import { deleteOldReplicas } from '../../shared/replicas/store.js';
+import { forgetSilentWorkers } from '../../shared/workers/store.js';
+import { retireOldReleases } from '../deploy/retire-releases.js';
+import { emptyTrash } from '../folders.js';
+import type { WorkshopDeps } from '../worker-deps.js';
+import { sendBudgetAlerts } from './budget-alerts.js';
+import { sendDeploymentMails } from './deployment-mails.js';
+import { reviveReleases } from './revive-releases.js';
+import type { SweepDefinition } from './sweeps.js';
+
+/** Every sweep of a worker. */
+export function sweepDefinitions(deps: WorkshopDeps): SweepDefinition[] {
+  return [
+    {
+      name: 'dispatch',
+      schedule: '*/2 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await deps.dispatcher.dispatch();
+        return [];
+      },
+    },
+    { name: 'jobs', schedule: '*/5 * * * * *', scope: 'platform', sweep: () => deps.dispatcher.reconcile() },
+    {
+      name: 'notifications',
+      schedule: '*/2 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await sendDeploymentMails(deps);
+        return [];
+      },
+    },
+    { name: 'releases', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => stopStaleReleases(deps) },
+    { name: 'replicas', schedule: '*/15 * * * * *', scope: 'host', sweep: () => reviveReleases(deps) },
+    { name: 'retention', schedule: '30 * * * * *', scope: 'platform', sweep: () => deleteExpired(deps) },
+    { name: 'trash', schedule: '5 * * * * *', scope: 'host', sweep: () => retryRemovals(deps) },
+    { name: 'budgets', schedule: '15 * * * * *', scope: 'platform', sweep: () => sendBudgetAlerts(deps) },
+    { name: 'images', schedule: '45 */5 * * * *', scope: 'host', sweep: () => removeUnusedFiles(deps) },
+  ];
+}
+
+async function stopStaleReleases(deps: WorkshopDeps): Promise<string[]> {
+  const stale = await staleReleases(deps.db, null);
+  for (const serviceId of new Set(stale.map((release) => release.serviceId))) {
+    await retireOldReleases(deps, serviceId, new AbortController().signal);
+  }
+  return stale.map((release) => `stopped release ${release.deploymentId}`);
+}
+
+async function deleteExpired({ db }: WorkshopDeps): Promise<string[]> {
+  await forgetSilentWorkers(db);
+  return [
+    ...removed(await deleteExpiredLogs(db), 'log lines'),
+    ...removed(await deleteOldReplicas(db), 'stopped replicas'),
+    ...removed(await deleteExpiredReceipts(db), 'receipts'),
+    ...removed(await deleteExpiredSessions(db), 'sessions'),
+  ];
+}
+
+async function retryRemovals({ config: { dataDir }, log }: WorkshopDeps): Promise<string[]> {
+  return removed(await emptyTrash({ dataDir, log }), 'folders that could not be removed before');
+}
+
+async function removeUnusedFiles({ db, images, builder, source }: WorkshopDeps): Promise<string[]> {
+  const wanted = await wantedDigests(db);
+  return [
+    ...removed(await images.sweep((digest) => wanted.has(digest)), 'images'),
+    ...removed(await builder.sweep(), 'unused build caches'),
+    ...removed(await source.sweep(), 'unused mirrors'),
+  ];
+}
+
+function removed(number: number, what: string): string[] {
+  return number > 0 ? [`removed ${number} ${what}`] : [];
+}

@@ -1,0 +1,34 @@
+import type { Config } from '../shared/core/config.js';
+import type { Db } from '../shared/core/database/client.js';
+import type { Listener } from '../shared/core/database/listener.js';
+import type { Logger } from '../shared/core/log.js';
+import type { Mailer } from '../shared/core/mail.js';
+import type { Dispatcher } from '../shared/queues/dispatcher.js';
+import type { Keyring } from '../shared/secrets/keyring.js';
+import type { Builder, ImageStore } from './builders/builder.js';
+import type { FaultWatch } from './deploy/fault-watch.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import type { LogSink } from './log-sink.js';
+import type { RuntimeDriver } from './runtime/runtime-driver.js';
+import type { OriginResolver } from './sources/deployment-origin.js';
+import type { RepositorySource } from './sources/repository-source.js';
+
+/** What the jobs of a worker use. `main.ts` creates it once. */
+export interface WorkshopDeps {
+  workerId: string;
+  config: Config;
+  db: Db;
+  listener: Listener;
+  log: Logger;
+  keyring: Keyring;
+  mailer: Mailer;
+  dispatcher: Dispatcher;
+  leases: LeaseKeeper;
+  logs: LogSink;
+  source: RepositorySource;
+  origins: OriginResolver;
+  builder: Builder;
+  images: ImageStore;
+  runtime: RuntimeDriver;
+  faults: FaultWatch;
+}

@@ -1,0 +1,135 @@
+import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
+import { errorMessage } from '../shared/core/errors.js';
+import type { Logger } from '../shared/core/log.js';
+import { type Payloads, QUEUE_NAMES, type QueueName } from '../shared/queues/catalog.js';
+import type { Engine } from '../shared/queues/engine.js';
+import { HANDLERS, type JobHandler } from './handlers/handlers-by-queue.js';
+import { Interrupted, JobFailed } from './interrupted.js';
+import { printable } from './log-sink.js';
+import type { WorkshopDeps } from './worker-deps.js';
+
+/**
+ * A lock expires after this time without renewal. Together with the check below it bounds how long a dead worker's job
+ * waits.
+ */
+const LOCK_MS = 5000;
+const STALLED_CHECK_MS = 2500;
+/** Many workers may die while a job runs. The job's record decides when to give up, and not the queue. */
+const MAX_STALLED = 50;
+
+export interface RunningJob {
+  queue: QueueName;
+  jobId: string;
+  since: string;
+}
+
+/** This process's BullMQ Workers, one for each queue of the catalog. */
+export class WorkerPool {
+  readonly #deps: WorkshopDeps;
+  readonly #log: Logger;
+  readonly #workers: Worker[];
+  readonly #running = new Map<string, RunningJob>();
+
+  constructor(deps: WorkshopDeps, engine: Engine, log: Logger, concurrency: Record<QueueName, number>) {
+    this.#deps = deps;
+    this.#log = log;
+    this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, concurrency[queue]));
+  }
+
+  /** The jobs that this process runs now. */
+  get running(): RunningJob[] {
+    return [...this.#running.values()];
+  }
+
+  /**
+   * Takes no more jobs, interrupts those that run so that other workers continue them, and waits until they have
+   * stopped.
+   */
+  async close(): Promise<void> {
+    const closing = Promise.all(this.#workers.map((worker) => worker.close()));
+    // close() must mark the workers as closing before their jobs go back, else they would take the same jobs again.
+    await Promise.resolve();
+    for (const worker of this.#workers) worker.cancelAllJobs('shutdown');
+    await closing;
+  }
+
+  #createWorker(queue: QueueName, engine: Engine, concurrency: number): Worker {
+    const { connection, backendFactory } = engine.workerConnection();
+    const worker = new Worker(
+      queue,
+      (job: Job, token?: string, signal?: AbortSignal) => this.#process(queue, job, token, signal),
+      {
+        connection,
+        concurrency,
+        lockDuration: LOCK_MS,
+        stalledInterval: STALLED_CHECK_MS,
+        maxStalledCount: MAX_STALLED,
+        drainDelay: 2,
+      },
+      backendFactory,
+    );
+    worker.on('error', (error) => this.#log.warn({ queue }, errorMessage(error)));
+    return worker;
+  }
+
+  async #process(
+    queue: QueueName,
+    job: Job,
+    token: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const id = job.id ?? '';
+    const log = this.#log.child({ queue, jobId: id });
+    this.#running.set(id, { queue, jobId: id, since: new Date().toISOString() });
+    const shutdown = new AbortController();
+    signal?.addEventListener('abort', () => shutdown.abort(new Interrupted('shutdown')));
+    try {
+      const handler = HANDLERS[queue] as JobHandler<QueueName>;
+      const outcome = await handler(this.#deps, job.data as Payloads[QueueName], {
+        log,
+        signal: shutdown.signal,
+        firstAttempt: job.attemptsMade === 0,
+        lastAttempt: job.attemptsMade + 1 >= (job.opts.attempts ?? 1),
+        report: reporter(job, log),
+      });
+      log.debug({ outcome }, 'job done');
+      return outcome;
+    } catch (error) {
+      return await this.#end(job, token, error, log);
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  /** Translates an error for BullMQ: the job is given back, failed for good, or tried again. */
+  async #end(job: Job, token: string | undefined, error: unknown, log: Logger): Promise<never> {
+    if (error instanceof Interrupted && error.why === 'shutdown') {
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    const message = printable(errorMessage(error));
+    if (error instanceof JobFailed) {
+      log.info(`failed: ${message}`);
+      throw new UnrecoverableError(message);
+    }
+    log.error({ err: error }, 'job failed, it is tried again');
+    throw new Error(message);
+  }
+}
+
+/**
+ * Writes lines to the job, one after another. If the dashboard cannot be written, that is logged and has no other
+ * effect.
+ */
+function reporter(job: Job, log: Logger): (line: string) => void {
+  let written: Promise<unknown> = Promise.resolve();
+  return (line) => {
+    log.info(line);
+    const text = printable(line);
+    const at = new Date().toISOString();
+    written = written
+      .then(() => job.updateProgress({ now: text }))
+      .then(() => job.log(`${at} ${text}`))
+      .catch((error) => log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
+  };
+}
