@@ -24,6 +24,8 @@ export interface CommandSetting {
   writable: string[];
   environment: Record<string, string>;
   searchPath: string[];
+  /** Folders of the tools that the platform installed for the project. */
+  tools: string[];
 }
 
 /** Runs the commands of a build one after the other, each in its own sandbox. */
@@ -74,7 +76,7 @@ export class Commands {
     environment: Record<string, string>,
     onLine: (line: string) => Promise<void> | void,
   ): Promise<RunOutcome> {
-    const { sandbox, request, context, deadline, app, cwd, writable } = this.#setting;
+    const { sandbox, request, context, deadline, app, cwd, writable, tools } = this.#setting;
     this.#number += 1;
     const spec: SandboxSpec = {
       id: `${BUILD_SANDBOX}${request.id}-${this.#number}`,
@@ -90,6 +92,7 @@ export class Commands {
         fileSizeMb: storageMb(request),
       },
       writable,
+      tools,
     };
     const timeoutMs = Math.max(1, deadline - Date.now());
     return sandbox.run(spec, {

@@ -26,6 +26,8 @@ import { checkOut } from './checkout.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
+import { registryEnvironment } from './toolchains/registry-environment.js';
+import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface RepositoryBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
@@ -33,6 +35,7 @@ export interface RepositoryBuilderOptions {
   sandbox: Sandbox;
   source: RepositorySource;
   images: LocalImageStore;
+  toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
 }
 
 /**
@@ -105,9 +108,12 @@ class RepositoryBuild {
     );
     await this.#announce(plan);
     await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
-    await this.#runCommands(plan, below(app, project));
+    const tools = await this.#limit.within('installing the tools that the project names', () =>
+      this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
+    );
+    await this.#runCommands(plan, tools, below(app, project));
     this.#context.signal.throwIfAborted();
-    return this.#limit.within('storing the image', () => this.#store(plan, app, project));
+    return this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
   }
 
   async #announce({ type, runtime, startCommand }: BuildPlan): Promise<void> {
@@ -116,7 +122,7 @@ class RepositoryBuild {
     await this.#context.log(`Detected: ${what}`);
   }
 
-  async #runCommands(plan: BuildPlan, cwd: string): Promise<void> {
+  async #runCommands(plan: BuildPlan, tools: readonly string[], cwd: string): Promise<void> {
     const cache = await openCache(
       { dataDir: this.#options.config.dataDir, log: this.#options.log },
       this.#request,
@@ -132,6 +138,7 @@ class RepositoryBuild {
       deadline: this.#limit.deadline,
       writable: [cache],
       environment: this.#environment(plan, cache),
+      tools: tools.map((name) => this.#options.toolchains.pathOf(name)),
     });
     await commands.requireTools(plan);
     // Builds need tools that are development dependencies, also if the application runs with another NODE_ENV.
@@ -147,6 +154,7 @@ class RepositoryBuild {
     const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
     return {
       ...this.#options.config.buildEnvironment,
+      ...registryEnvironment(this.#options.config.buildEnvironment),
       CI: 'true',
       ...plan.environment,
       ...plan.buildEnvironment,
@@ -155,7 +163,7 @@ class RepositoryBuild {
     };
   }
 
-  async #store(plan: BuildPlan, app: string, project: string): Promise<BuiltImage> {
+  async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {
     const { configuration } = this.#request;
     const isStatic = plan.type === 'static';
     const { publishDirectory } = configuration;
@@ -182,6 +190,7 @@ class RepositoryBuild {
         workingDirectory: isStatic ? '' : below(app, project),
         publishDirectory: '',
         environment: isStatic ? {} : plan.environment,
+        ...(isStatic || tools.length === 0 ? {} : { tools }),
       },
     };
   }

@@ -14,6 +14,9 @@ import { type BuildContext, BuildError, type Builder, type BuildRequest } from '
 import { checkOut } from '../checkout.js';
 import { below, projectOf } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
+import { toolsOfImage } from '../toolchains/own-tools.js';
+import { shownName } from '../toolchains/tool-packages.js';
+import type { ToolchainStore } from '../toolchains/toolchain-store.js';
 import { packContext } from './build-context.js';
 import { withoutPaths } from './dockerfile-context.js';
 import { buildInEngine, cacheNamespace, type EngineBuild } from './engine-build.js';
@@ -36,6 +39,8 @@ export interface ContainerBuilderOptions {
   sites: Builder;
   /** The account of a workspace's `registryId`; null if there is none. */
   findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  /** Chooses the versions of the tools that generated Dockerfiles install. */
+  toolchains: Pick<ToolchainStore, 'choose'>;
 }
 
 /** Folders of a build on this host. */
@@ -125,8 +130,14 @@ export class ContainerBuild {
     const what = `${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`;
     await this.#context.log(`Detected: ${what}; builds a Dockerfile written for it`);
     const build = await this.#engineBuild({ origin: 'BASE_IMAGES', labels: images.labels.image });
+    const own = toolsOfImage(config.baseImages.node ?? '');
+    const tools = await this.#options.toolchains.choose(plan.versions, own, this.#context.signal);
+    for (const { name, version, source } of tools) {
+      await this.#context.log(`Installs ${shownName(name)} ${version} (${source})`);
+    }
     const { content, buildArgs, cacheCleaner } = await planContext({
       plan,
+      tools,
       request: this.#request,
       config,
       app,

@@ -2,6 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Config } from '../../../shared/core/config.js';
 import type { BuildPlan } from '../build-plan.js';
 import type { BuildRequest } from '../builder.js';
+import { registryEnvironment } from '../toolchains/registry-environment.js';
+import type { ToolVersion } from '../toolchains/tool-packages.js';
 import type { ContextContent } from './build-context.js';
 import {
   CERTIFICATES,
@@ -20,6 +22,8 @@ export interface PlannedBuild {
 
 export interface PlanContextInput {
   plan: BuildPlan;
+  /** The tools that the project names, and that the base image may not have. */
+  tools: readonly ToolVersion[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
   /** The repository's files, and the project's folder below them. */
@@ -37,6 +41,7 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
   const { variables, certificates } = await platformVariables(config.buildEnvironment);
   const buildArgs = {
     ...variables,
+    ...registryEnvironment(variables),
     CI: 'true',
     ...plan.environment,
     ...plan.buildEnvironment,
@@ -45,6 +50,7 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
   };
   const dockerfile: DockerfileInput = {
     plan,
+    tools: input.tools,
     baseImages: config.baseImages,
     project: input.project,
     variables: Object.keys(buildArgs).sort(),

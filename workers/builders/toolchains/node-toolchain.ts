@@ -1,6 +1,14 @@
 import type { ProjectFiles } from '../project-files.js';
+import { frameworkCaches } from './framework-caches.js';
+import { nodeWish } from './node-version.js';
 import { isText, type PackageJson, readPackage } from './package-json.js';
-import { installManifests, managerTools, type PackageManager, packageManagerOf } from './package-manager.js';
+import {
+  installManifests,
+  managerTools,
+  type PackageManager,
+  packageManagerOf,
+  scriptCommand,
+} from './package-manager.js';
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
 
 const ENTRY_FILES = ['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs'];
@@ -16,31 +24,32 @@ export const node: Toolchain = {
     const manifest = readPackage(files);
     const manager = packageManagerOf(files, manifest);
     return {
-      tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager, manifest)],
+      tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager)],
+      versions: { node: nodeWish({ files, manifest }), manager: { name: manager.name, wish: manager.wish } },
       install: files.has('package.json') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
-      build: isText(manifest.scripts.build) ? [`${manager.name} run build`] : [],
+      build: isText(manifest.scripts.build) ? [scriptCommand(manager, 'build')] : [],
       start: startOf(files, manifest, manager),
       startAdvice: 'add a "start" script to package.json',
       searchPath: ['node_modules/.bin'],
-      environment: {},
+      environment: manager.environment,
       buildEnvironment: {
+        ...manager.buildEnvironment,
+        // There is no repository in which hooks could be set up.
+        HUSKY: '0',
         npm_config_audit: 'false',
         npm_config_fund: 'false',
         npm_config_update_notifier: 'false',
         npm_config_progress: 'false',
       },
       caches: manager.caches,
+      keptFolders: frameworkCaches(manifest),
     };
   },
 };
 
-function startOf(
-  files: ProjectFiles,
-  { scripts, main }: PackageJson,
-  { name }: Pick<PackageManager, 'name'>,
-): string | null {
-  if (isText(scripts.start)) return `${name} start`;
+function startOf(files: ProjectFiles, { scripts, main }: PackageJson, manager: PackageManager): string | null {
+  if (isText(scripts.start)) return scriptCommand(manager, 'start');
   const built = isText(scripts.build);
   // Files below a folder are not known here, and a build may create them.
   if (

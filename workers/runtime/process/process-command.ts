@@ -7,14 +7,14 @@ import type { RunOutcome } from '../../sandbox/sandbox.js';
 import { commandMessage, exitDetail, QUOTED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
 import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
-import { COMMAND_SANDBOX, type ProcessRuntimeDeps } from './replica-sandbox.js';
+import { COMMAND_SANDBOX, type ProcessRuntimeDeps, toolsOf } from './replica-sandbox.js';
 
 /**
  * Runs one command as the release's replicas run: same image, environment, user and limits. What it writes is thrown away.
  * Throws `ReleaseError` if it fails, and the signal's reason if it is aborted.
  */
 export async function runReleaseCommand(
-  { sandbox, config, log }: Pick<ProcessRuntimeDeps, 'sandbox' | 'config' | 'log'>,
+  { sandbox, toolchains, config, log }: Pick<ProcessRuntimeDeps, 'sandbox' | 'toolchains' | 'config' | 'log'>,
   spec: ReleaseSpec,
   command: string,
   { signal, timeoutMs, onLine }: CommandOptions,
@@ -35,6 +35,7 @@ export async function runReleaseCommand(
         command,
         directory,
         image: join(config.dataDir, 'images', digest),
+        tools: await toolsOf(spec, toolchains, signal),
         cwd: manifest.workingDirectory,
         env: {
           ...spec.environment,
