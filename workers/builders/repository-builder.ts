@@ -10,7 +10,7 @@ import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import type { RepositorySource } from '../sources/repository-source.js';
-import { BUILD_SANDBOX, Commands, inSearchPath, storageMb } from './build-commands.js';
+import { BUILD_SANDBOX, Commands, heapOptions, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
@@ -26,6 +26,7 @@ import { checkOut } from './checkout.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
+import { linkKept } from './toolchains/framework-caches.js';
 import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
@@ -78,9 +79,10 @@ async function removeLeftovers({ config, sandbox, log }: RepositoryBuilderOption
 class RepositoryBuild {
   readonly #options: RepositoryBuilderOptions;
   readonly #request: BuildRequest;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #app: string;
   readonly #limit: TimeLimit;
+  readonly #cache: Promise<string>;
 
   constructor(options: RepositoryBuilderOptions, request: BuildRequest, context: BuildContext, folder: BuildFolder) {
     this.#options = options;
@@ -88,11 +90,14 @@ class RepositoryBuild {
     this.#context = context;
     this.#app = folder.app;
     this.#limit = new TimeLimit(request, context);
+    this.#cache = openCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
   }
 
   async run(): Promise<BuiltImage> {
     const { configuration, kind, userNumber } = this.#request;
-    await this.#limit.within('the checkout', () =>
+    // Measuring the cache takes as long as the checkout; if that fails, nobody awaits the cache.
+    this.#cache.catch(() => undefined);
+    const { hasSubmodules } = await this.#limit.within('the checkout', () =>
       checkOut({
         source: this.#options.source,
         request: this.#request,
@@ -101,6 +106,7 @@ class RepositoryBuild {
         signal: this.#limit.signal,
       }),
     );
+    this.#context = { ...this.#context, hasSubmodules };
     const app = await realpath(this.#app);
     const { signal } = this.#limit;
     const { project, plan } = await this.#limit.within('looking at the repository', () =>
@@ -123,11 +129,7 @@ class RepositoryBuild {
   }
 
   async #runCommands(plan: BuildPlan, tools: readonly string[], cwd: string): Promise<void> {
-    const cache = await openCache(
-      { dataDir: this.#options.config.dataDir, log: this.#options.log },
-      this.#request,
-      this.#context,
-    );
+    const cache = await this.#cache;
     const commands = new Commands({
       sandbox: this.#options.sandbox,
       app: this.#app,
@@ -143,7 +145,7 @@ class RepositoryBuild {
     await commands.requireTools(plan);
     // Builds need tools that are development dependencies, also if the application runs with another NODE_ENV.
     for (const command of plan.install) await commands.run(command, { NODE_ENV: 'development' });
-    for (const command of plan.build) await commands.run(command);
+    for (const command of plan.build) await commands.run(command, {}, linkKept(plan.keptFolders, cache));
   }
 
   /**
@@ -160,6 +162,7 @@ class RepositoryBuild {
       ...plan.buildEnvironment,
       ...Object.fromEntries(caches),
       ...this.#request.environment,
+      ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(this.#request) }),
     };
   }
 

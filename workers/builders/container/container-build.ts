@@ -6,7 +6,7 @@ import type { Engine } from '../../docker/engine.js';
 import type { Accounts, RegistryAccount } from '../../docker/registry.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { RepositorySource } from '../../sources/repository-source.js';
-import { storageMb } from '../build-commands.js';
+import { buildMemoryMb, storageMb } from '../build-commands.js';
 import { type BuildFolder, openCache } from '../build-folder.js';
 import type { BuildPlan } from '../build-plan.js';
 import { TimeLimit } from '../build-time-limit.js';
@@ -54,7 +54,7 @@ interface Places {
 export class ContainerBuild {
   readonly #options: ContainerBuilderOptions;
   readonly #request: BuildRequest;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #limit: TimeLimit;
 
   constructor(options: ContainerBuilderOptions, request: BuildRequest, context: BuildContext) {
@@ -68,7 +68,8 @@ export class ContainerBuild {
     const { configuration, kind } = this.#request;
     const { log, signal } = this.#context;
     const checkout = { source: this.#options.source, request: this.#request, directory: folder.app, log, signal };
-    await this.#limit.within('the checkout', () => checkOut(checkout));
+    const { hasSubmodules } = await this.#limit.within('the checkout', () => checkOut(checkout));
+    this.#context = { ...this.#context, hasSubmodules };
     const app = await realpath(folder.app);
     const { railpack } = this.#options;
     const about = { app, ...projectOf(configuration, kind), railpack: railpack !== null };
@@ -190,6 +191,7 @@ export class ContainerBuild {
       secrets: {},
       labels: {},
       noCache: this.#request.clearCache,
+      memoryMb: buildMemoryMb(this.#request),
       accounts: new Map(),
       cacheNamespace: cacheNamespace(config.secretsKey, this.#request.serviceId),
       ...build,

@@ -1,5 +1,6 @@
 import type { BuildPlan } from '../build-plan.js';
 import { BuildError } from '../builder.js';
+import { keptName } from '../toolchains/framework-caches.js';
 import { packageOf, type ToolVersion } from '../toolchains/tool-packages.js';
 
 export interface DockerfileInput {
@@ -48,7 +49,7 @@ export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<st
 
 /** A Dockerfile that empties the caches of `writeDockerfile`; null if there are none. */
 export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInput): string | null {
-  const mounts = cacheMounts(plan, cacheName);
+  const mounts = cacheMounts({ ...plan, caches: { ...plan.caches, ...keptCaches(plan) } }, cacheName);
   if (mounts.length === 0) return null;
   const image = baseImage(baseImages, plan.runtime);
   return `FROM ${image}\n${run(mounts, `rm -rf ${CACHES}/*/* ${CACHES}/*/.[!.]*`)}\n`;
@@ -81,7 +82,7 @@ function buildStage(input: DockerfileInput): string[] {
     ...(copied === null || install.length === 0
       ? [everything, ...install]
       : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
-    ...plan.build.map((command) => run(mounts, command)),
+    ...plan.build.map((command) => run([...mounts, ...keptMounts(input)], command)),
   ];
 }
 
@@ -140,7 +141,21 @@ function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
 
-function cacheMounts({ caches }: BuildPlan, cacheName: string | null): string[] {
+/** The kept folders of frameworks, where their tools write. */
+function keptMounts({ plan, cacheName, project }: DockerfileInput): string[] {
+  const folder = projectFolder(project);
+  // Options of an instruction cannot quote every path.
+  if (cacheName === null || !/^[\w./-]+$/.test(folder)) return [];
+  return plan.keptFolders.map(
+    (kept) => `--mount=type=cache,id=${cacheName}-${keptName(kept)},target=${folder}/${kept},sharing=locked`,
+  );
+}
+
+function keptCaches({ keptFolders }: BuildPlan): Record<string, string> {
+  return Object.fromEntries(keptFolders.map((kept) => [kept, keptName(kept)]));
+}
+
+function cacheMounts({ caches }: Pick<BuildPlan, 'caches'>, cacheName: string | null): string[] {
   if (cacheName === null) return [];
   return [...new Set(Object.values(caches))].map(
     (folder) => `--mount=type=cache,id=${cacheName}-${folder},target=${CACHES}/${folder},sharing=locked`,

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Config } from '../../../shared/core/config.js';
+import { heapOptions } from '../build-commands.js';
 import type { BuildPlan } from '../build-plan.js';
 import type { BuildRequest } from '../builder.js';
 import { registryEnvironment } from '../toolchains/registry-environment.js';
@@ -47,6 +48,7 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
     ...plan.buildEnvironment,
     ...cacheVariables(plan),
     ...request.environment,
+    ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(request) }),
   };
   const dockerfile: DockerfileInput = {
     plan,

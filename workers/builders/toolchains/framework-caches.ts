@@ -1,3 +1,5 @@
+import { dirname, join } from 'node:path';
+import { quote } from '../../sandbox/sandbox-scripts.js';
 import type { PackageJson } from './package-json.js';
 
 /** Dependency → the folder in which it keeps results for the next build. `*` is kept for every project. */
@@ -17,6 +19,27 @@ const LEFT_OUT = new RegExp(`(^|/)(${FOLDERS.map(([, folder]) => folder.replace(
 export function frameworkCaches({ dependencies }: Pick<PackageJson, 'dependencies'>): string[] {
   const uses = (dependency: string) => dependency === '*' || dependencies[dependency] !== undefined;
   return FOLDERS.filter(([dependency]) => uses(dependency)).map(([, folder]) => folder);
+}
+
+/** The name under which a folder is kept among the caches of its service. */
+export function keptName(folder: string): string {
+  return `kept-${folder.replace(/[^A-Za-z]+/g, '-').replace(/^-|-$/g, '')}`;
+}
+
+/**
+ * A shell command that puts links to kept folders into the project, as the user of the build. A folder that is there
+ * already stays. Sealing the image removes the links.
+ */
+export function linkKept(folders: readonly string[], cache: string): string {
+  if (folders.length === 0) return '';
+  const links = folders.map((folder) => {
+    const kept = quote(join(cache, keptName(folder)));
+    // Nothing creates node_modules here: if it is absent, nothing was installed.
+    const parent = quote(dirname(folder));
+    const ready = folder.startsWith('node_modules/') ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
+    return `if [ ! -e ${quote(folder)} ] && ${ready}; then mkdir -p ${kept} && ln -sfn ${kept} ${quote(folder)}; fi`;
+  });
+  return `{ ${links.join('; ')}; } >/dev/null 2>&1; `;
 }
 
 /** True if the path, relative to an image, is a cache of a framework. */

@@ -136,7 +136,7 @@ export function yarnSettings(files: ProjectFiles): Record<string, unknown> {
 function readYaml(text: string | undefined, name: string): Record<string, unknown> {
   if (text === undefined) return {};
   try {
-    const value: unknown = parse(text, { maxAliasCount: 100, logLevel: 'silent' });
+    const value: unknown = parse(text, { maxAliasCount: 100, logLevel: 'error' });
     return isRecord(value) ? value : {};
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0];

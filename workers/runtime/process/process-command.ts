@@ -4,7 +4,7 @@ import { LastLines } from '../../../shared/core/last-lines.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
 import { discardTree } from '../../folders.js';
 import type { RunOutcome } from '../../sandbox/sandbox.js';
-import { commandMessage, exitDetail, QUOTED_LINES } from '../failure-text.js';
+import { commandMessage, exitDetail, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
 import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
 import { COMMAND_SANDBOX, type ProcessRuntimeDeps, toolsOf } from './replica-sandbox.js';
@@ -26,7 +26,7 @@ export async function runReleaseCommand(
   const discard = () => discardTree({ dataDir: config.dataDir, log }, directory);
   await discard();
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const output = new LastLines(QUOTED_LINES);
+  const output = new LastLines(SEARCHED_LINES);
   const masker = maskerOf(spec);
   try {
     const outcome = await sandbox.run(
@@ -59,7 +59,7 @@ export async function runReleaseCommand(
     signal.throwIfAborted();
     if (outcome.reason === 'exited' && outcome.exitCode === 0) return;
     const shown = output.lines.map((line) => masker.mask(line));
-    throw new ReleaseError(commandMessage(command, causeOf(outcome, timeoutMs, memoryMb), shown));
+    throw new ReleaseError(commandMessage(command, causeOf(outcome, timeoutMs, memoryMb), shown, memoryMb));
   } finally {
     await discard();
   }
