@@ -18,6 +18,7 @@ import { countRepairs } from '../shared/workers/store.js';
 import { assertBuildkit } from './builders/container/buildkit-check.js';
 import { findRailpack } from './builders/container/railpack.js';
 import { createBuilders } from './builders/runtime-builders.js';
+import { createToolchains } from './builders/toolchains/toolchain-store.js';
 import { FaultWatch } from './deploy/fault-watch.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
 import { connectEngine } from './docker/engine.js';
@@ -68,6 +69,7 @@ try {
   const sandbox = await createSandbox({ log, dataDir: config.dataDir, ports: config.runtimePorts });
   const source = createGitSource({ config, log });
   const containers = config.runtime === 'swarm' ? connectEngine(config) : null;
+  const toolchains = createToolchains({ ...config, log });
   const { builder, images, origins } = createBuilders({
     config,
     log,
@@ -77,11 +79,13 @@ try {
     engine: containers,
     railpack: config.runtime === 'swarm' ? await findRailpack(config, sandbox, log) : null,
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
+    toolchains,
   });
   const runtimeDeps = {
     db,
     listener,
     sandbox,
+    toolchains,
     config,
     log,
     hostId: host.id,
@@ -113,6 +117,7 @@ try {
     origins,
     builder,
     images,
+    toolchains,
     runtime,
     faults,
   };

@@ -17,6 +17,8 @@ export interface ImageManifest {
   publishDirectory: string;
   /** Variables that the runtime needs (PYTHONPATH and the like); the service's own win. */
   environment: Record<string, string>;
+  /** The tools that it runs with, as the host keeps them (`node-22.1.0`); absent if the platform's own will do. */
+  tools?: string[];
 }
 
 /** How many images a service keeps for rollback. */

@@ -6,10 +6,14 @@ import { go } from './toolchains/go-toolchain.js';
 import { node } from './toolchains/node-toolchain.js';
 import { python } from './toolchains/python-toolchain.js';
 import type { Tool, Toolchain, ToolchainPlan } from './toolchains/toolchain.js';
+import { NO_WISHES } from './toolchains/version-wish.js';
 
 /** The steps of a build, decided before any command runs. */
 export interface BuildPlan
-  extends Pick<ToolchainPlan, 'tools' | 'manifests' | 'searchPath' | 'environment' | 'buildEnvironment' | 'caches'> {
+  extends Pick<
+    ToolchainPlan,
+    'tools' | 'versions' | 'manifests' | 'searchPath' | 'environment' | 'buildEnvironment' | 'caches' | 'keptFolders'
+  > {
   type: 'process' | 'static';
   runtime: string;
   tools: Tool[];
@@ -39,6 +43,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
 
 const NOTHING: ToolchainPlan = {
   tools: [],
+  versions: NO_WISHES,
   install: [],
   manifests: [],
   build: [],
@@ -48,6 +53,7 @@ const NOTHING: ToolchainPlan = {
   environment: {},
   buildEnvironment: {},
   caches: {},
+  keptFolders: [],
 };
 
 /** What the installation can build besides folders. */
@@ -131,9 +137,9 @@ function staticPlan(kind: ServiceKind, plan: ToolchainPlan, settings: Settings):
 }
 
 function steps(plan: ToolchainPlan, { buildCommand }: Settings) {
-  const { tools, install, manifests, searchPath, environment, buildEnvironment, caches } = plan;
+  const { start: _start, startAdvice: _startAdvice, ...rest } = plan;
   const build = buildCommand.trim() === '' ? plan.build : [buildCommand.trim()];
-  return { tools, install, manifests, build, searchPath, environment, buildEnvironment, caches };
+  return { ...rest, build };
 }
 
 function procfileCommand(files: ProjectFiles, kind: ServiceKind): string | null {

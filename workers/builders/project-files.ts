@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
@@ -20,6 +20,19 @@ export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind
 }
 
 const TOLD = ['package.json', 'Procfile', 'pyproject.toml', 'requirements.txt', 'go.mod'];
+/** Files that tell which tools a project uses, and in which version. */
+const TOOL_FILES = [
+  '.nvmrc',
+  '.node-version',
+  '.tool-versions',
+  '.bun-version',
+  '.yarnrc',
+  '.yarnrc.yml',
+  'pnpm-workspace.yaml',
+];
+/** Lock files tell their format in their first lines. */
+const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
+const LOCK_HEAD = 64 * 1024;
 const LARGEST_TOLD = 1024 * 1024;
 
 export function projectFiles(names: Iterable<string>, texts: Readonly<Record<string, string>>): ProjectFiles {
@@ -34,8 +47,12 @@ export function projectFiles(names: Iterable<string>, texts: Readonly<Record<str
 /** Reads a project's files. A link that leads out of the folder is ignored. */
 export async function readProject(folder: string): Promise<ProjectFiles> {
   const texts: Record<string, string> = {};
-  for (const name of TOLD) {
+  for (const name of [...TOLD, ...TOOL_FILES]) {
     const text = await textInside(folder, name);
+    if (text !== undefined) texts[name] = text;
+  }
+  for (const name of LOCK_FILES) {
+    const text = await headInside(folder, name, LOCK_HEAD);
     if (text !== undefined) texts[name] = text;
   }
   return projectFiles(await readdir(folder), texts);
@@ -50,6 +67,19 @@ export async function textInside(folder: string, name: string): Promise<string |
   if (stat.size > LARGEST_TOLD)
     throw new BuildError(`${name} is larger than ${LARGEST_TOLD / 1024} KiB; make it smaller`);
   return readFile(path, 'utf8');
+}
+
+/** The first bytes of a file as text; undefined if there is none, or if a link leads out of the folder. */
+async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
+  const path = await resolveInside(folder, name);
+  if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /** The real path of a file inside a folder. Throws like `folderInside`. */

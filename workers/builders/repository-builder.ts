@@ -10,7 +10,7 @@ import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import type { RepositorySource } from '../sources/repository-source.js';
-import { BUILD_SANDBOX, Commands, inSearchPath, storageMb } from './build-commands.js';
+import { BUILD_SANDBOX, Commands, heapOptions, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
@@ -26,6 +26,9 @@ import { checkOut } from './checkout.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
+import { linkKept } from './toolchains/framework-caches.js';
+import { registryEnvironment } from './toolchains/registry-environment.js';
+import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface RepositoryBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
@@ -33,6 +36,7 @@ export interface RepositoryBuilderOptions {
   sandbox: Sandbox;
   source: RepositorySource;
   images: LocalImageStore;
+  toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
 }
 
 /**
@@ -75,9 +79,10 @@ async function removeLeftovers({ config, sandbox, log }: RepositoryBuilderOption
 class RepositoryBuild {
   readonly #options: RepositoryBuilderOptions;
   readonly #request: BuildRequest;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #app: string;
   readonly #limit: TimeLimit;
+  readonly #cache: Promise<string>;
 
   constructor(options: RepositoryBuilderOptions, request: BuildRequest, context: BuildContext, folder: BuildFolder) {
     this.#options = options;
@@ -85,11 +90,14 @@ class RepositoryBuild {
     this.#context = context;
     this.#app = folder.app;
     this.#limit = new TimeLimit(request, context);
+    this.#cache = openCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
   }
 
   async run(): Promise<BuiltImage> {
     const { configuration, kind, userNumber } = this.#request;
-    await this.#limit.within('the checkout', () =>
+    // Measuring the cache takes as long as the checkout; if that fails, nobody awaits the cache.
+    this.#cache.catch(() => undefined);
+    const { hasSubmodules } = await this.#limit.within('the checkout', () =>
       checkOut({
         source: this.#options.source,
         request: this.#request,
@@ -98,6 +106,7 @@ class RepositoryBuild {
         signal: this.#limit.signal,
       }),
     );
+    this.#context = { ...this.#context, hasSubmodules };
     const app = await realpath(this.#app);
     const { signal } = this.#limit;
     const { project, plan } = await this.#limit.within('looking at the repository', () =>
@@ -105,9 +114,12 @@ class RepositoryBuild {
     );
     await this.#announce(plan);
     await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
-    await this.#runCommands(plan, below(app, project));
+    const tools = await this.#limit.within('installing the tools that the project names', () =>
+      this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
+    );
+    await this.#runCommands(plan, tools, below(app, project));
     this.#context.signal.throwIfAborted();
-    return this.#limit.within('storing the image', () => this.#store(plan, app, project));
+    return this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
   }
 
   async #announce({ type, runtime, startCommand }: BuildPlan): Promise<void> {
@@ -116,12 +128,8 @@ class RepositoryBuild {
     await this.#context.log(`Detected: ${what}`);
   }
 
-  async #runCommands(plan: BuildPlan, cwd: string): Promise<void> {
-    const cache = await openCache(
-      { dataDir: this.#options.config.dataDir, log: this.#options.log },
-      this.#request,
-      this.#context,
-    );
+  async #runCommands(plan: BuildPlan, tools: readonly string[], cwd: string): Promise<void> {
+    const cache = await this.#cache;
     const commands = new Commands({
       sandbox: this.#options.sandbox,
       app: this.#app,
@@ -132,11 +140,12 @@ class RepositoryBuild {
       deadline: this.#limit.deadline,
       writable: [cache],
       environment: this.#environment(plan, cache),
+      tools: tools.map((name) => this.#options.toolchains.pathOf(name)),
     });
     await commands.requireTools(plan);
     // Builds need tools that are development dependencies, also if the application runs with another NODE_ENV.
     for (const command of plan.install) await commands.run(command, { NODE_ENV: 'development' });
-    for (const command of plan.build) await commands.run(command);
+    for (const command of plan.build) await commands.run(command, {}, linkKept(plan.keptFolders, cache));
   }
 
   /**
@@ -147,15 +156,17 @@ class RepositoryBuild {
     const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
     return {
       ...this.#options.config.buildEnvironment,
+      ...registryEnvironment(this.#options.config.buildEnvironment),
       CI: 'true',
       ...plan.environment,
       ...plan.buildEnvironment,
       ...Object.fromEntries(caches),
       ...this.#request.environment,
+      ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(this.#request) }),
     };
   }
 
-  async #store(plan: BuildPlan, app: string, project: string): Promise<BuiltImage> {
+  async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {
     const { configuration } = this.#request;
     const isStatic = plan.type === 'static';
     const { publishDirectory } = configuration;
@@ -182,6 +193,7 @@ class RepositoryBuild {
         workingDirectory: isStatic ? '' : below(app, project),
         publishDirectory: '',
         environment: isStatic ? {} : plan.environment,
+        ...(isStatic || tools.length === 0 ? {} : { tools }),
       },
     };
   }

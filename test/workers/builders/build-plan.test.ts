@@ -35,7 +35,7 @@ describe('The plan of a build', () => {
     expect(install({})).to.deep.equal(['npm install']);
     expect(
       install({ 'package.json': packageJson({ main: 'a.js', packageManager: 'pnpm@9.0.0' }), 'a.js': '' }),
-    ).to.deep.equal(['pnpm install']);
+    ).to.deep.equal(['pnpm install --no-frozen-lockfile']);
   });
 
   it('starts a Node project by setting, Procfile, start script, main and entry file, in this order', () => {

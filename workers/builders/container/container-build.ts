@@ -6,7 +6,7 @@ import type { Engine } from '../../docker/engine.js';
 import type { Accounts, RegistryAccount } from '../../docker/registry.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { RepositorySource } from '../../sources/repository-source.js';
-import { storageMb } from '../build-commands.js';
+import { buildMemoryMb, storageMb } from '../build-commands.js';
 import { type BuildFolder, openCache } from '../build-folder.js';
 import type { BuildPlan } from '../build-plan.js';
 import { TimeLimit } from '../build-time-limit.js';
@@ -14,6 +14,9 @@ import { type BuildContext, BuildError, type Builder, type BuildRequest } from '
 import { checkOut } from '../checkout.js';
 import { below, projectOf } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
+import { toolsOfImage } from '../toolchains/own-tools.js';
+import { shownName } from '../toolchains/tool-packages.js';
+import type { ToolchainStore } from '../toolchains/toolchain-store.js';
 import { packContext } from './build-context.js';
 import { withoutPaths } from './dockerfile-context.js';
 import { buildInEngine, cacheNamespace, type EngineBuild } from './engine-build.js';
@@ -36,6 +39,8 @@ export interface ContainerBuilderOptions {
   sites: Builder;
   /** The account of a workspace's `registryId`; null if there is none. */
   findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  /** Chooses the versions of the tools that generated Dockerfiles install. */
+  toolchains: Pick<ToolchainStore, 'choose'>;
 }
 
 /** Folders of a build on this host. */
@@ -49,7 +54,7 @@ interface Places {
 export class ContainerBuild {
   readonly #options: ContainerBuilderOptions;
   readonly #request: BuildRequest;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #limit: TimeLimit;
 
   constructor(options: ContainerBuilderOptions, request: BuildRequest, context: BuildContext) {
@@ -63,7 +68,8 @@ export class ContainerBuild {
     const { configuration, kind } = this.#request;
     const { log, signal } = this.#context;
     const checkout = { source: this.#options.source, request: this.#request, directory: folder.app, log, signal };
-    await this.#limit.within('the checkout', () => checkOut(checkout));
+    const { hasSubmodules } = await this.#limit.within('the checkout', () => checkOut(checkout));
+    this.#context = { ...this.#context, hasSubmodules };
     const app = await realpath(folder.app);
     const { railpack } = this.#options;
     const about = { app, ...projectOf(configuration, kind), railpack: railpack !== null };
@@ -125,8 +131,14 @@ export class ContainerBuild {
     const what = `${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`;
     await this.#context.log(`Detected: ${what}; builds a Dockerfile written for it`);
     const build = await this.#engineBuild({ origin: 'BASE_IMAGES', labels: images.labels.image });
+    const own = toolsOfImage(config.baseImages.node ?? '');
+    const tools = await this.#options.toolchains.choose(plan.versions, own, this.#context.signal);
+    for (const { name, version, source } of tools) {
+      await this.#context.log(`Installs ${shownName(name)} ${version} (${source})`);
+    }
     const { content, buildArgs, cacheCleaner } = await planContext({
       plan,
+      tools,
       request: this.#request,
       config,
       app,
@@ -179,6 +191,7 @@ export class ContainerBuild {
       secrets: {},
       labels: {},
       noCache: this.#request.clearCache,
+      memoryMb: buildMemoryMb(this.#request),
       accounts: new Map(),
       cacheNamespace: cacheNamespace(config.secretsKey, this.#request.serviceId),
       ...build,

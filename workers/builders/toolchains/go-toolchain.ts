@@ -1,4 +1,5 @@
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
+import { NO_WISHES } from './version-wish.js';
 
 const BINARY = '.ranvier/app';
 
@@ -9,6 +10,7 @@ export const go: Toolchain = {
   plan(files): ToolchainPlan {
     return {
       tools: [program('go', 'install Go')],
+      versions: NO_WISHES,
       install: ['go mod download'],
       // A module may be replaced by a folder of the repository, so that the manifests alone are not enough.
       manifests: /=>\s*\./.test(files.text('go.mod') ?? '') ? null : ['go.mod', 'go.sum'].filter(files.has),
@@ -19,6 +21,7 @@ export const go: Toolchain = {
       environment: {},
       buildEnvironment: { GOFLAGS: '-buildvcs=false -modcacherw', GOTOOLCHAIN: 'local' },
       caches: { GOCACHE: 'go-build', GOMODCACHE: 'go-mod' },
+      keptFolders: [],
     };
   },
 };

@@ -1,5 +1,6 @@
 import type { ProjectFiles } from '../project-files.js';
 import { program, type Tool, type Toolchain, type ToolchainPlan } from './toolchain.js';
+import { NO_WISHES } from './version-wish.js';
 
 /** The folder of installed packages. It is part of the image and is found relative to the project. */
 const PACKAGES = '.python_packages';
@@ -25,6 +26,7 @@ export const python: Toolchain = {
     const entry = ENTRY_FILES.find((name) => files.has(name));
     return {
       tools: [PYTHON, ...tools],
+      versions: NO_WISHES,
       install,
       manifests: manifestsOf(files),
       build: [],
@@ -40,6 +42,7 @@ export const python: Toolchain = {
         SOURCE_DATE_EPOCH: '315532800',
       },
       caches: { PIP_CACHE_DIR: 'pip' },
+      keptFolders: [],
     };
   },
 };

@@ -1,4 +1,5 @@
 import type { ProjectFiles } from '../project-files.js';
+import type { ToolWishes } from './version-wish.js';
 
 /** A program that a build needs on the host. */
 export interface Tool {
@@ -14,6 +15,8 @@ export interface Tool {
 /** How a project in one language is installed, built and started if its configuration says nothing. */
 export interface ToolchainPlan {
   tools: Tool[];
+  /** The tools that the platform installs in the version that the project names. */
+  versions: ToolWishes;
   install: string[];
   /** The files that alone decide what `install` does; null if it may need the whole project. */
   manifests: string[] | null;
@@ -31,6 +34,8 @@ export interface ToolchainPlan {
   buildEnvironment: Record<string, string>;
   /** Variables that name a folder kept between builds → that folder's name. */
   caches: Record<string, string>;
+  /** Folders of the project in which its tools keep results for the next build. They are no part of the image. */
+  keptFolders: string[];
 }
 
 export interface Toolchain {

@@ -26,7 +26,7 @@ import type { Firewall } from './firewall.js';
 import { freePort } from './free-port.js';
 import { LogTail } from './log-tail.js';
 import { ReplicaFiles } from './replica-files.js';
-import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
+import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf, toolsOf } from './replica-sandbox.js';
 
 const PORT_TRIES = 20;
 /** Output is copied this often while a replica stops, in milliseconds. */
@@ -109,12 +109,16 @@ export class ProcessController implements ReplicaController {
   async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<DetachedProcess> {
     if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
     try {
+      const tools = await toolsOf(spec, this.#deps.toolchains);
       await this.#files.prepare();
-      return await this.#deps.sandbox.start(this.#sandboxSpec(row, spec, port), {
-        logFile: this.#files.output,
-        exitFile: this.#files.exit,
-        onExit: this.#wake,
-      });
+      return await this.#deps.sandbox.start(
+        { ...this.#sandboxSpec(row, spec, port), tools },
+        {
+          logFile: this.#files.output,
+          exitFile: this.#files.exit,
+          onExit: this.#wake,
+        },
+      );
     } catch (error) {
       throw new ReleaseError(errorMessage(error));
     }
