@@ -18,7 +18,7 @@ export interface CommandSetting {
   context: BuildContext;
   /** When the whole build must have ended, in milliseconds since the epoch. */
   deadline: number;
-  /** The folder with the repository's files. `cwd` is the project's folder below it. */
+  /** The folder with the repository's files. `cwd` is the folder below it in which commands run. */
   app: string;
   cwd: string;
   writable: string[];
@@ -35,14 +35,20 @@ export class Commands {
     this.#setting = setting;
   }
 
-  /** Logs a command, its output and its duration. Throws `BuildError` if it fails. */
-  async run(command: string, environment: Record<string, string> = {}): Promise<void> {
+  /**
+   * Logs a command, its output and its duration. `cwd` is its folder below the repository's files, if it is not the
+   * usual one. Throws `BuildError` if it fails.
+   */
+  async run(command: string, environment: Record<string, string> = {}, cwd = this.#setting.cwd): Promise<void> {
     const { context, request } = this.#setting;
     await context.log(`$ ${command}`);
     const output = new CommandOutput(context);
     const began = Date.now();
-    const outcome = await this.#sandboxed(inSearchPath(this.#setting.searchPath, command), environment, (line) =>
-      output.write(line),
+    const outcome = await this.#sandboxed(
+      inSearchPath(this.#setting.searchPath, command),
+      environment,
+      (line) => output.write(line),
+      cwd,
     );
     await output.close();
     context.signal.throwIfAborted();
@@ -73,8 +79,9 @@ export class Commands {
     command: string,
     environment: Record<string, string>,
     onLine: (line: string) => Promise<void> | void,
+    cwd = this.#setting.cwd,
   ): Promise<RunOutcome> {
-    const { sandbox, request, context, deadline, app, cwd, writable } = this.#setting;
+    const { sandbox, request, context, deadline, app, writable } = this.#setting;
     this.#number += 1;
     const spec: SandboxSpec = {
       id: `${BUILD_SANDBOX}${request.id}-${this.#number}`,

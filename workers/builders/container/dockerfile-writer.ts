@@ -5,8 +5,6 @@ export interface DockerfileInput {
   plan: BuildPlan;
   /** Runtime → image. `auto` is for projects without a language, and runs compiled programs. */
   baseImages: Readonly<Record<string, string>>;
-  /** The project's folder below the repository; '' if it is the repository itself. */
-  project: string;
   /** Names of the variables that the build may see. Their values are given as build arguments. */
   variables: readonly string[];
   /** The context has a folder `certificates`. */
@@ -52,11 +50,12 @@ export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInp
 }
 
 function buildStage(input: DockerfileInput): string[] {
-  const { plan, project, variables, certificates, cacheName, labels } = input;
+  const { plan, variables, certificates, cacheName, labels } = input;
   const mounts = cacheMounts(plan, cacheName);
-  const folder = projectFolder(project);
+  const { folders } = plan;
+  const [folder, buildFolder] = [projectFolder(folders.install), projectFolder(folders.build)];
   const everything = `COPY ["app/", "${APP}/"]`;
-  const copied = plan.manifests?.map((name) => contextPath(project, name)) ?? null;
+  const copied = plan.manifests?.map((name) => contextPath(folders.install, name)) ?? null;
   const install = plan.install.map((command) => run(mounts, `export NODE_ENV=development; ${command}`));
   const tools = plan.tools.flatMap(({ check, install: command }) =>
     command === undefined
@@ -77,12 +76,13 @@ function buildStage(input: DockerfileInput): string[] {
     ...(copied === null || install.length === 0
       ? [everything, ...install]
       : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
+    ...(buildFolder === folder ? [] : [`WORKDIR ${escaped(buildFolder)}`]),
     ...plan.build.map((command) => run(mounts, command)),
   ];
 }
 
-function finalStage({ plan, baseImages, project, port }: DockerfileInput): string[] {
-  const folder = projectFolder(project);
+function finalStage({ plan, baseImages, port }: DockerfileInput): string[] {
+  const folder = projectFolder(plan.folders.project);
   const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${quoted(value)} `);
   const user = [
     `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
@@ -100,8 +100,27 @@ function finalStage({ plan, baseImages, project, port }: DockerfileInput): strin
     `WORKDIR ${escaped(folder)}`,
     `USER ${USER}:${USER}`,
     `EXPOSE ${port}`,
-    `CMD ${JSON.stringify(['/bin/sh', '-c', plan.startCommand])}`,
+    `CMD ${JSON.stringify(['/bin/sh', '-c', startInContainer(plan)])}`,
   ];
+}
+
+/** Only the container knows which files its build has made, so that it chooses between several starts itself. */
+export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
+  const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
+  const tests = choices.flatMap(({ command, needs }) => {
+    if (needs === null) return [`exec ${inShell(command)}`];
+    const paths = ['', '.js', '.cjs', '.mjs'].map((end) => `[ -e ${quotedWord(needs + end)} ]`);
+    return [`if ${paths.join(' || ')}; then exec ${inShell(command)}; fi`];
+  });
+  return [...tests, startCommand].join('\n');
+}
+
+function inShell(command: string): string {
+  return `/bin/sh -c ${quotedWord(command)}`;
+}
+
+function quotedWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function hasTools({ tools }: BuildPlan): boolean {

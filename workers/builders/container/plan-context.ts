@@ -22,9 +22,8 @@ export interface PlanContextInput {
   plan: BuildPlan;
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
-  /** The repository's files, and the project's folder below them. */
+  /** The repository's files. */
   app: string;
-  project: string;
   labels: Record<string, string>;
 }
 
@@ -46,7 +45,6 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
   const dockerfile: DockerfileInput = {
     plan,
     baseImages: config.baseImages,
-    project: input.project,
     variables: Object.keys(buildArgs).sort(),
     certificates: Object.keys(certificates).length > 0,
     cacheName: `ranvier-${request.serviceId}`,

@@ -1,9 +1,6 @@
-import type { ProjectFiles } from '../project-files.js';
-import { isText, type PackageJson, readPackage } from './package-json.js';
-import { installManifests, managerTools, type PackageManager, packageManagerOf } from './package-manager.js';
+import { readPackage } from './package-json.js';
+import { installManifests, managerTools, packageManagerOf } from './package-manager.js';
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
-
-const ENTRY_FILES = ['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs'];
 
 /**
  * Node projects, recognised by package.json. Development dependencies stay installed: builds need them, and many
@@ -19,8 +16,10 @@ export const node: Toolchain = {
       tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager, manifest)],
       install: files.has('package.json') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
-      build: isText(manifest.scripts.build) ? [`${manager.name} run build`] : [],
-      start: startOf(files, manifest, manager),
+      // workers/builders/detection decides how a Node project is built and started.
+      build: [],
+      start: null,
+      manager: manager.name,
       startAdvice: 'add a "start" script to package.json',
       searchPath: ['node_modules/.bin'],
       environment: {},
@@ -34,22 +33,3 @@ export const node: Toolchain = {
     };
   },
 };
-
-function startOf(
-  files: ProjectFiles,
-  { scripts, main }: PackageJson,
-  { name }: Pick<PackageManager, 'name'>,
-): string | null {
-  if (isText(scripts.start)) return `${name} start`;
-  const built = isText(scripts.build);
-  // Files below a folder are not known here, and a build may create them.
-  if (
-    main !== null &&
-    /^[\w./@+-]+$/.test(main) &&
-    (files.has(main.replace(/^\.\//, '')) || main.includes('/') || built)
-  ) {
-    return `node ${main}`;
-  }
-  const entry = ENTRY_FILES.find((file) => files.has(file));
-  return entry === undefined ? null : `node ${entry}`;
-}
