@@ -36,7 +36,7 @@ export function linkKept(folders: readonly string[], cache: string): string {
     const kept = quote(join(cache, keptName(folder)));
     // Nothing creates node_modules here: if it is absent, nothing was installed.
     const parent = quote(dirname(folder));
-    const ready = folder.startsWith('node_modules/') ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
+    const ready = /(^|\/)node_modules\//.test(folder) ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
     return `if [ ! -e ${quote(folder)} ] && ${ready}; then mkdir -p ${kept} && ln -sfn ${kept} ${quote(folder)}; fi`;
   });
   return `{ ${links.join('; ')}; } >/dev/null 2>&1; `;

@@ -24,6 +24,8 @@ export interface ToolchainPlan {
   build: string[];
   /** Null if nothing in the repository says how to start it. */
   start: string | null;
+  /** The package manager that runs the project's scripts; '' if it has none. */
+  manager: string;
   /** Completes "nothing says how to start it: set startCommand, …". */
   startAdvice: string;
   /** Folders below the project's folder that come first in the PATH. */
