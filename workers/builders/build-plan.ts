@@ -3,7 +3,7 @@ import { isRouted, type ServiceKind } from '../../shared/services/model.js';
 import { BuildError } from './builder.js';
 import type { ProjectFiles } from './project-files.js';
 import { go } from './toolchains/go-toolchain.js';
-import { node } from './toolchains/node-toolchain.js';
+import { directStart, node } from './toolchains/node-toolchain.js';
 import { python } from './toolchains/python-toolchain.js';
 import type { Tool, Toolchain, ToolchainPlan } from './toolchains/toolchain.js';
 
@@ -17,6 +17,8 @@ export interface BuildPlan
   build: string[];
   /** Empty for a static site. */
   startCommand: string;
+  /** Does the same as `startCommand` with fewer processes; absent if there is no such command. */
+  directCommand?: string;
 }
 
 export type Settings = Pick<
@@ -71,7 +73,13 @@ export function planBuild(
   const plan = toolchain?.plan(files) ?? NOTHING;
   if (isSite(files, kind, settings)) return staticPlan(kind, plan, settings);
   const start = givenStart(files, kind, settings) ?? plan.start;
-  if (start !== null) return processPlan(toolchain?.runtime ?? 'auto', plan, settings, start);
+  if (start !== null) {
+    const direct = toolchain === node && !containers ? directStart(files, start) : null;
+    return {
+      ...processPlan(toolchain?.runtime ?? 'auto', plan, settings, start),
+      ...(direct === null ? {} : { directCommand: direct }),
+    };
+  }
   throw toolchain === null ? unknownProject(files, containers) : noStart(plan, kind);
 }
 

@@ -1,6 +1,7 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import { BuildError } from '../builder.js';
 import type { ProjectFiles } from '../project-files.js';
+import { scriptCommand } from './npm-script.js';
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
 
 interface Manager {
@@ -73,7 +74,15 @@ export const node: Toolchain = {
   },
 };
 
-function readPackage(files: ProjectFiles): Package {
+/** The command that runs the script of an `npm start` itself (`scriptCommand`); null if npm has to run it. */
+export function directStart(files: ProjectFiles, command: string): string | null {
+  // The file may change the shell or the options of scripts.
+  if (files.has('.npmrc')) return null;
+  const { name, version, config, engines, bin, scripts } = parsePackage(files);
+  return scriptCommand(command, { name, version, config, engines, bin, scripts: isRecord(scripts) ? scripts : {} });
+}
+
+function parsePackage(files: ProjectFiles): Record<string, unknown> {
   const text = files.text('package.json') ?? '{}';
   let value: unknown;
   try {
@@ -82,6 +91,11 @@ function readPackage(files: ProjectFiles): Package {
     throw new BuildError(`package.json is not valid JSON: ${errorMessage(error)}`);
   }
   if (!isRecord(value)) throw new BuildError('package.json is not a JSON object');
+  return value;
+}
+
+function readPackage(files: ProjectFiles): Package {
+  const value = parsePackage(files);
   return {
     scripts: isRecord(value.scripts) ? value.scripts : {},
     dependencies: Object.assign(
