@@ -1,5 +1,5 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../shared/core/database/client.js';
-import { insertLogBatch, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
+import { insertLogBatch, insertLogBatches, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
 import { ingestLogs } from '../shared/logs/ingest.js';
 import type { LogLevel, LogLine, LogSource } from '../shared/logs/model.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
@@ -29,8 +29,8 @@ export class LogSink {
   /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
-      store: async (batch) => {
-        await insertLogBatch(this.#db, batch);
+      store: async (batches) => {
+        await insertLogBatches(this.#db, batches);
         this.#dispatcher.wakeLogs();
       },
       ingest: async () => {
@@ -58,7 +58,7 @@ export class LogSink {
 }
 
 interface ChannelTarget {
-  store(batch: NewLogBatch): Promise<void>;
+  store(batches: readonly NewLogBatch[]): Promise<void>;
   ingest(): Promise<void>;
 }
 
@@ -66,8 +66,7 @@ interface ChannelTarget {
 export class LogChannel {
   readonly #options: ChannelOptions;
   readonly #target: ChannelTarget;
-  #source: LogSource = 'system';
-  #lines: LogLine[] = [];
+  #lines: (LogLine & { source: LogSource })[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
@@ -79,12 +78,8 @@ export class LogChannel {
 
   /** Adds one line. Resolves at once unless the batch is full. */
   async write(source: LogSource, message: string, level: LogLevel = 'info'): Promise<void> {
-    if (source !== this.#source) {
-      await this.flush();
-      this.#source = source;
-    }
     const text = this.mask(message);
-    this.#lines.push({ level, message: text, timestamp: new Date().toISOString() });
+    this.#lines.push({ source, level, message: text, timestamp: new Date().toISOString() });
     this.#bytes += text.length;
     if (this.#lines.length >= FLUSH_LINES || this.#bytes >= FLUSH_BYTES) await this.flush();
     else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), FLUSH_MS);
@@ -121,15 +116,26 @@ export class LogChannel {
     const lines = this.#lines;
     this.#lines = [];
     this.#bytes = 0;
-    const { serviceId, deploymentId } = this.#options;
+    const batches = this.#batchesOf(lines);
     try {
-      await this.#target.store({ serviceId, deploymentId, source: this.#source, lines });
+      await this.#target.store(batches);
     } catch (error) {
-      if (isRefusal(error))
-        return this.#target.store(leftOut({ serviceId, deploymentId, source: this.#source, lines }, error));
+      if (isRefusal(error)) return this.#target.store(batches.map((batch) => leftOut(batch, error)));
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }
+  }
+
+  /** A batch has lines of one source. */
+  #batchesOf(lines: readonly (LogLine & { source: LogSource })[]): NewLogBatch[] {
+    const { serviceId, deploymentId } = this.#options;
+    const batches: NewLogBatch[] = [];
+    for (const { source, ...line } of lines) {
+      const last = batches.at(-1);
+      if (last?.source === source) last.lines.push(line);
+      else batches.push({ serviceId, deploymentId, source, lines: [line] });
+    }
+    return batches;
   }
 }
 
