@@ -29,9 +29,10 @@ export class LogSink {
   /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
-      store: async (batches) => {
+      store: async (batches, last) => {
         await insertLogBatches(this.#db, batches);
-        this.#dispatcher.wakeLogs();
+        // What a closing log stores it gives its ids itself. If it cannot, a sweep finds the batches that are due.
+        if (!last) this.#dispatcher.wakeLogs();
       },
       ingest: async () => {
         await ingestLogs(this.#db, options.serviceId);
@@ -58,7 +59,8 @@ export class LogSink {
 }
 
 interface ChannelTarget {
-  store(batches: readonly NewLogBatch[]): Promise<void>;
+  /** `last`: the log closes, and `ingest` follows. */
+  store(batches: readonly NewLogBatch[], last: boolean): Promise<void>;
   ingest(): Promise<void>;
 }
 
@@ -95,10 +97,14 @@ export class LogChannel {
   }
 
   /** Stores the buffered lines. If that fails, they come first in the next flush. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
+    return this.#flush(false);
+  }
+
+  async #flush(last: boolean): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#storing = this.#storing.catch(() => undefined).then(() => this.#store());
+    this.#storing = this.#storing.catch(() => undefined).then(() => this.#store(last));
     await this.#storing;
   }
 
@@ -107,20 +113,20 @@ export class LogChannel {
    * ended.
    */
   async close(): Promise<void> {
-    await this.flush();
+    await this.#flush(true);
     await this.#target.ingest();
   }
 
-  async #store(): Promise<void> {
+  async #store(last: boolean): Promise<void> {
     if (this.#lines.length === 0) return;
     const lines = this.#lines;
     this.#lines = [];
     this.#bytes = 0;
     const batches = this.#batchesOf(lines);
     try {
-      await this.#target.store(batches);
+      await this.#target.store(batches, last);
     } catch (error) {
-      if (isRefusal(error)) return this.#target.store(batches.map((batch) => leftOut(batch, error)));
+      if (isRefusal(error)) return this.#target.store(batches.map((batch) => leftOut(batch, error)), last);
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }
