@@ -11,6 +11,8 @@ export interface ImageManifest {
   reference?: string;
   /** A shell command line, run in `workingDirectory`. With a `reference`, '' is what the image itself starts. */
   startCommand: string;
+  /** The same for people, if `startCommand` was made of it; absent in older images. */
+  shownCommand?: string;
   /** Below the image's folder; '' is the folder itself. */
   workingDirectory: string;
   /** Below the image's folder; what a static site serves. */

@@ -7,9 +7,10 @@ export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
   await rowsOf(
     db,
-    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, running)
-     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :running)
-     on conflict (id) do update set seen_at = now(), running = excluded.running`,
+    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, running, event_loop_p99_ms)
+     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :running, :event_loop_p99_ms)
+     on conflict (id) do update
+       set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
     { ...worker, running: JSON.stringify(worker.running) },
   );
 }
@@ -61,6 +62,7 @@ export interface WorkerRow {
   queues: string[];
   deploy_slots: number;
   running: { queue: string; jobId: string; since: string }[];
+  event_loop_p99_ms: number;
   started_at: Date;
   seen_at: Date;
 }

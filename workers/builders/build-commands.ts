@@ -5,6 +5,7 @@ import type { RunOutcome, Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
 import type { BuildPlan } from './build-plan.js';
 import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
+import { checkKey, isKnown, remember } from './tool-checks.js';
 
 /** The least memory of a build, in MB. Compilers need more than the smallest plans give a running service. */
 const LEAST_MEMORY_MB = 2048;
@@ -52,7 +53,8 @@ export class Commands {
     const output = new CommandOutput(context);
     const began = Date.now();
     const prepared = `${preparation}${inSearchPath(this.#setting.searchPath, command)}`;
-    const outcome = await this.#sandboxed(prepared, environment, (line) => output.write(line), cwd);
+    const variables = { ...this.#setting.environment, ...environment };
+    const outcome = await this.#sandboxed(prepared, variables, (line) => output.write(line), cwd);
     await output.close();
     context.signal.throwIfAborted();
     const seconds = ((Date.now() - began) / 1000).toFixed(1);
@@ -63,12 +65,20 @@ export class Commands {
     throw new BuildError(outcome.reason === 'timeout' ? text : withAdvice(text, advice));
   }
 
-  /** Throws `BuildError` if a tool that the build needs is not installed. */
+  /**
+   * Throws `BuildError` if a tool that the build needs is not installed. A check that succeeds holds for other builds of this
+   * host too, so it runs outside the project's folder and without the service's variables. It is repeated for each build of a
+   * service that sets a PATH of its own.
+   */
   async requireTools({ tools, runtime }: Pick<BuildPlan, 'tools' | 'runtime'>): Promise<void> {
     if (tools.length === 0) return;
     const missing: string[] = [];
+    const { PATH } = this.#setting.environment;
+    const key = PATH === undefined ? await checkKey(tools, this.#setting.tools) : null;
+    if (key !== null && isKnown(key, Date.now())) return;
     const checks = tools.map(({ name, check }) => `(${check}) >/dev/null 2>&1 || echo 'missing ${name}'`);
-    const outcome = await this.#sandboxed(checks.join('\n'), {}, (line) => {
+    const environment: Record<string, string> = PATH === undefined ? {} : { PATH };
+    const outcome = await this.#sandboxed(['cd /', ...checks].join('\n'), environment, (line) => {
       if (line.startsWith('missing ')) missing.push(line.slice('missing '.length));
     });
     this.#setting.context.signal.throwIfAborted();
@@ -79,6 +89,7 @@ export class Commands {
       const what = `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not installed on this host`;
       throw new BuildError(`a ${runtime} project cannot be built here: ${what}; ${advice.join('; ')}`);
     }
+    if (key !== null) remember(key, Date.now());
   }
 
   #sandboxed(
@@ -94,7 +105,7 @@ export class Commands {
       command,
       directory: app,
       cwd,
-      env: { ...this.#setting.environment, ...environment },
+      env: environment,
       userNumber: request.userNumber,
       limits: {
         memoryMb: buildMemoryMb(request),

@@ -10,7 +10,7 @@ import { workspaceBuild } from './detection/workspace.js';
 import type { ProjectFiles } from './project-files.js';
 import { frameworkCaches } from './toolchains/framework-caches.js';
 import { go } from './toolchains/go-toolchain.js';
-import { node } from './toolchains/node-toolchain.js';
+import { directStart, node } from './toolchains/node-toolchain.js';
 import { nodeWish } from './toolchains/node-version.js';
 import { readPackage } from './toolchains/package-json.js';
 import { python } from './toolchains/python-toolchain.js';
@@ -195,7 +195,7 @@ function planNode(project: DetectedProject, kind: ServiceKind, settings: Setting
     buildEnvironment: { ...base.buildEnvironment, ...decision.buildEnvironment },
     manifests: workspace === null ? base.manifests : null,
     startCommand: starts[0]?.command ?? '',
-    starts,
+    starts: starts.map((start) => ({ ...start, direct: directStart([files, workspace?.files], start.command) })),
     publish: isRouted(kind) ? publishPlan(project, decision) : refuseUnrouted(isOpen, kind),
     framework: decision.framework,
     explanation: [...project.notes, ...decision.notes],

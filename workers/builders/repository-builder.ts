@@ -27,6 +27,7 @@ import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
+import { warmReader } from './reader/reader-pool.js';
 import { linkKept } from './toolchains/framework-caches.js';
 import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
@@ -45,12 +46,12 @@ export interface RepositoryBuilderOptions {
  * a folder.
  */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
+  const leftovers = new Leftovers(options);
   return {
+    expectBuild: warmReader,
     build: async (request, context) => {
+      leftovers.removeSoon();
       const deps = { dataDir: options.config.dataDir, log: options.log };
-      await removeLeftovers(options).catch((error: unknown) => {
-        options.log.error({ err: error }, `the leftovers of other builds could not be removed: ${errorMessage(error)}`);
-      });
       const folder = await openBuildFolder(options.config.dataDir, request.id);
       try {
         return await new RepositoryBuild(options, request, context, folder).run();
@@ -59,22 +60,47 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
       }
     },
     sweep: async () => {
-      await removeLeftovers(options);
+      await leftovers.remove();
       const deps = { dataDir: options.config.dataDir, log: options.log };
       return removeUnused(deps, cachesFolder(deps.dataDir));
     },
   };
 }
 
-/** Removes folders, processes and groups of builds whose worker was killed. */
-async function removeLeftovers({ config, sandbox, log }: RepositoryBuilderOptions): Promise<void> {
-  await removeDeadBuilds({ dataDir: config.dataDir, log });
-  const builds = buildsFolder(config.dataDir);
-  const ended = await sandbox.sweep((id) => {
-    if (!id.startsWith(BUILD_SANDBOX)) return true;
-    return existsSync(join(builds, id.slice(BUILD_SANDBOX.length).replace(/-\d+$/, '')));
-  });
-  if (ended > 0) log.warn({ ended }, 'processes of builds whose worker has died were ended');
+/** The shortest time between two removals that builds cause, in milliseconds. */
+const LEFTOVERS_MS = 15_000;
+
+/** Folders, processes and groups of builds whose worker was killed. */
+class Leftovers {
+  readonly #options: RepositoryBuilderOptions;
+  #removedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RepositoryBuilderOptions) {
+    this.#options = options;
+  }
+
+  /** Removes them in the background, unless that happened a moment ago. No build waits for it. */
+  removeSoon(): void {
+    if (performance.now() - this.#removedAt < LEFTOVERS_MS) return;
+    this.remove().catch((error: unknown) => {
+      this.#options.log.error(
+        { err: error },
+        `the leftovers of other builds could not be removed: ${errorMessage(error)}`,
+      );
+    });
+  }
+
+  async remove(): Promise<void> {
+    const { config, sandbox, log } = this.#options;
+    this.#removedAt = performance.now();
+    await removeDeadBuilds({ dataDir: config.dataDir, log });
+    const builds = buildsFolder(config.dataDir);
+    const ended = await sandbox.sweep((id) => {
+      if (!id.startsWith(BUILD_SANDBOX)) return true;
+      return existsSync(join(builds, id.slice(BUILD_SANDBOX.length).replace(/-\d+$/, '')));
+    });
+    if (ended > 0) log.warn({ ended }, 'processes of builds whose worker has died were ended');
+  }
 }
 
 class RepositoryBuild {
@@ -114,11 +140,14 @@ class RepositoryBuild {
       readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal }),
     );
     for (const line of explain(plan)) await this.#context.log(line);
-    await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
     const tools = await this.#limit.within('installing the tools that the project names', () =>
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
-    await this.#runCommands(plan, tools);
+    // If nothing runs, the files stay the platform's own.
+    if (plan.tools.length + plan.install.length + plan.build.length > 0) {
+      await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
+      await this.#runCommands(plan, tools);
+    }
     this.#context.signal.throwIfAborted();
     return this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
   }
@@ -199,7 +228,8 @@ class RepositoryBuild {
         : {
             type: 'process',
             runtime: plan.runtime,
-            startCommand: inSearchPath(plan.searchPath, settled.startCommand),
+            startCommand: inSearchPath(plan.searchPath, directly(plan, settled.startCommand)),
+            shownCommand: settled.startCommand,
             workingDirectory: below(app, project),
             publishDirectory: '',
             environment: plan.environment,
@@ -207,4 +237,9 @@ class RepositoryBuild {
           };
     return { digest, sizeBytes, manifest };
   }
+}
+
+/** A command that does the same with fewer processes, if there is one. */
+function directly({ starts }: BuildPlan, startCommand: string): string {
+  return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

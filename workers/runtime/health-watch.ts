@@ -39,7 +39,12 @@ export class HealthWatch {
     const passed = await this.#passes(row, spec, ownsPort);
     this.#checks = [...this.#checks, passed].slice(-CHECKS_KEPT);
     const { state, port } = row;
-    const { verdict, nextCheckMs } = decideReadiness({ state, port, checks: this.#checks });
+    const { verdict, nextCheckMs } = decideReadiness({
+      state,
+      port,
+      checks: this.#checks,
+      upMs: Date.now() - this.#startedAt,
+    });
     if (verdict === 'ready') await recordReady(this.#db, row);
     else if (verdict === 'unhealthy') await recordUnhealthy(this.#db, row);
     else if (state === 'ready') await recordChecked(this.#db, row);

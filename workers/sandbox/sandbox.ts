@@ -85,6 +85,8 @@ export interface Sandbox {
   isAlive(process: DetachedProcess): Promise<boolean>;
   /** TERM to the whole tree, KILL after `graceMs`. Resolves when nothing of the sandbox is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
+  /** Changes how many cores the sandbox may use, if this host limits them. Does nothing if it has ended. */
+  limitCpu(id: string, cpu: number): Promise<void>;
   /** The TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
   /**

@@ -30,6 +30,8 @@ export interface Start {
   command: string;
   /** A file below the project that must exist after the build; null if the command needs none that is known. */
   needs: string | null;
+  /** Does the same with fewer processes; null if there is no such command. */
+  direct?: string | null;
   /** It only shows what a build has written. */
   isPreview?: boolean;
 }

@@ -1,6 +1,8 @@
+import type { ProjectFiles } from '../project-files.js';
 import { frameworkCaches } from './framework-caches.js';
 import { nodeWish } from './node-version.js';
-import { readPackage } from './package-json.js';
+import { scriptCommand } from './npm-script.js';
+import { isRecord, readPackage } from './package-json.js';
 import { installManifests, managerTools, packageManagerOf } from './package-manager.js';
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
 
@@ -40,3 +42,15 @@ export const node: Toolchain = {
     };
   },
 };
+
+/**
+ * The command that runs the script of an `npm start` itself (`scriptCommand`); null if npm has to run it. `files` are those
+ * of the project, then those of the folders above it.
+ */
+export function directStart(files: readonly (ProjectFiles | undefined)[], command: string): string | null {
+  const [project] = files;
+  // The file may change the shell or the options of scripts.
+  if (project === undefined || files.some((folder) => folder?.has('.npmrc'))) return null;
+  const { name, version, config, engines, bin, scripts } = readPackage(project).raw;
+  return scriptCommand(command, { name, version, config, engines, bin, scripts: isRecord(scripts) ? scripts : {} });
+}
