@@ -1,12 +1,13 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../shared/core/database/client.js';
-import { insertLogBatch, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
+import { type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
 import { ingestLogs } from '../shared/logs/ingest.js';
 import type { LogLevel, LogLine, LogSource } from '../shared/logs/model.js';
+import { storeLines } from '../shared/logs/store-lines.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import { makeDue } from '../shared/queues/due.js';
 import type { Masker } from '../shared/secrets/mask.js';
 
-const FLUSH_MS = 100;
+const FLUSH_MS = 25;
 const FLUSH_LINES = 500;
 const FLUSH_BYTES = 256 * 1024;
 
@@ -16,7 +17,7 @@ export interface ChannelOptions {
   masker: Masker;
 }
 
-/** Collects a worker's log lines: masks them, batches them, and stores each batch together with its due job. */
+/** Collects a worker's log lines: masks them, batches them, and stores each batch. */
 export class LogSink {
   readonly #db: Db;
   readonly #dispatcher: Pick<Dispatcher, 'wakeLogs'>;
@@ -30,8 +31,7 @@ export class LogSink {
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
       store: async (batch) => {
-        await insertLogBatch(this.#db, batch);
-        this.#dispatcher.wakeLogs();
+        if (!(await storeLines(this.#db, batch))) this.#dispatcher.wakeLogs();
       },
       ingest: async () => {
         await ingestLogs(this.#db, options.serviceId);
@@ -39,9 +39,12 @@ export class LogSink {
     });
   }
 
-  /** Stores a batch in the caller's transaction. The dispatcher is woken after the commit. */
+  /**
+   * Stores a batch in the caller's transaction. Until its commit, no other line of the service is stored. If the lines have
+   * to wait for older ones, the dispatcher is woken after the commit.
+   */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
-    await insertLogBatch(trx, batch);
+    if (await storeLines(trx, batch)) return;
     // The caller handles a transaction that fails. Then there is no batch to dispatch.
     trx.executionPromise.then(
       () => this.#dispatcher.wakeLogs(),

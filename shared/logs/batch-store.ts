@@ -35,7 +35,8 @@ export async function insertLogBatch(db: Db, { serviceId, deploymentId, source, 
   return first ?? '';
 }
 
-function* partsOf(lines: readonly LogLine[]): Generator<LogLine[]> {
+/** Lines in parts of bounded size, as the database can store them. */
+export function* partsOf(lines: readonly LogLine[]): Generator<LogLine[]> {
   let part: LogLine[] = [];
   let characters = 0;
   for (const line of lines) {
