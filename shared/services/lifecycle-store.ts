@@ -68,7 +68,7 @@ export async function eraseService(trx: Transaction, serviceId: string): Promise
     const rows = trx(table).where({ [erased.service]: serviceId });
     await (erased.how === 'row' ? rows.delete() : rows.update({ [column]: null }));
   }
-  for (const table of ['environment_group_services', 'log_batches', 'log_lines', 'log_counters', 'replicas']) {
+  for (const table of ['environment_group_services', 'replicas', 'log_counters', 'log_batches', 'log_lines']) {
     await trx(table).where({ service_id: serviceId }).delete();
   }
   await trx.raw('update images set removed_at = now() where service_id = ? and removed_at is null', [serviceId]);
