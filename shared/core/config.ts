@@ -110,6 +110,7 @@ function assemble(values: Values, env: Environment) {
     reservedSlugs: values.RESERVED_SLUGS,
     workerConcurrency: values.WORKER_CONCURRENCY,
     releaseTimeoutSeconds: values.RELEASE_TIMEOUT_SECONDS,
+    healthReplaceSeconds: values.HEALTH_REPLACE_SECONDS,
     stopGraceSeconds: values.STOP_GRACE_SECONDS,
     runtime: values.RUNTIME,
     runtimePorts: values.RUNTIME_PORTS,

@@ -33,7 +33,8 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
          values (:id, :serviceId, :deploymentId, :hostId, :generation, :position)
          on conflict (deployment_id, generation, position) do update
            set desired = 'running', state = 'pending', host_id = excluded.host_id, restarts = replicas.restarts + 1,
-               ready_at = null, stopped_at = null, next_start_at = null, exit_detail = '', log_offset = 0, updated_at = now()
+               ready_at = null, stopped_at = null, next_start_at = null, exit_detail = '', log_offset = 0, failing_since = null,
+               health_answer = '', replace_at = null, replacements = 0, surge_failed = false, replaces = null, updated_at = now()
          where replicas.state = 'stopped'`,
         { id: uuidv7(), serviceId, deploymentId, hostId, generation, position },
       );

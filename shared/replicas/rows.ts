@@ -24,6 +24,12 @@ export interface ReplicaRow {
   started_at: Date | null;
   checked_at: Date | null;
   stopped_at: Date | null;
+  failing_since: Date | null;
+  health_answer: string;
+  replace_at: Date | null;
+  replacements: number;
+  surge_failed: boolean;
+  replaces: string | null;
   created_at: Date;
   updated_at: Date;
 }

@@ -37,7 +37,7 @@ export interface ReplicaRuntimeDeps {
 /** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
 export interface RuntimeLogs {
   append(
-    batch: { serviceId: string; deploymentId: string; source: 'runtime'; lines: LogLine[] },
+    batch: { serviceId: string; deploymentId: string; source: 'runtime' | 'system'; lines: LogLine[] },
     trx: Transaction,
   ): Promise<void>;
 }
@@ -186,8 +186,10 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
+  /** The replicas that are wanted. One that starts to take a failing one's place is not among them before it has the place. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
-    return (await replicasOf(this.#deps.db, deploymentId)).filter((row) => row.desired === 'running');
+    const rows = await replicasOf(this.#deps.db, deploymentId);
+    return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
 
   /** Resolves when a replica has changed, or after `ms`. Rejects with the signal's reason. */

@@ -72,6 +72,11 @@ export const HOSTING_SETTINGS = {
     ['worker'],
     'Seconds that a release may take to become healthy.',
   ),
+  HEALTH_REPLACE_SECONDS: setting(
+    integer(60, 1, 3600),
+    ['worker'],
+    'Seconds for which a replica may fail its health check before a new one takes its place. The wait doubles each time that does not help.',
+  ),
   STOP_GRACE_SECONDS: setting(integer(10, 1, 600), ['worker'], 'Seconds between TERM and KILL.'),
   RUNTIME: setting(
     choice(['process', 'swarm'], 'process'),

@@ -54,7 +54,7 @@ export class ProcessController implements ReplicaController {
     this.#wake = wake;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+    this.#health = new HealthWatch(deps.db, deps.config);
   }
 
   get nextCheckAt(): number {

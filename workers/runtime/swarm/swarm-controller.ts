@@ -45,7 +45,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+    this.#health = new HealthWatch(deps.db, deps.config);
   }
 
   get nextCheckAt(): number {
@@ -103,7 +103,7 @@ export class SwarmController implements ReplicaController {
         (await this.#logOf(row))?.follow();
         return;
       case 'recordUnhealthy':
-        return recordUnhealthy(db, row);
+        return recordUnhealthy(db, row, null);
       case 'checkHealth':
         return this.#checkHealth(row, action.taskId);
       case 'drain':
