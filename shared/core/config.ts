@@ -109,6 +109,8 @@ function assemble(values: Values, env: Environment) {
     allowLocalRepositories: values.ALLOW_LOCAL_REPOSITORIES,
     reservedSlugs: values.RESERVED_SLUGS,
     workerConcurrency: values.WORKER_CONCURRENCY,
+    runConcurrency: values.RUN_CONCURRENCY,
+    runRetrySeconds: values.RUN_RETRY_SECONDS,
     releaseTimeoutSeconds: values.RELEASE_TIMEOUT_SECONDS,
     healthReplaceSeconds: values.HEALTH_REPLACE_SECONDS,
     stopGraceSeconds: values.STOP_GRACE_SECONDS,

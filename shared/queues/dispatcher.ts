@@ -3,6 +3,7 @@ import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
 import type { OperationKind } from '../operations/model.js';
+import { admitRuns } from '../runs/admission.js';
 import { OPERATION_QUEUES } from './catalog.js';
 import { type AbandonedRecord, type DispatchedTable, type DueRecord, findAbandoned, makeDue, takeDue } from './due.js';
 import type { Engine, NewJob } from './engine.js';
@@ -26,6 +27,7 @@ const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
     dispatch: dispatches,
     payload: { operationId: id },
   }),
+  runs: ({ id, dispatches }) => ({ queue: 'run', recordId: id, dispatch: dispatches, payload: { runId: id } }),
   log_batches: ({ id, dispatches }) => ({
     queue: 'log-ingest',
     recordId: id,
@@ -64,12 +66,13 @@ export class Dispatcher {
     this.#logs.wake();
   }
 
-  /** Admits deployments and hands over everything that is due. Throws if the database or the engine is away. */
+  /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
   async dispatch(): Promise<void> {
     await this.#db.transaction(async (trx) => {
       await admitDeployments(trx);
       await recordWaitingReasons(trx);
     });
+    await this.#db.transaction((trx) => admitRuns(trx));
     try {
       for (const table of TABLES) await this.#handOverAll(table);
     } catch (error) {

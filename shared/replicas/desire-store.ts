@@ -21,7 +21,7 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
       trx,
       `select coalesce(array_agg(distinct generation) filter (where desired = 'running' and state <> 'stopped'), '{}') as running,
               max(generation) as newest
-         from replicas where deployment_id = ?`,
+         from replicas where deployment_id = ? and run_id is null`,
       [deploymentId],
     );
     const running = known?.running ?? [];
@@ -54,7 +54,7 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {
   await db.transaction(async (trx) => {
     const query = trx<ReplicaRow>('replicas')
-      .where({ deployment_id: deploymentId, desired: 'running' })
+      .where({ deployment_id: deploymentId, desired: 'running', run_id: null })
       .whereNot({ state: 'stopped' });
     if (ids !== undefined) query.whereIn('id', [...ids]);
     const rows = await query.update({ desired: 'stopped', updated_at: trx.fn.now() }).returning('*');

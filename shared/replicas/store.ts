@@ -17,10 +17,10 @@ export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
 }
 
-/** A release's replicas that are not stopped, in the order of their positions. */
+/** A release's replicas that are not stopped, in the order of their positions. Attempts of runs are not among them. */
 export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas')
-    .where({ deployment_id: deploymentId })
+    .where({ deployment_id: deploymentId, run_id: null })
     .whereNot({ state: 'stopped' })
     .orderBy(['generation', 'position']);
 }
@@ -221,7 +221,7 @@ async function change(
       .whereIn('state', from)
       .update({ ...changes(trx), updated_at: trx.fn.now() });
     if (updated === 0) return;
-    await updateServiceHealth(trx, row, publication);
+    if (row.run_id === null) await updateServiceHealth(trx, row, publication);
     if (publication.frees) await restPort(trx, row, publication.frees);
     if (!publication.quiet) await notifyHost(trx, row.host_id);
   });

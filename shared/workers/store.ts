@@ -7,8 +7,8 @@ export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
   await rowsOf(
     db,
-    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, running)
-     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :running)
+    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, running)
+     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :running)
      on conflict (id) do update set seen_at = now(), running = excluded.running`,
     { ...worker, running: JSON.stringify(worker.running) },
   );
@@ -60,6 +60,7 @@ export interface WorkerRow {
   version: string;
   queues: string[];
   deploy_slots: number;
+  run_slots: number;
   running: { queue: string; jobId: string; since: string }[];
   started_at: Date;
   seen_at: Date;

@@ -137,12 +137,17 @@ function steps(plan: ToolchainPlan, { buildCommand }: Settings) {
 }
 
 function procfileCommand(files: ProjectFiles, kind: ServiceKind): string | null {
-  const line = kind === 'worker' ? 'worker' : 'web';
+  const line = procfileLine(kind);
   return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
 }
 
+/** The line of a Procfile that says how a service of this kind is started. */
+function procfileLine(kind: ServiceKind): string {
+  return kind === 'worker' || kind === 'cron' ? kind : 'web';
+}
+
 function noStart(plan: ToolchainPlan, kind: ServiceKind): BuildError {
-  const line = kind === 'worker' ? 'worker' : 'web';
+  const line = procfileLine(kind);
   return new BuildError(
     `nothing says how to start it: set startCommand, add a "${line}:" line to a Procfile, or ${plan.startAdvice}` +
       (isRouted(kind) ? '; for a site of files set buildMethod to static' : ''),

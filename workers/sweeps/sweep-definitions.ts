@@ -4,9 +4,11 @@ import { wantedDigests } from '../../shared/images/store.js';
 import { deleteExpiredLogs } from '../../shared/logs/retention.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
+import { deleteOldRuns } from '../../shared/runs/store.js';
 import { forgetSilentWorkers } from '../../shared/workers/store.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
 import { emptyTrash } from '../folders.js';
+import { tickSchedules } from '../runs/tick-schedules.js';
 import type { WorkshopDeps } from '../worker-deps.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
 import { sendDeploymentMails } from './deployment-mails.js';
@@ -22,6 +24,15 @@ export function sweepDefinitions(deps: WorkshopDeps): SweepDefinition[] {
       scope: 'platform',
       sweep: async () => {
         await deps.dispatcher.dispatch();
+        return [];
+      },
+    },
+    {
+      name: 'schedules',
+      schedule: '* * * * * *',
+      scope: 'host',
+      sweep: async () => {
+        await tickSchedules(deps);
         return [];
       },
     },
@@ -57,6 +68,7 @@ async function deleteExpired({ db }: WorkshopDeps): Promise<string[]> {
   return [
     ...removed(await deleteExpiredLogs(db), 'log lines'),
     ...removed(await deleteOldReplicas(db), 'stopped replicas'),
+    ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
   ];
