@@ -1,32 +1,27 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { ask, never, TestHost, until } from './host.js';
 
-/** `/health` answers 500 once `/sicken` was asked, and as long as the file SICK exists. */
+/** `/health` answers 500 once `/sicken` was asked, and from the start if SICK is set. */
 const SERVER = `
-let sick = false;
+let sick = process.env.SICK !== undefined;
 require('node:http').createServer((request, response) => {
   if (request.url === '/sicken') sick = true;
-  const bad = sick || require('node:fs').existsSync(process.env.SICK);
-  if (request.url === '/health' && bad) response.statusCode = 500;
+  if (request.url === '/health' && sick) response.statusCode = 500;
   response.end(String(process.pid));
 }).listen(process.env.PORT);`;
 
 describe('A replica that fails its health check', () => {
   let host: TestHost;
   let runtime: RuntimeDriver;
-  let sick: string;
 
   before(async () => {
     host = await TestHost.create({
       HEALTH_REPLACE_SECONDS: '1',
-      RELEASE_TIMEOUT_SECONDS: '20',
+      RELEASE_TIMEOUT_SECONDS: '10',
       STOP_GRACE_SECONDS: '1',
     });
     runtime = await host.runtime();
-    sick = join(host.config.dataDir, 'images', 'sick');
   });
   after(() => host.destroy());
 
@@ -34,7 +29,6 @@ describe('A replica that fails its health check', () => {
     const spec = await host.app({
       program: SERVER,
       configuration: { healthCheckPath: '/health', replicas },
-      environment: { SICK: sick },
       live: true,
     });
     await runtime.release(spec, never);
@@ -74,7 +68,9 @@ describe('A replica that fails its health check', () => {
     this.timeout(120_000);
     const spec = await release(2);
     const before = await ids(spec);
-    writeFileSync(sick, '');
+    // From now on new ones are sick from their start.
+    spec.environment.SICK = 'yes';
+    for (const row of await host.replicas(spec)) await ask(row, '/sicken');
     await until('the new one was given up', async () =>
       host.linesOf(spec).some((line) => line.startsWith('The new replica') && line.includes('did not become healthy')),
     );
@@ -84,7 +80,7 @@ describe('A replica that fails its health check', () => {
     await until('it is restarted in its place', async () =>
       host.linesOf(spec).some((line) => line.includes('because a new one beside it did not become healthy')),
     );
-    rmSync(sick);
+    delete spec.environment.SICK;
     await until('both are ready', async () => {
       const rows = (await host.replicas(spec)).filter((row) => row.desired === 'running');
       return rows.length === 2 && rows.every((row) => row.state === 'ready' && row.replaces === null);
