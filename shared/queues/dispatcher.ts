@@ -3,7 +3,7 @@ import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
 import type { OperationKind } from '../operations/model.js';
-import { admitRuns } from '../runs/admission.js';
+import { admitRuns, hasWaitingRuns } from '../runs/admission.js';
 import { OPERATION_QUEUES } from './catalog.js';
 import { type AbandonedRecord, type DispatchedTable, type DueRecord, findAbandoned, makeDue, takeDue } from './due.js';
 import type { Engine, NewJob } from './engine.js';
@@ -72,7 +72,7 @@ export class Dispatcher {
       await admitDeployments(trx);
       await recordWaitingReasons(trx);
     });
-    await this.#db.transaction((trx) => admitRuns(trx));
+    if (await hasWaitingRuns(this.#db)) await this.#db.transaction((trx) => admitRuns(trx));
     try {
       for (const table of TABLES) await this.#handOverAll(table);
     } catch (error) {

@@ -6,11 +6,19 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import { stopAttempts } from '../replicas/attempt-store.js';
 import type { RunDecision, RunEnd, RunRow } from './model.js';
 
-/** Claims a run (see `claimDeployment`). Null if it has ended or may not run yet. */
+/**
+ * Claims a run (see `claimDeployment`). An attempt that has not begun is one of the release that is live now. Null if the run
+ * has ended or may not run yet.
+ */
 export function claimRun(db: Db, id: string, workerId: string): Promise<RunRow | null> {
   return oneRow<RunRow>(
     db,
-    `update runs set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM}
+    `update runs set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM},
+            deployment_id = coalesce(
+              (select live_deployment_id from services s
+                where s.id = runs.service_id
+                  and not exists (select from replicas p where p.run_id = runs.id and p.run_attempt = runs.attempt)),
+              deployment_id)
       where id = :id and finished_at is null and admitted_at is not null returning *`,
     { id, workerId },
   );
@@ -98,9 +106,9 @@ export async function listRuns(db: Db, serviceId: string, page: PageRequest): Pr
 }
 
 const KEPT_DAYS = 30;
-const KEPT_RUNS = 5000;
+const KEPT_RUNS = 1000;
 
-/** Retention: deletes runs that ended more than 30 days ago, and all but the newest 5000 of a service. Returns how many. */
+/** Retention: deletes runs that ended more than 30 days ago, and all but the newest 1000 of a service. Returns how many. */
 export async function deleteOldRuns(db: Db): Promise<number> {
   const rows = await rowsOf<{ id: string }>(
     db,

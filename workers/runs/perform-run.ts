@@ -66,8 +66,21 @@ function sentence(run: RunRow, decision: RunDecision, cause: string): string {
 
 /** Ends a run whose cancellation was requested, after everything of it has ended. */
 async function cancel(deps: WorkshopDeps, run: RunRow): Promise<string> {
-  await deps.runtime.stopRun(run.id);
+  await stop(deps, run);
   return end(deps, run, 'cancelled', '');
+}
+
+/**
+ * Ends what runs of a run. A host that is away cannot confirm it: the run ends nevertheless, else it would keep its schedule from
+ * running for good. The host ends what it still runs as soon as it is back.
+ */
+async function stop(deps: WorkshopDeps, run: RunRow): Promise<void> {
+  try {
+    await deps.runtime.stopRun(run.id);
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    deps.log.warn({ runId: run.id }, errorMessage(error));
+  }
 }
 
 async function end(deps: WorkshopDeps, run: RunRow, status: RunEnd, error: string): Promise<string> {
@@ -93,7 +106,7 @@ async function endEarly(
     await releaseLease(deps.db, 'runs', run);
     throw failure.error;
   }
-  await deps.runtime.stopRun(run.id);
+  await stop(deps, run);
   return end(
     deps,
     run,

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
+import { createLogger } from '../../../../shared/core/log.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
 import { changedSchedules, dueSchedules, fireTick } from '../../../../shared/runs/schedule-store.js';
 import { deleteOldRuns, endRun } from '../../../../shared/runs/store.js';
@@ -11,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../../support/postgres
 import { pretendLive } from '../../../support/records.js';
 
 const MINUTE = 60_000;
+const log = createLogger('test', 'silent');
 
 describe('Schedules in the database', () => {
   let database: TestDatabase;
@@ -28,7 +30,7 @@ describe('Schedules in the database', () => {
     woken = 0;
   });
 
-  const pass = () => tickSchedules({ db: database.db, dispatcher: { wake: () => (woken += 1) } as never });
+  const pass = () => tickSchedules({ log, db: database.db, dispatcher: { wake: () => (woken += 1) } as never });
   const runs = () => database.db<RunRow>('runs').where({ service_id: service.id }).orderBy('scheduled_at');
   const planned = async () => (await database.db('schedules').where({ service_id: service.id }).first())?.next_run_at;
   const configure = (configuration: object) =>
