@@ -186,6 +186,33 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
     });
   });
 
+  describe('that is the attempt of a run', () => {
+    const attempt = (changes: Partial<ReplicaRow> = {}) => coming({ run_id: 'run', port: null, ...changes });
+    const spec = { kind: 'cron' as const, configuration: DEFAULT_CONFIGURATION };
+    const only = (tasks: SwarmTask[], nodes = [node()]) => decide(attempt(), { spec, tasks, nodes });
+
+    it('is followed without a health check, and its task is not replaced', () => {
+      expect(types(only([task({ port: null })]))).to.deep.equal(['followOutput']);
+      const [ended, later] = [task({ state: 'complete' }), task({ id: 'task-2', createdAt: 1_000 })];
+      expect(types(only([ended, later]))).to.deep.equal(['recordTaskEnd']);
+    });
+
+    it('ends with its task, its node or its service, whoever took them away', () => {
+      expect(only([task({ state: 'shutdown' })])).to.deep.equal([
+        { type: 'recordEnd', detail: 'was stopped by the swarm' },
+      ]);
+      expect(only([task({})], [node('down')])).to.deep.equal([
+        { type: 'recordLoss', detail: 'was lost with node worker-1, which is down' },
+      ]);
+      expect(types(decide(attempt(), { spec, services: [] }))).to.deep.equal(['recordEnd']);
+      expect(types(only([]))).to.deep.equal(['recordEnd']);
+    });
+
+    it('is not started again when it has ended', () => {
+      expect(decide(attempt({ state: 'exited', ready_at: null }), { spec, services: [] })).to.deep.equal([]);
+    });
+  });
+
   describe('that runs', () => {
     it('follows its output and checks its health', () => {
       expect(types(decide(row(), { tasks: [task({})] }))).to.deep.equal(['followOutput', 'checkHealth']);
