@@ -1,4 +1,4 @@
-/** A run carries out a cron service's command once, for a tick of its schedule or because somebody asked (design, section 7). */
+/** A run carries out a cron service's command once, for a tick of its schedule or because somebody asked. */
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 export type RunEnd = Exclude<RunStatus, 'queued' | 'running'>;

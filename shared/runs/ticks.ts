@@ -13,7 +13,7 @@ export interface Schedule {
 }
 
 /**
- * The first tick after an instant; null if there is none (design, section 7). A tick in a local hour that is skipped happens at the
+ * The first tick after an instant; null if there is none. A tick in a local hour that is skipped happens at the
  * first instant after it, one in an hour that is repeated happens the first time only. A schedule whose hour field begins
  * with `*` runs through both hours.
  */

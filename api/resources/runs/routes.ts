@@ -12,7 +12,7 @@ import { RunListResponse, RunResponse } from './schema.js';
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/runs';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/runs/:runId';
 
-/** The runs of a cron service (design, section 7). */
+/** The runs of a cron service. */
 export const runRoutes = [
   defineRoute({
     method: 'GET',
