@@ -123,6 +123,7 @@ try {
     'runtime-action': 4,
     deletion: 2,
     'routing-reconciliation': 4,
+    run: config.runConcurrency,
     'log-ingest': 4,
   });
   lifecycle.onEnd('jobs', () => pool.close());
@@ -148,6 +149,7 @@ try {
       version: VERSION,
       queues: QUEUE_NAMES,
       deploy_slots: config.workerConcurrency,
+      run_slots: config.runConcurrency,
     },
     () => pool.running,
   );

@@ -308,15 +308,20 @@ function shared({ start: _start, startAdvice: _advice, build: _build, manager: _
 }
 
 export function procfileCommand(files: ProjectFiles, kind: ServiceKind): string | null {
-  const line = kind === 'worker' ? 'worker' : 'web';
+  const line = procfileLine(kind);
   return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
+}
+
+/** The line of a Procfile that says how a service of this kind is started. */
+function procfileLine(kind: ServiceKind): string {
+  return kind === 'worker' || kind === 'cron' ? kind : 'web';
 }
 
 /** Thrown if a folder is no application. There may be one in a folder below it. */
 export class NoApplicationError extends BuildError {}
 
 function noStart(plan: ToolchainPlan, kind: ServiceKind, notes: readonly string[] = []): BuildError {
-  const line = kind === 'worker' ? 'worker' : 'web';
+  const line = procfileLine(kind);
   return new NoApplicationError(
     `nothing says how to start it: set startCommand, add a "${line}:" line to a Procfile, or ${plan.startAdvice}` +
       (isRouted(kind) ? '; for a site of files set buildMethod to static' : '') +

@@ -5,9 +5,11 @@ import { wantedDigests, wantedTools } from '../../shared/images/store.js';
 import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
+import { deleteOldRuns } from '../../shared/runs/store.js';
 import { forgetSilentWorkers } from '../../shared/workers/store.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
 import { emptyTrash } from '../folders.js';
+import { tickSchedules } from '../runs/tick-schedules.js';
 import type { WorkshopDeps } from '../worker-deps.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
 import { sendDeploymentMails } from './deployment-mails.js';
@@ -23,6 +25,15 @@ export function sweepDefinitions(deps: WorkshopDeps): SweepDefinition[] {
       scope: 'platform',
       sweep: async () => {
         await deps.dispatcher.dispatch();
+        return [];
+      },
+    },
+    {
+      name: 'schedules',
+      schedule: '* * * * * *',
+      scope: 'host',
+      sweep: async () => {
+        await tickSchedules(deps);
         return [];
       },
     },
@@ -60,6 +71,7 @@ async function deleteExpired({ db }: WorkshopDeps): Promise<string[]> {
   return [
     ...removed(await dropExpiredLogs(db), 'days of expired log lines'),
     ...removed(await deleteOldReplicas(db), 'stopped replicas'),
+    ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
   ];

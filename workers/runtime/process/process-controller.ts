@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import { restingPorts } from '../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import {
@@ -80,7 +81,7 @@ export class ProcessController implements ReplicaController {
     };
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+    this.#health = new HealthWatch(deps.db, deps.config);
     this.#output = new OutputWatch(this.#files.output, () => this.#followNews());
   }
 
@@ -206,6 +207,7 @@ export class ProcessController implements ReplicaController {
         RANVIER_SERVICE_ID: spec.serviceId,
         RANVIER_DEPLOYMENT_ID: spec.deploymentId,
         ...(port === null ? {} : { PORT: String(port) }),
+        ...(row.run_id === null ? {} : { RANVIER_RUN_ID: row.run_id }),
       },
       userNumber: spec.userNumber,
       limits: { memoryMb: plan.memoryMb, cpu: startingCpu(plan.cpu, availableParallelism()), pids: plan.pids },
@@ -273,7 +275,8 @@ export class ProcessController implements ReplicaController {
     if (!(await this.#follow(row, true))) return;
     const spec = await this.#release.readable(row.deployment_id);
     const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
-    await recordExit(this.#deps.db, row, detail, new Date());
+    if (row.run_id === null) return recordExit(this.#deps.db, row, detail, new Date());
+    await recordAttemptEnd(this.#deps.db, row, { detail, exitCode: await this.#files.exitCode() });
   }
 
   async #stop(row: ReplicaRow): Promise<void> {

@@ -47,6 +47,12 @@ export class ReplicaFiles {
     return exitDetail(text.trim(), memoryMb);
   }
 
+  /** The command's exit code; null if something else ended it, or its end was not observed. */
+  async exitCode(): Promise<number | null> {
+    const text = (await readFile(this.exit, 'utf8').catch(() => '')).trim();
+    return /^\d+$/.test(text) ? Number(text) : null;
+  }
+
   /** The last lines of output that are not blank, unmasked. */
   async lastOutput(): Promise<string[]> {
     const file = await open(this.output, 'r').catch(() => null);
