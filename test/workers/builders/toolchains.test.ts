@@ -159,10 +159,17 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
 
   it('builds with pnpm of the named version, and with the lock file frozen', async () => {
     const { build, tools, output } = await deploy(
-      application({ packageManager: 'pnpm@9.1.1+sha512.00' }, { 'pnpm-lock.yaml': PNPM_LOCK }),
+      application(
+        {
+          packageManager: 'pnpm@9.1.1+sha512.00',
+          scripts: { build: 'touch "$(command -v pnpm)" || echo tool is read-only', start: 'node server.js' },
+        },
+        { 'pnpm-lock.yaml': PNPM_LOCK },
+      ),
     );
     expect(tools).to.deep.equal(['pnpm-9.1.1']);
     expect(build).to.contain('$ pnpm install --frozen-lockfile').and.contain('$ pnpm run build');
+    if (sandbox.level !== 'none') expect(build).to.contain('tool is read-only');
     expect(output).to.contain('hello').and.contain('pnpm/9.1.1');
   });
 
