@@ -20,12 +20,14 @@ const ENTRY_FILES = ['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs',
 export const node: Toolchain = {
   runtime: 'node',
   matches: (files) => files.has('package.json'),
-  plan(files): ToolchainPlan {
-    const manifest = readPackage(files);
+  plan(files, member): ToolchainPlan {
+    const root = { files, manifest: readPackage(files) };
+    const project = member === undefined ? root : { files: member, manifest: readPackage(member) };
+    const { manifest } = root;
     const manager = packageManagerOf(files, manifest);
     return {
       tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager)],
-      versions: { node: nodeWish({ files, manifest }), manager: { name: manager.name, wish: manager.wish } },
+      versions: { node: nodeWish(project, root), manager: { name: manager.name, wish: manager.wish } },
       install: files.has('package.json') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
       build: isText(manifest.scripts.build) ? [scriptCommand(manager, 'build')] : [],
@@ -43,7 +45,7 @@ export const node: Toolchain = {
         npm_config_progress: 'false',
       },
       caches: manager.caches,
-      keptFolders: frameworkCaches(manifest),
+      keptFolders: frameworkCaches(project.manifest),
     };
   },
 };

@@ -34,15 +34,18 @@ export interface ToolchainPlan {
   buildEnvironment: Record<string, string>;
   /** Variables that name a folder kept between builds → that folder's name. */
   caches: Record<string, string>;
-  /** Folders of the project in which its tools keep results for the next build. They are no part of the image. */
+  /** Folders below the project in which its tools keep results for the next build. They are no part of the image. */
   keptFolders: string[];
 }
 
 export interface Toolchain {
   runtime: 'node' | 'python' | 'go';
   matches(files: ProjectFiles): boolean;
-  /** Throws `BuildError` if the project's own files are invalid. */
-  plan(files: ProjectFiles): ToolchainPlan;
+  /**
+   * `files` are those of the folder in which the installation runs. `member` are the project's own, if that folder is the
+   * root of its workspace. Throws `BuildError` if the project's own files are invalid.
+   */
+  plan(files: ProjectFiles, member?: ProjectFiles): ToolchainPlan;
 }
 
 export function program(name: string, advice: string, install?: string): Tool {
