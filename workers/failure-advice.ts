@@ -139,7 +139,7 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
     shows:
       /code E40[13]\b|ERR_PNPM_FETCH_40[134]|(?:npm (?:err!|error) 404|YN0035).{0,200}@[\w-]{1,60}\/|is not in this registry|Permission denied \(publickey\)|could not read Username for|Host key verification failed|Couldn't find package "@/i,
     advice: () =>
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: .npmrc names variables like this
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: npm replaces it, not this file.
       'A dependency is private or does not exist, and the build has no access to it. Commit an .npmrc that reads a token from a variable, such as //registry.example.com/:_authToken=${NPM_TOKEN}, and set that variable for the service.',
   },
   {

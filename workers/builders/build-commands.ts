@@ -19,7 +19,7 @@ export interface CommandSetting {
   context: BuildContext;
   /** When the whole build must have ended, in milliseconds since the epoch. */
   deadline: number;
-  /** The folder with the repository's files. `cwd` is the project's folder below it. */
+  /** The folder with the repository's files. `cwd` is the folder below it in which commands run. */
   app: string;
   cwd: string;
   writable: string[];
@@ -40,15 +40,19 @@ export class Commands {
 
   /**
    * Logs a command, its output and its duration. `preparation` is a shell command that runs before it and is not logged.
-   * Throws `BuildError` if the command fails.
+   * `cwd` is its folder below the repository's files, if it is not the usual one. Throws `BuildError` if the command fails.
    */
-  async run(command: string, environment: Record<string, string> = {}, preparation = ''): Promise<void> {
+  async run(
+    command: string,
+    environment: Record<string, string> = {},
+    { preparation = '', cwd = this.#setting.cwd }: { preparation?: string; cwd?: string } = {},
+  ): Promise<void> {
     const { context, request } = this.#setting;
     await context.log(`$ ${command}`);
     const output = new CommandOutput(context);
     const began = Date.now();
     const prepared = `${preparation}${inSearchPath(this.#setting.searchPath, command)}`;
-    const outcome = await this.#sandboxed(prepared, environment, (line) => output.write(line));
+    const outcome = await this.#sandboxed(prepared, environment, (line) => output.write(line), cwd);
     await output.close();
     context.signal.throwIfAborted();
     const seconds = ((Date.now() - began) / 1000).toFixed(1);
@@ -81,8 +85,9 @@ export class Commands {
     command: string,
     environment: Record<string, string>,
     onLine: (line: string) => Promise<void> | void,
+    cwd = this.#setting.cwd,
   ): Promise<RunOutcome> {
-    const { sandbox, request, context, deadline, app, cwd, writable, tools } = this.#setting;
+    const { sandbox, request, context, deadline, app, writable, tools } = this.#setting;
     this.#number += 1;
     const spec: SandboxSpec = {
       id: `${BUILD_SANDBOX}${request.id}-${this.#number}`,

@@ -5,11 +5,13 @@ import type { ServiceKind } from '../../shared/services/model.js';
 import { isBelow } from '../sandbox/sandbox-plan.js';
 import { BuildError } from './builder.js';
 
-/** What detection reads of a project: the names in its folder, and the text of the files that tell how to build it. */
+/** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */
 export interface ProjectFiles {
+  /** True for a file or folder of this name. Paths below the folder are known as well, down to a bound. */
   has(name: string): boolean;
   /** A file's text; undefined if there is none. */
   text(name: string): string | undefined;
+  /** Names in the folder itself. */
   names(): string[];
 }
 
@@ -40,7 +42,7 @@ export function projectFiles(names: Iterable<string>, texts: Readonly<Record<str
   return {
     has: (name) => all.has(name),
     text: (name) => (Object.hasOwn(texts, name) ? texts[name] : undefined),
-    names: () => [...all].sort(),
+    names: () => [...all].filter((name) => !name.includes('/')).sort(),
   };
 }
 
@@ -161,32 +163,4 @@ export async function contents(folder: string): Promise<string> {
 /** The part of `path` below `root`; '' for the root itself. */
 export function below(root: string, path: string): string {
   return relative(root, path);
-}
-
-export interface PublishInput {
-  project: string;
-  publishDirectory: string;
-  /** True if the setting has its default value. */
-  isDefault: boolean;
-  /** True if commands have run. */
-  built: boolean;
-}
-
-/**
- * The folder that a static site publishes: `publishDirectory` below the project. It is the project itself if nothing
- * was built, the setting has its default value, and there is an index.html. Throws `BuildError`.
- */
-export async function publishedFolder({ project, publishDirectory, isDefault, built }: PublishInput): Promise<string> {
-  const has = async (path: string) => (await resolveInside(project, path)) !== MISSING;
-  if (!(await has(publishDirectory))) {
-    if (!built && isDefault && typeof (await resolveInside(project, 'index.html')) === 'string') return project;
-    const when = built ? ' after the build' : '';
-    throw new BuildError(`publishDirectory "${publishDirectory}" does not exist${when}; ${await contents(project)}`);
-  }
-  const folder = await folderInside(project, publishDirectory, 'publishDirectory');
-  if ((await readdir(folder)).length === 0)
-    throw new BuildError(
-      `publishDirectory "${publishDirectory}" is empty; check that the build writes its files there`,
-    );
-  return folder;
 }

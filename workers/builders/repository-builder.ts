@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
-import type { BuiltImage } from '../../shared/images/model.js';
+import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -23,6 +23,7 @@ import type { BuildPlan } from './build-plan.js';
 import { TimeLimit } from './build-time-limit.js';
 import type { BuildContext, Builder, BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
+import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
@@ -112,28 +113,23 @@ class RepositoryBuild {
     const { project, plan } = await this.#limit.within('looking at the repository', () =>
       readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal }),
     );
-    await this.#announce(plan);
+    for (const line of explain(plan)) await this.#context.log(line);
     await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
     const tools = await this.#limit.within('installing the tools that the project names', () =>
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
-    await this.#runCommands(plan, tools, below(app, project));
+    await this.#runCommands(plan, tools);
     this.#context.signal.throwIfAborted();
     return this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
   }
 
-  async #announce({ type, runtime, startCommand }: BuildPlan): Promise<void> {
-    const what =
-      type === 'static' ? 'a static site' : `${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`;
-    await this.#context.log(`Detected: ${what}`);
-  }
-
-  async #runCommands(plan: BuildPlan, tools: readonly string[], cwd: string): Promise<void> {
+  async #runCommands(plan: BuildPlan, tools: readonly string[]): Promise<void> {
     const cache = await this.#cache;
+    const { folders } = plan;
     const commands = new Commands({
       sandbox: this.#options.sandbox,
       app: this.#app,
-      cwd,
+      cwd: folders.install,
       searchPath: plan.searchPath,
       request: this.#request,
       context: this.#context,
@@ -145,7 +141,9 @@ class RepositoryBuild {
     await commands.requireTools(plan);
     // Builds need tools that are development dependencies, also if the application runs with another NODE_ENV.
     for (const command of plan.install) await commands.run(command, { NODE_ENV: 'development' });
-    for (const command of plan.build) await commands.run(command, {}, linkKept(plan.keptFolders, cache));
+    for (const command of plan.build) {
+      await commands.run(command, {}, { preparation: linkKept(plan.keptFolders, cache), cwd: folders.build });
+    }
   }
 
   /**
@@ -168,33 +166,45 @@ class RepositoryBuild {
 
   async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {
     const { configuration } = this.#request;
-    const isStatic = plan.type === 'static';
     const { publishDirectory } = configuration;
-    const published = {
+    const result = {
+      app,
       project,
+      starts: plan.starts,
+      publish: plan.publish,
       publishDirectory,
       isDefault: publishDirectory === DEFAULT_CONFIGURATION.publishDirectory,
       built: plan.build.length > 0,
     };
     const { signal } = this.#limit;
-    const folder = isStatic ? await readFiles('publishedFolder', published, { signal }) : app;
+    const settled = await readFiles('settleResult', result, { signal });
+    for (const note of settled.notes) await this.#context.log(note);
+    const folder = settled.type === 'static' ? settled.folder : app;
     const { digest, sizeBytes } = await this.#options.images.put(folder, {
       limitBytes: storageMb(this.#request) * 1024 ** 2,
       seenAs: join(this.#options.sandbox.pathOf({ directory: app }), below(app, folder)),
       signal,
     });
-    return {
-      digest,
-      sizeBytes,
-      manifest: {
-        type: plan.type,
-        runtime: plan.runtime,
-        startCommand: isStatic ? '' : inSearchPath(plan.searchPath, plan.startCommand),
-        workingDirectory: isStatic ? '' : below(app, project),
-        publishDirectory: '',
-        environment: isStatic ? {} : plan.environment,
-        ...(isStatic || tools.length === 0 ? {} : { tools }),
-      },
-    };
+    const manifest: ImageManifest =
+      settled.type === 'static'
+        ? {
+            type: 'static',
+            runtime: 'static',
+            startCommand: '',
+            workingDirectory: '',
+            publishDirectory: '',
+            environment: {},
+            ...(settled.fallback === '' ? {} : { fallback: settled.fallback }),
+          }
+        : {
+            type: 'process',
+            runtime: plan.runtime,
+            startCommand: inSearchPath(plan.searchPath, settled.startCommand),
+            workingDirectory: below(app, project),
+            publishDirectory: '',
+            environment: plan.environment,
+            ...(tools.length === 0 ? {} : { tools }),
+          };
+    return { digest, sizeBytes, manifest };
   }
 }

@@ -3,13 +3,17 @@ import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../share
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { planBuild } from '../../../workers/builders/build-plan.js';
 import { BuildError } from '../../../workers/builders/builder.js';
+import { plainProject } from '../../../workers/builders/detection/detected-project.js';
 import { projectFiles } from '../../../workers/builders/project-files.js';
 import { packageJson } from '../../support/repositories.js';
 
 type Names = Record<string, string>;
 
 function plan(files: Names, settings: Partial<ServiceConfiguration> = {}, kind: ServiceKind = 'web') {
-  return planBuild(projectFiles(Object.keys(files), files), kind, { ...DEFAULT_CONFIGURATION, ...settings });
+  return planBuild(plainProject(projectFiles(Object.keys(files), files)), kind, {
+    ...DEFAULT_CONFIGURATION,
+    ...settings,
+  });
 }
 
 function refusal(files: Names, settings: Partial<ServiceConfiguration> = {}, kind: ServiceKind = 'web'): string {

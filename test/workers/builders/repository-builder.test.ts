@@ -299,8 +299,8 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
 
   it('ends a build that hangs', async () => {
     const files = script('echo begun; sleep 987 & sleep 987');
-    expect(await failure({ files, configuration: { timeoutSeconds: 4 } })).to.match(
-      /^"npm (run build|install)" did not finish within 4 s/,
+    expect(await failure({ files, configuration: { timeoutSeconds: 15 } })).to.match(
+      /^"npm (run build|install)" did not finish within 15 s/,
     );
     expect(await processes('sleep 987')).to.equal('');
   });

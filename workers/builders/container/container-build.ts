@@ -12,6 +12,7 @@ import type { BuildPlan } from '../build-plan.js';
 import { TimeLimit } from '../build-time-limit.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest } from '../builder.js';
 import { checkOut } from '../checkout.js';
+import { explain } from '../detection/explain.js';
 import { below, projectOf } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
 import { toolsOfImage } from '../toolchains/own-tools.js';
@@ -19,6 +20,7 @@ import { shownName } from '../toolchains/tool-packages.js';
 import type { ToolchainStore } from '../toolchains/toolchain-store.js';
 import { packContext } from './build-context.js';
 import { withoutPaths } from './dockerfile-context.js';
+import { startInContainer } from './dockerfile-writer.js';
 import { buildInEngine, cacheNamespace, type EngineBuild } from './engine-build.js';
 import type { EngineImageStore } from './engine-image-store.js';
 import { loadImage } from './image-archive.js';
@@ -125,11 +127,11 @@ export class ContainerBuild {
     return this.#keep(imageId, 'docker', configuration.startCommand.trim());
   }
 
-  async #fromPlan(plan: BuildPlan, { app, project }: Places): Promise<BuiltImage> {
+  async #fromPlan(plan: BuildPlan, { app }: Places): Promise<BuiltImage> {
     const { engine, images, config } = this.#options;
-    const { runtime, startCommand } = plan;
-    const what = `${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`;
-    await this.#context.log(`Detected: ${what}; builds a Dockerfile written for it`);
+    const { runtime } = plan;
+    for (const line of explain(plan)) await this.#context.log(line);
+    await this.#context.log('Builds a Dockerfile written for it');
     const build = await this.#engineBuild({ origin: 'BASE_IMAGES', labels: images.labels.image });
     const own = toolsOfImage(config.baseImages.node ?? '');
     const tools = await this.#options.toolchains.choose(plan.versions, own, this.#context.signal);
@@ -142,7 +144,6 @@ export class ContainerBuild {
       request: this.#request,
       config,
       app,
-      project: below(app, project),
       labels: images.labels.cache,
     });
     if (build.noCache && cacheCleaner !== null) {
@@ -151,7 +152,7 @@ export class ContainerBuild {
       await buildInEngine(engine, { ...build, context, labels: images.labels.cache }, this.#context);
     }
     const imageId = await buildInEngine(engine, { ...build, context: packContext(content), buildArgs }, this.#context);
-    return this.#keep(imageId, runtime, startCommand);
+    return this.#keep(imageId, runtime, startInContainer(plan));
   }
 
   async #byRailpack(railpack: Railpack, startCommand: string | null, places: Places): Promise<BuiltImage> {

@@ -9,8 +9,6 @@ export interface DockerfileInput {
   tools: readonly ToolVersion[];
   /** Runtime → image. `auto` is for projects without a language, and runs compiled programs. */
   baseImages: Readonly<Record<string, string>>;
-  /** The project's folder below the repository; '' if it is the repository itself. */
-  project: string;
   /** Names of the variables that the build may see. Their values are given as build arguments. */
   variables: readonly string[];
   /** The context has a folder `certificates`. */
@@ -56,11 +54,12 @@ export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInp
 }
 
 function buildStage(input: DockerfileInput): string[] {
-  const { plan, project, variables, certificates, cacheName, labels, tools: versions } = input;
+  const { plan, variables, certificates, cacheName, labels, tools: versions } = input;
   const mounts = cacheMounts(plan, cacheName);
-  const folder = projectFolder(project);
+  const { folders } = plan;
+  const [folder, buildFolder] = [projectFolder(folders.install), projectFolder(folders.build)];
   const everything = `COPY ["app/", "${APP}/"]`;
-  const copied = plan.manifests?.map((name) => contextPath(project, name)) ?? null;
+  const copied = plan.manifests?.map((name) => contextPath(folders.install, name)) ?? null;
   const install = plan.install.map((command) => run(mounts, `export NODE_ENV=development; ${command}`));
   const tools = plan.tools.flatMap(({ check, install: command }) =>
     command === undefined
@@ -82,13 +81,14 @@ function buildStage(input: DockerfileInput): string[] {
     ...(copied === null || install.length === 0
       ? [everything, ...install]
       : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
+    ...(buildFolder === folder ? [] : [`WORKDIR ${escaped(buildFolder)}`]),
     ...plan.build.map((command) => run([...mounts, ...keptMounts(input)], command)),
   ];
 }
 
 function finalStage(input: DockerfileInput): string[] {
-  const { plan, baseImages, project, port } = input;
-  const folder = projectFolder(project);
+  const { plan, baseImages, port } = input;
+  const folder = projectFolder(plan.folders.project);
   const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${quoted(value)} `);
   const user = [
     `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
@@ -106,8 +106,27 @@ function finalStage(input: DockerfileInput): string[] {
     `WORKDIR ${escaped(folder)}`,
     `USER ${USER}:${USER}`,
     `EXPOSE ${port}`,
-    `CMD ${JSON.stringify(['/bin/sh', '-c', plan.startCommand])}`,
+    `CMD ${JSON.stringify(['/bin/sh', '-c', startInContainer(plan)])}`,
   ];
+}
+
+/** Only the container knows which files its build has made, so that it chooses between several starts itself. */
+export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
+  const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
+  const tests = choices.flatMap(({ command, needs }) => {
+    if (needs === null) return [`exec ${inShell(command)}`];
+    const paths = ['', '.js', '.cjs', '.mjs'].map((end) => `[ -e ${quotedWord(needs + end)} ]`);
+    return [`if ${paths.join(' || ')}; then exec ${inShell(command)}; fi`];
+  });
+  return [...tests, startCommand].join('\n');
+}
+
+function inShell(command: string): string {
+  return `/bin/sh -c ${quotedWord(command)}`;
+}
+
+function quotedWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function hasTools({ plan, tools }: DockerfileInput): boolean {
@@ -142,8 +161,8 @@ function run(flags: readonly string[], command: string): string {
 }
 
 /** The kept folders of frameworks, where their tools write. */
-function keptMounts({ plan, cacheName, project }: DockerfileInput): string[] {
-  const folder = projectFolder(project);
+function keptMounts({ plan, cacheName }: DockerfileInput): string[] {
+  const folder = projectFolder(plan.folders.build);
   // Options of an instruction cannot quote every path.
   if (cacheName === null || !/^[\w./-]+$/.test(folder)) return [];
   return plan.keptFolders.map(

@@ -27,9 +27,8 @@ export interface PlanContextInput {
   tools: readonly ToolVersion[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
-  /** The repository's files, and the project's folder below them. */
+  /** The repository's files. */
   app: string;
-  project: string;
   labels: Record<string, string>;
 }
 
@@ -54,7 +53,6 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
     plan,
     tools: input.tools,
     baseImages: config.baseImages,
-    project: input.project,
     variables: Object.keys(buildArgs).sort(),
     certificates: Object.keys(certificates).length > 0,
     cacheName: `ranvier-${request.serviceId}`,

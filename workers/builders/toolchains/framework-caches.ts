@@ -27,17 +27,16 @@ export function keptName(folder: string): string {
 }
 
 /**
- * A shell command that puts links to kept folders into the project, as the user of the build. `project` is the way to it
- * from the folder in which the command runs. A folder that is there already stays. Sealing the image removes the links.
+ * A shell command that puts links to kept folders into the project, as the user of the build. A folder that is there
+ * already stays. Sealing the image removes the links.
  */
-export function linkKept(folders: readonly string[], cache: string, project = '.'): string {
+export function linkKept(folders: readonly string[], cache: string): string {
   if (folders.length === 0) return '';
-  const links = folders.map((name) => {
-    const folder = join(project, name);
-    const kept = quote(join(cache, keptName(name)));
+  const links = folders.map((folder) => {
+    const kept = quote(join(cache, keptName(folder)));
     // Nothing creates node_modules here: if it is absent, nothing was installed.
     const parent = quote(dirname(folder));
-    const ready = name.startsWith('node_modules/') ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
+    const ready = /(^|\/)node_modules\//.test(folder) ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
     return `if [ ! -e ${quote(folder)} ] && ${ready}; then mkdir -p ${kept} && ln -sfn ${kept} ${quote(folder)}; fi`;
   });
   return `{ ${links.join('; ')}; } >/dev/null 2>&1; `;

@@ -16,6 +16,7 @@ export const go: Toolchain = {
       manifests: /=>\s*\./.test(files.text('go.mod') ?? '') ? null : ['go.mod', 'go.sum'].filter(files.has),
       build: [`go build -o ${BINARY} .`],
       start: `./${BINARY}`,
+      manager: '',
       startAdvice: 'keep the main package in the root directory',
       searchPath: [],
       environment: {},

@@ -1,17 +1,8 @@
-import type { ProjectFiles } from '../project-files.js';
 import { frameworkCaches } from './framework-caches.js';
 import { nodeWish } from './node-version.js';
-import { isText, type PackageJson, readPackage } from './package-json.js';
-import {
-  installManifests,
-  managerTools,
-  type PackageManager,
-  packageManagerOf,
-  scriptCommand,
-} from './package-manager.js';
+import { readPackage } from './package-json.js';
+import { installManifests, managerTools, packageManagerOf } from './package-manager.js';
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
-
-const ENTRY_FILES = ['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs'];
 
 /**
  * Node projects, recognised by package.json. Development dependencies stay installed: builds need them, and many
@@ -20,18 +11,18 @@ const ENTRY_FILES = ['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs',
 export const node: Toolchain = {
   runtime: 'node',
   matches: (files) => files.has('package.json'),
-  plan(files, member): ToolchainPlan {
-    const root = { files, manifest: readPackage(files) };
-    const project = member === undefined ? root : { files: member, manifest: readPackage(member) };
-    const { manifest } = root;
+  plan(files): ToolchainPlan {
+    const manifest = readPackage(files);
     const manager = packageManagerOf(files, manifest);
     return {
       tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager)],
-      versions: { node: nodeWish(project, root), manager: { name: manager.name, wish: manager.wish } },
+      versions: { node: nodeWish({ files, manifest }), manager: { name: manager.name, wish: manager.wish } },
       install: files.has('package.json') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
-      build: isText(manifest.scripts.build) ? [scriptCommand(manager, 'build')] : [],
-      start: startOf(files, manifest, manager),
+      // workers/builders/detection decides how a Node project is built and started.
+      build: [],
+      start: null,
+      manager: manager.name,
       startAdvice: 'add a "start" script to package.json',
       searchPath: ['node_modules/.bin'],
       environment: manager.environment,
@@ -45,22 +36,7 @@ export const node: Toolchain = {
         npm_config_progress: 'false',
       },
       caches: manager.caches,
-      keptFolders: frameworkCaches(project.manifest),
+      keptFolders: frameworkCaches(manifest),
     };
   },
 };
-
-function startOf(files: ProjectFiles, { scripts, main }: PackageJson, manager: PackageManager): string | null {
-  if (isText(scripts.start)) return scriptCommand(manager, 'start');
-  const built = isText(scripts.build);
-  // Files below a folder are not known here, and a build may create them.
-  if (
-    main !== null &&
-    /^[\w./@+-]+$/.test(main) &&
-    (files.has(main.replace(/^\.\//, '')) || main.includes('/') || built)
-  ) {
-    return `node ${main}`;
-  }
-  const entry = ENTRY_FILES.find((file) => files.has(file));
-  return entry === undefined ? null : `node ${entry}`;
-}

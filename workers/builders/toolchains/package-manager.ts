@@ -133,11 +133,6 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
   };
 }
 
-/** The command that runs a script of package.json. */
-export function scriptCommand({ name }: Pick<PackageManager, 'name'>, script: string): string {
-  return script === 'start' && name !== 'bun' ? `${name} start` : `${name} run ${script}`;
-}
-
 /** The programs that a build needs on the host. The platform installs other package managers itself. */
 export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];

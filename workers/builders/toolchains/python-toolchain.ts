@@ -31,6 +31,7 @@ export const python: Toolchain = {
       manifests: manifestsOf(files),
       build: [],
       start: entry === undefined ? null : `python3 ${entry}`,
+      manager: '',
       startAdvice: `name the file that starts it ${ENTRY_FILES.join(', ')}`,
       searchPath: install.length > 0 ? [`${PACKAGES}/bin`] : [],
       environment: { PYTHONUNBUFFERED: '1', ...(install.length > 0 ? { PYTHONPATH: PACKAGES } : {}) },

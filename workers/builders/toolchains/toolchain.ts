@@ -24,6 +24,8 @@ export interface ToolchainPlan {
   build: string[];
   /** Null if nothing in the repository says how to start it. */
   start: string | null;
+  /** The package manager that runs the project's scripts; '' if it has none. */
+  manager: string;
   /** Completes "nothing says how to start it: set startCommand, …". */
   startAdvice: string;
   /** Folders below the project's folder that come first in the PATH. */
@@ -34,18 +36,15 @@ export interface ToolchainPlan {
   buildEnvironment: Record<string, string>;
   /** Variables that name a folder kept between builds → that folder's name. */
   caches: Record<string, string>;
-  /** Folders below the project in which its tools keep results for the next build. They are no part of the image. */
+  /** Folders of the project in which its tools keep results for the next build. They are no part of the image. */
   keptFolders: string[];
 }
 
 export interface Toolchain {
   runtime: 'node' | 'python' | 'go';
   matches(files: ProjectFiles): boolean;
-  /**
-   * `files` are those of the folder in which the installation runs. `member` are the project's own, if that folder is the
-   * root of its workspace. Throws `BuildError` if the project's own files are invalid.
-   */
-  plan(files: ProjectFiles, member?: ProjectFiles): ToolchainPlan;
+  /** Throws `BuildError` if the project's own files are invalid. */
+  plan(files: ProjectFiles): ToolchainPlan;
 }
 
 export function program(name: string, advice: string, install?: string): Tool {

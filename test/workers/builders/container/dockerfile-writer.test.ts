@@ -7,6 +7,7 @@ import {
   writeCacheCleaner,
   writeDockerfile,
 } from '../../../../workers/builders/container/dockerfile-writer.js';
+import { plainProject } from '../../../../workers/builders/detection/detected-project.js';
 import { projectFiles } from '../../../../workers/builders/project-files.js';
 import { packageJson } from '../../../support/repositories.js';
 
@@ -15,15 +16,15 @@ const BASE_IMAGES = { node: 'own/node', python: 'own/python', go: 'own/go', auto
 function input(
   files: Record<string, string>,
   settings: Partial<ServiceConfiguration> = {},
-  further: Partial<DockerfileInput> = {},
+  { project = '', ...further }: Partial<DockerfileInput> & { project?: string } = {},
 ): DockerfileInput {
   const configuration = { ...DEFAULT_CONFIGURATION, ...settings };
-  const plan = planBuild(projectFiles(Object.keys(files), files), 'web', configuration, { containers: true });
+  const repository = plainProject(projectFiles(Object.keys(files), files));
+  const plan = planBuild({ ...repository, folder: project }, 'web', configuration, { containers: true });
   return {
     plan,
     tools: [],
     baseImages: BASE_IMAGES,
-    project: '',
     variables: ['CI', 'TOKEN', 'https_proxy'],
     certificates: false,
     cacheName: null,

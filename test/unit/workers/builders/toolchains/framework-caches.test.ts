@@ -35,10 +35,20 @@ describe('Caches of frameworks', () => {
       const [project, cache] = [join(root, "a 'b"), join(root, 'cache')];
       await mkdir(join(project, '.turbo/cache'), { recursive: true });
       const folders = ['node_modules/.cache', '.next/cache', '.turbo/cache'];
-      execFileSync('/bin/sh', ['-c', `${linkKept(folders, cache, "a 'b")}true`], { cwd: root });
-      expect(await readlink(join(project, '.next/cache'))).to.equal(join(cache, 'kept-next-cache'));
+      execFileSync(
+        '/bin/sh',
+        [
+          '-c',
+          `${linkKept(
+            folders.map((folder) => join("a 'b", folder)),
+            cache,
+          )}true`,
+        ],
+        { cwd: root },
+      );
+      expect(await readlink(join(project, '.next/cache'))).to.equal(join(cache, 'kept-a-b-next-cache'));
       expect(existsSync(join(project, 'node_modules'))).to.equal(false);
-      expect(await readdir(cache)).to.deep.equal(['kept-next-cache']);
+      expect(await readdir(cache)).to.deep.equal(['kept-a-b-next-cache']);
     } finally {
       await rm(root, { recursive: true, force: true });
     }
