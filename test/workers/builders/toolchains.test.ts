@@ -8,6 +8,7 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import { BuildError, type Builder } from '../../../workers/builders/builder.js';
 import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
+import { NpmRegistry, RegistryFault } from '../../../workers/builders/toolchains/npm-registry.js';
 import { createToolchains, type ToolchainStore } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
@@ -227,6 +228,19 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     await rm(toolchains.pathOf('yarn-1.22.22'), { recursive: true });
     const [folder = ''] = await toolchains.restore(['yarn-1.22.22'], context.signal);
     expect(existsSync(join(folder, 'bin/yarn'))).to.equal(true);
+  });
+
+  it('reports a registry that is away as a fault that may pass', async () => {
+    const away = { ...BUILD_ENVIRONMENT, npm_config_registry: 'http://127.0.0.1:9/' };
+    const registry = new NpmRegistry({ buildEnvironment: away, folder: join(root, 'away') });
+    const fault = await registry.versions('pnpm', new AbortController().signal).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(fault).to.be.instanceOf(RegistryFault);
+    expect(String(fault)).to.match(
+      /the package registry did not answer \(ECONNREFUSED.*\)\. Deploy again when it does, and check/,
+    );
   });
 
   it('explains versions that do not exist', async () => {
