@@ -35,14 +35,24 @@ export const ADVICE_LINES = 100;
  * decides, not the order of the lines: a specific failure comes before its consequences.
  */
 export function adviceFor(output: readonly string[], facts: FailureFacts): string | null {
+  const known = recognise(output, facts);
+  return known === null ? null : known.failure.advice(known.found, facts);
+}
+
+/** The failure that `adviceFor` advises on, and what its expression found. */
+export function recognise(
+  output: readonly string[],
+  facts: FailureFacts,
+): { failure: KnownFailure; found: RegExpExecArray } | null {
   const lines = output
     .slice(-ADVICE_LINES)
     .map((line) => plain(line.slice(0, 2 * LONGEST_LINE)).slice(0, LONGEST_LINE));
-  for (const { phase, shows, when, advice } of KNOWN_FAILURES) {
+  for (const failure of KNOWN_FAILURES) {
+    const { phase, shows, when } = failure;
     if ((phase !== undefined && phase !== facts.phase) || when?.(facts) === false) continue;
     for (const line of lines) {
       const found = shows.exec(line);
-      if (found !== null) return advice(found, facts);
+      if (found !== null) return { failure, found };
     }
   }
   return null;
@@ -54,7 +64,7 @@ export function memoryAdvice({ phase, memoryMb }: FailureFacts): string {
   const what = phase === 'build' ? 'build' : 'application';
   if (larger === undefined) return `No plan has more memory. Change the ${what} so that it needs less.`;
   return (
-    `A ${what} on the plan ${larger.id} may use ${larger.memoryMb} MB. ` +
+    `${phase === 'build' ? 'A' : 'An'} ${what} on the plan ${larger.id} may use ${larger.memoryMb} MB. ` +
     `Choose that plan, or change the ${what} so that it needs less memory.`
   );
 }
@@ -146,14 +156,6 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
       'The build tool treats warnings as errors because the variable CI is set. Correct the warnings, or set buildCommand to "CI=false npm run build".',
   },
   {
-    name: 'type errors',
-    shows:
-      /\berror TS\d{1,5}:|^Type error:|Failed to type check|TypeScript: \d{1,5} errors?|Found \d{1,6} errors?(?: in|\.)/,
-    phase: 'build',
-    advice: () =>
-      'TypeScript found errors in the sources, or the types of a dependency are missing. Run the same build on your machine, correct what it lists, and commit it with all packages of types in package.json.',
-  },
-  {
     name: 'Git LFS',
     shows: /version https:\/\/git-lfs\.github\.com|token '?v'?.{0,40}"version ht|git-lfs: (?:command )?not found/i,
     advice: () =>
@@ -191,7 +193,8 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
     name: 'missing variable',
     shows: new RegExp(
       `[Ee]nvironment variables? not found: ${VARIABLE}|` +
-        `${VARIABLE}["'\`]? (?:is |was |must be |environment variable |env var |variable )?(?:is |was |must be )?(?:not set|required|missing|undefined|not defined|set\\b|empty)|` +
+        `${VARIABLE}["'\`]? (?:environment variable |env var |variable )?(?:is |was )?` +
+        '(?:not set|required|missing|undefined|not defined|empty|must be set|must be defined)|' +
         `[Mm]issing (?:required )?(?:environment variable|env(?:ironment)? var(?:iable)?)s?:? ?["'\`]?${VARIABLE}?|` +
         'Invalid environment variables',
     ),
@@ -202,11 +205,11 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
     },
   },
   {
-    name: 'port below 1024',
-    shows: /EACCES.{0,80}:(\d{1,4})\b|bind.{0,60}(?:permission denied|EACCES)/i,
+    name: 'port that is not its own',
+    shows: /listen EACCES|bind.{0,60}(?:permission denied|EACCES)/i,
     phase: 'start',
     advice: () =>
-      'The application may not listen on a port below 1024. Let it listen on the port that the variable PORT names.',
+      'The application may not listen on the port that it tried. Let it listen on the port that the variable PORT names.',
   },
   {
     name: 'port in use',
@@ -238,7 +241,7 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
   {
     name: 'file of the project is missing',
     shows:
-      /(?:Cannot find module|Can't resolve|Could not resolve|Cannot resolve|Failed to resolve import|Cannot find module or file) ['"]((?:\.{1,2}\/|@\/|~\/|\/mnt\/app\/|\/app\/|src\/)[^'"]{0,200})['"]/,
+      /(?:Cannot find module|Can't resolve|Could not resolve|Cannot resolve|ailed to resolve import) ['"]((?:\.{1,2}\/|@\/|~\/|\/mnt\/app\/|\/app\/|src\/)[^'"]{0,200})['"]/,
     advice: ([, path = '']) =>
       /^\/(mnt\/)?app\//.test(path)
         ? `The file ${path.replace(/^\/(mnt\/)?app\//, '')} does not exist after the build. Check that the build writes it there, that startCommand names it, and that upper and lower case are right.`
@@ -254,9 +257,17 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
   {
     name: 'module is no dependency',
     shows:
-      /(?:Cannot find (?:module|package)|Can't resolve|Could not resolve|Failed to resolve import) ['"]((?:@[\w.-]{1,80}\/)?[a-z0-9][\w.-]{0,80})(?:\/[^'"]{0,120})?['"]/,
+      /(?:Cannot find (?:module|package)|Can't resolve|Could not resolve|ailed to resolve import) ['"]((?:@[\w.-]{1,80}\/)?[a-z0-9][\w.-]{0,80})(?:\/[^'"]{0,120})?['"]/,
     advice: ([, name]) =>
       `The package ${name} is not installed. Add it to the dependencies in package.json, and commit that with the lock file.`,
+  },
+  {
+    name: 'type errors',
+    shows:
+      /\berror TS\d{1,5}:|^Type error:|Failed to type check|TypeScript: \d{1,5} errors?|Found \d{1,6} errors?(?: in|\.)/,
+    phase: 'build',
+    advice: () =>
+      'TypeScript found errors in the sources, or the types of a dependency are missing. Run the same build on your machine, correct what it lists, and commit it with all packages of types in package.json.',
   },
   {
     name: 'missing script',

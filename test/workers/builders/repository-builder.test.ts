@@ -281,6 +281,25 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(await failure({ files: broken })).to.match(/^"npm ci" exited with code 1: npm /);
   });
 
+  it('keeps what frameworks cache for the next build of the service, and clearCache empties it', async () => {
+    const kept = '.next/cache/count node_modules/.cache/count';
+    const files: Files = {
+      'package.json': packageJson({
+        scripts: { build: `for f in ${kept}; do echo x >>$f; wc -l <$f; done; echo heap $NODE_OPTIONS`, start: 'x' },
+        dependencies: { next: 'file:./next' },
+      }),
+      'next/package.json': JSON.stringify({ name: 'next', version: '1.0.0' }),
+    };
+    const request = { serviceId: 'service-kept', userNumber: 7999 };
+    const counts = ({ lines }: { lines: string[] }) => lines.filter((line) => /^\d+$/.test(line.trim())).map(Number);
+    const first = await build({ files, request });
+    expect(counts(first)).to.deep.equal([1, 1]);
+    expect(first.output).to.contain('heap --max-old-space-size=1536');
+    expect(existsSync(join(first.folder, '.next/cache'))).to.equal(false);
+    expect(counts(await build({ files, request }))).to.deep.equal([2, 2]);
+    expect(counts(await build({ files, request: { ...request, clearCache: true } }))).to.deep.equal([1, 1]);
+  });
+
   it('ends a build that hangs', async () => {
     const files = script('echo begun; sleep 987 & sleep 987');
     expect(await failure({ files, configuration: { timeoutSeconds: 15 } })).to.match(
@@ -302,7 +321,9 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
       ...script('node eat.js'),
       'eat.js': 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1));\n',
     };
-    expect(await failure({ files })).to.match(/^"npm run build" was killed for using more than 2048 MB of memory/);
+    expect(await failure({ files })).to.match(
+      /^"npm run build" was killed for using more than 2048 MB of memory\. A build on the plan pro may use 4096 MB\./,
+    );
   });
 
   it("lets a build write only in its own folders, and hides the platform's files from it", async function () {

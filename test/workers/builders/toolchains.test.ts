@@ -8,6 +8,7 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import { BuildError, type Builder } from '../../../workers/builders/builder.js';
 import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
+import { NpmRegistry, RegistryFault } from '../../../workers/builders/toolchains/npm-registry.js';
 import { createToolchains, type ToolchainStore } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
@@ -159,10 +160,17 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
 
   it('builds with pnpm of the named version, and with the lock file frozen', async () => {
     const { build, tools, output } = await deploy(
-      application({ packageManager: 'pnpm@9.1.1+sha512.00' }, { 'pnpm-lock.yaml': PNPM_LOCK }),
+      application(
+        {
+          packageManager: 'pnpm@9.1.1+sha512.00',
+          scripts: { build: 'touch "$(command -v pnpm)" || echo tool is read-only', start: 'node server.js' },
+        },
+        { 'pnpm-lock.yaml': PNPM_LOCK },
+      ),
     );
     expect(tools).to.deep.equal(['pnpm-9.1.1']);
     expect(build).to.contain('$ pnpm install --frozen-lockfile').and.contain('$ pnpm run build');
+    if (sandbox.level !== 'none') expect(build).to.contain('tool is read-only');
     expect(output).to.contain('hello').and.contain('pnpm/9.1.1');
   });
 
@@ -220,6 +228,19 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     await rm(toolchains.pathOf('yarn-1.22.22'), { recursive: true });
     const [folder = ''] = await toolchains.restore(['yarn-1.22.22'], context.signal);
     expect(existsSync(join(folder, 'bin/yarn'))).to.equal(true);
+  });
+
+  it('reports a registry that is away as a fault that may pass', async () => {
+    const away = { ...BUILD_ENVIRONMENT, npm_config_registry: 'http://127.0.0.1:9/' };
+    const registry = new NpmRegistry({ buildEnvironment: away, folder: join(root, 'away') });
+    const fault = await registry.versions('pnpm', new AbortController().signal).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(fault).to.be.instanceOf(RegistryFault);
+    expect(String(fault)).to.match(
+      /the package registry did not answer \(ECONNREFUSED.*\)\. Deploy again when it does, and check/,
+    );
   });
 
   it('explains versions that do not exist', async () => {

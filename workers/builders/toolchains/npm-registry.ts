@@ -62,7 +62,7 @@ export class NpmRegistry {
 
   /**
    * Installs one version of a package below `<folder>/node_modules`. Resolves to false if the registry does not have it.
-   * Throws `RegistryFault`.
+   * Throws `BuildError` if the package is not for this host, and `RegistryFault`.
    */
   async install(name: string, version: string, folder: string, signal: AbortSignal): Promise<boolean> {
     const exact = `${checked(name, PACKAGE)}@${checked(version, VERSION)}`;
@@ -71,6 +71,11 @@ export class NpmRegistry {
     const answer = await this.#npm(['install', '--prefix', folder, ...flags, exact], cache, INSTALL_MS, signal);
     if (answer.code === null) return true;
     if (NOT_THERE.includes(answer.code)) return false;
+    if (answer.code === 'EBADPLATFORM') {
+      throw new BuildError(
+        `the package ${exact} is not for the system or processor of this host. Name a version of the tool that exists for it.`,
+      );
+    }
     throw unreachable(answer);
   }
 
