@@ -74,6 +74,27 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return create(`template ${TEMPLATE} strategy file_copy`);
 }
 
+/** A migrated database of a suite: made before its first test and removed after its last. Use it in tests and hooks only. */
+export function useTestDatabase(): Pick<TestDatabase, 'url' | 'db'> {
+  let database: TestDatabase | undefined;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database?.drop());
+  const made = () => {
+    if (!database) throw new Error('the test database is used before the hook that makes it has run');
+    return database;
+  };
+  return {
+    get url() {
+      return made().url;
+    },
+    get db() {
+      return made().db;
+    },
+  };
+}
+
 /** A database without any table. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return create('');

@@ -13,7 +13,7 @@ import { AdminApi } from '../../../workers/edge/caddy/admin-api.js';
 import { CaddyEdge, type CaddyEdgeOptions } from '../../../workers/edge/caddy/caddy-edge.js';
 import { describeCaddy, startCaddy, type TestCaddy } from '../../support/caddy.js';
 import { eventually, freePorts } from '../../support/processes.js';
-import { ask, Bench, HOST, proxied, sendRaw, until } from './support.js';
+import { ask, Bench, HOST, proxied, sendRaw } from './support.js';
 
 describeCaddy('the edge and its Caddy', () => {
   const bench = new Bench();
@@ -133,10 +133,10 @@ describeCaddy('the edge and its Caddy', () => {
     await edge.apply(proxied([replica]));
     expect((await ask(port, '/')).text).to.equal('ok');
     await caddy.kill();
-    await until('the loss is noticed', () => lines.some((line) => line.includes('CADDY_ADMIN_URL')));
+    await eventually('the loss is noticed', () => lines.some((line) => line.includes('CADDY_ADMIN_URL')));
     await caddy.restart();
-    await until('it serves again', async () => (await ask(port, '/').catch(() => null))?.text === 'ok');
-    await until('it is said', () => lines.some((line) => line.includes('"repairs":1')));
+    await eventually('it serves again', async () => (await ask(port, '/').catch(() => null))?.text === 'ok');
+    await eventually('it is said', () => lines.some((line) => line.includes('"repairs":1')));
     expect(lines.filter((line) => line.includes('CADDY_ADMIN_URL'))).to.have.length(1);
   });
 
@@ -221,7 +221,7 @@ describeCaddy('the edge and its Caddy', () => {
     );
     await edge.apply(proxied([replica]));
     const waiting = [1, 2, 3].map(() => ask(port, '/'));
-    await until('three are under way', () => held.length === 3);
+    await eventually('three are under way', () => held.length === 3);
     expect((await ask(port, '/')).status).to.equal(429);
     for (const release of held) release();
     for (const answer of waiting) expect((await answer).status).to.equal(200);
@@ -232,7 +232,7 @@ describeCaddy('the edge and its Caddy', () => {
     await eventually('it is ended', () => edge.figures.closedConnections === 1);
     sleeper.destroy();
     const last = ask(port, '/');
-    await until('another is let in', () => held.length === 4);
+    await eventually('another is let in', () => held.length === 4);
     held[3]?.();
     expect((await last).status).to.equal(200);
   });
@@ -255,7 +255,7 @@ describeCaddy('the edge and its Caddy', () => {
         answers.push(`${answer.status} ${answer.text}`);
       }
     });
-    await until('there is load', () => answers.length > 20);
+    await eventually('there is load', () => answers.length > 20);
     await first.close();
     await delay(500);
     const second = edgeAt(caddy.adminUrl, port, { socketDir });
@@ -263,7 +263,7 @@ describeCaddy('the edge and its Caddy', () => {
     await second.listen();
     await applied;
     const before = answers.length;
-    await until('there was load', () => answers.length > before + 20);
+    await eventually('there was load', () => answers.length > before + 20);
     running = false;
     await Promise.all(load);
     expect([...new Set(answers)].sort()).to.deep.equal(['200 ', '200 DELETE ', '200 GET ', '200 POST x']);
@@ -325,7 +325,7 @@ describeCaddy('the edge and its Caddy', () => {
 
     it('fills a Caddy again that restarted empty', async () => {
       await caddy.restart();
-      await until('it leads to HTTPS again', async () => (await ask(port, '/').catch(() => null))?.status === 308);
+      await eventually('it leads to HTTPS again', async () => (await ask(port, '/').catch(() => null))?.status === 308);
     });
   });
 

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ask, Bench, HOST, proxied, type TestEdge, until } from './support.js';
+import { eventually } from '../../support/processes.js';
+import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
 const RUNS = 250;
 
@@ -159,7 +160,7 @@ describe('edge, whatever a replica answers', function () {
           expect(lines.replaceAll('\r\n', '')).not.to.match(/[\x00-\x08\x0a-\x1f\x7f]/);
         }
         expect(uncaught).to.deep.equal([]);
-        await until('nothing is under way any more', () => edge.figures.requests === 0);
+        await eventually('nothing is under way any more', () => edge.figures.requests === 0);
         const neighbour = await ask(edge.port, '/', { host: 'fine.test' });
         expect(neighbour).to.include({ status: 200, text: 'fine' });
       }),
@@ -181,13 +182,13 @@ describe('edge, whatever a replica answers', function () {
       socket.write(requests[0] ?? '');
       return socket;
     });
-    await until(
+    await eventually(
       'answers are under way',
       () => sockets.size >= readers.length && edge.figures.requests === readers.length,
     );
-    await until('answers are held back', () => [...sockets].every(({ writableLength }) => writableLength > 0));
+    await eventually('answers are held back', () => [...sockets].every(({ writableLength }) => writableLength > 0));
     for (const socket of sockets) socket.resetAndDestroy();
-    await until('the exchanges have ended', () => edge.figures.requests === 0);
+    await eventually('the exchanges have ended', () => edge.figures.requests === 0);
     for (const reader of readers) reader.destroy();
     expect(uncaught).to.deep.equal([]);
     expect((await ask(edge.port, '/', { host: 'fine.test' })).text).to.equal('fine');

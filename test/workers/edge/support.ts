@@ -6,8 +6,6 @@ import type { Edge } from '../../../workers/edge/edge.js';
 import { NodeEdge, type NodeEdgeOptions } from '../../../workers/edge/proxy/node-edge.js';
 import type { Route, RouteTable } from '../../../workers/edge/table.js';
 
-export { eventually as until } from '../../support/processes.js';
-
 export const HOST = 'app.test';
 
 export interface Answer {

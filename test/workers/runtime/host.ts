@@ -23,8 +23,6 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 import { removeCgroupFolders } from '../sandbox/support.js';
 import { goLive, storeRelease } from './release-record.js';
 
-export { eventually as until } from '../../support/processes.js';
-
 /** Listens on PORT, says what happens, ends gracefully on TERM; `/die` ends it, `/slow` takes its time. */
 export const SERVER = `
 const http = require('node:http');

@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import { restingPorts } from '../../../shared/replicas/port-store.js';
 import { acknowledgeRoutes } from '../../../shared/routing/store.js';
 import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
-import { ask, never, TestHost, until } from './host.js';
+import { eventually } from '../../support/processes.js';
+import { ask, never, TestHost } from './host.js';
 
 async function failure(work: Promise<unknown>): Promise<Error> {
   try {
@@ -40,7 +41,9 @@ describe('Process runtime', () => {
     await runtime.release(spec, never);
     const [replica] = await host.replicas(spec);
     expect(await ask(replica ?? { port: null })).to.equal("it's");
-    await until('the line is in the log', async () => host.linesOf(spec).includes(`it's ${spec.serviceId} undefined`));
+    await eventually('the line is in the log', async () =>
+      host.linesOf(spec).includes(`it's ${spec.serviceId} undefined`),
+    );
     await runtime.stop(spec.deploymentId);
   });
 
@@ -86,7 +89,7 @@ describe('Process runtime', () => {
     const spec = await host.app({ program: 'setInterval(() => {}, 1000)' });
     const controller = new AbortController();
     const released = runtime.release(spec, controller.signal);
-    await until('the replica starts', async () => (await host.replicas(spec))[0]?.pid);
+    await eventually('the replica starts', async () => (await host.replicas(spec))[0]?.pid);
     controller.abort(new Error('cancelled'));
     expect((await failure(released)).message).to.equal('cancelled');
     await runtime.stop(spec.deploymentId);
@@ -98,14 +101,14 @@ describe('Process runtime', () => {
     await runtime.release(spec, never);
     const [first] = await host.replicas(spec);
     await ask(first ?? { port: null }, '/die');
-    const dead = await until('the exit is seen', async () => {
+    const dead = await eventually('the exit is seen', async () => {
       const service = await host.service(spec);
       return service.health_status === 'unhealthy' && service;
     });
     expect(dead.runtime_detail).to.match(
       /^0 of 1 replicas ready; replica 1 exited with code 3, starts again in [012] s$/,
     );
-    const again = await until('it is ready again', async () => {
+    const again = await eventually('it is ready again', async () => {
       const [row] = await host.replicas(spec);
       return row?.state === 'ready' && row.restarts === 1 && row;
     });
@@ -142,7 +145,7 @@ describe('Process runtime', () => {
       edge,
     ]);
     const scaled = runtime.scale(spec, 1, never);
-    const leaving = await until('it is to be stopped', async () => {
+    const leaving = await eventually('it is to be stopped', async () => {
       return (await host.replicas(spec)).find((row) => row.desired === 'stopped');
     });
     expect(await ask(leaving)).to.be.a('string');
@@ -168,7 +171,7 @@ describe('Process runtime', () => {
       edge,
     ]);
     await ask({ port }, '/die');
-    const again = await until('it is ready again', async () => {
+    const again = await eventually('it is ready again', async () => {
       const [row] = await host.replicas(spec);
       return row?.state === 'ready' && row.restarts === 1 && row;
     });
@@ -189,7 +192,7 @@ describe('Process runtime', () => {
       (error: Error) => error.message,
     );
     const thieves: Server[] = [];
-    const ended = until('the start has failed', async () => {
+    const ended = eventually('the start has failed', async () => {
       const [row] = await db('replicas').where({ deployment_id: spec.deploymentId });
       if (row?.port && row.pid !== null && !thieves.some((thief) => portOf(thief) === row.port)) {
         const thief = createServer().on('error', () => undefined);
@@ -298,7 +301,7 @@ describe('Process runtime, releases that do not answer', () => {
     });
     const error = await failure(runtime.release(spec, never));
     const [row] = await host.replicas(spec);
-    const said = await until('the line', async () => host.linesOf(spec)[0]);
+    const said = await eventually('the line', async () => host.linesOf(spec)[0]);
     expect(error.message).to.equal(
       `nothing answered on port ${row?.port} (PORT) within 8 s: connection refused; ` +
         `the process listens on ${said} instead`,

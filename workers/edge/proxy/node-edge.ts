@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { clientKey } from '../../../shared/core/client-address.js';
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { Logger } from '../../../shared/core/log.js';
+import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
 import { isAllowed } from './allow-list.js';
@@ -242,14 +243,10 @@ export class NodeEdge implements Edge {
   }
 
   async #refresh(serviceId: string): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#timeouts.refreshMs);
-    });
-    const fresh = this.#options.refresh(serviceId).catch((error) => {
+    const { refreshMs } = this.#timeouts;
+    const late = () => new Error(`it did not come within ${refreshMs} ms`);
+    await withTimeLimit(this.#options.refresh(serviceId), refreshMs, late).catch((error) => {
       this.#options.log.warn(`no fresh route for service ${serviceId}: ${errorMessage(error)}`);
     });
-    await Promise.race([fresh, late]);
-    clearTimeout(timer);
   }
 }

@@ -6,7 +6,7 @@ import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments, claimDeployment } from '../../../../shared/deployments/store.js';
 import { applyEvent } from '../../../../shared/deployments/transitions.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 /** One event for each state from which a worker can go on. */
 const NEXT: Record<ActiveState, DeploymentEvent> = {
@@ -18,14 +18,12 @@ const NEXT: Record<ActiveState, DeploymentEvent> = {
 const FAILED: DeploymentEvent = { type: 'failed', error: 'build: exit code 1' };
 
 describe('The records of deployments', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let db: Knex;
 
-  before(async () => {
-    database = await createTestDatabase();
+  before(() => {
     db = database.db;
   });
-  after(() => database.drop());
 
   /** A deployment that a worker holds in this state. */
   async function held(state: ActiveState = 'queued'): Promise<Lease & { serviceId: string }> {

@@ -15,18 +15,14 @@ import {
   setVerification,
   useVerificationToken,
 } from '../../../../shared/identity/store.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 const EMAIL = 'user@example.com';
 const hash = (text: string) => Buffer.from(text);
 
 describe('The records of sessions', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let userId: string;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db.raw('truncate users cascade');
     const user = await insertUser(database.db, { email: EMAIL, passwordHash: 'hash', verified: false });

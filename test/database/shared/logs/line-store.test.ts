@@ -4,15 +4,11 @@ import { deleteExpiredLogs } from '../../../../shared/logs/retention.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { PLANS } from '../../../../shared/workspaces/catalog.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Lines of a log', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db('log_lines').delete();
     service = await makeService(database.db);

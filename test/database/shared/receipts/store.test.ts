@@ -1,18 +1,14 @@
 import { expect } from 'chai';
 import { deleteExpiredReceipts, findReceipt, insertReceipt, receiptTotals } from '../../../../shared/receipts/store.js';
 import { makeWorkspace } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 const KEY = { scope: 'scope', key: 'key' };
 const RECEIPT = { payload_hash: 'hash', status: 201, body: '{"é":1}' };
 
 describe('Receipts', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let workspaceId: string;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db('receipts').delete();
     workspaceId = (await makeWorkspace(database.db)).id;

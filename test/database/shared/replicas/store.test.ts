@@ -16,7 +16,7 @@ import {
 import { acknowledgeRoutes, reportEdge } from '../../../../shared/routing/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
 const FIGURES = {
@@ -29,14 +29,10 @@ const FIGURES = {
 };
 
 describe('The records of replicas', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
   let deploymentId: string;
   let hostId: string;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     service = await makeService(database.db);
     deploymentId = await pretendLive(database.db, service.id);

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { ask, Bench, type EdgeKind, HOST, proxied, until } from '../support.js';
+import { eventually } from '../../../support/processes.js';
+import { ask, Bench, type EdgeKind, HOST, proxied } from '../support.js';
 
 /** Requests reach a replica, and answers the client, as they are. */
 export function passingOn(kind: EdgeKind): void {
@@ -111,10 +112,10 @@ export function passingOn(kind: EdgeKind): void {
     const chunk = Buffer.alloc(1024 * 1024);
     let taken = 0;
     for (let i = 0; i < 64; i++) outgoing.write(chunk, () => (taken += 1));
-    await until('the replica has the request', () => release !== null);
+    await eventually('the replica has the request', () => release !== null);
     let before = -1;
     let still = 0;
-    await until('no more is taken', () => {
+    await eventually('no more is taken', () => {
       still = taken === before ? still + 1 : 0;
       before = taken;
       return still === 30;
@@ -180,9 +181,9 @@ export function passingOn(kind: EdgeKind): void {
     await edge.apply(proxied([replica]));
     const outgoing = request({ port: edge.port, headers: { host: HOST } }).end();
     outgoing.on('error', () => undefined);
-    await until('the replica has the request', () => seen);
+    await eventually('the replica has the request', () => seen);
     outgoing.destroy();
-    await until('the replica sees the end', () => gone);
+    await eventually('the replica sees the end', () => gone);
   });
 
   it('answers an upload whose replica dies with 502, on a connection that is still there', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ask, Bench, type EdgeKind, proxied, tableWith, until } from '../support.js';
+import { eventually } from '../../../support/processes.js';
+import { ask, Bench, type EdgeKind, proxied, tableWith } from '../support.js';
 
 /** Several replicas of one service, some of them dead. */
 export function severalReplicas(kind: EdgeKind): void {
@@ -23,7 +24,7 @@ export function severalReplicas(kind: EdgeKind): void {
     const edge = await bench.edge();
     await edge.apply(proxied(replicas));
     const answers = Array.from({ length: 10 }, () => ask(edge.port, '/'));
-    await until('all requests are under way', () => held.length === 10);
+    await eventually('all requests are under way', () => held.length === 10);
     for (const release of held) release();
     await Promise.all(answers);
     expect(counts).to.deep.equal([5, 5]);

@@ -1,14 +1,9 @@
 import { expect } from 'chai';
 import { createDatabase, lockUntilCommit } from '../../../../../shared/core/database/client.js';
-import { createTestDatabase, type TestDatabase } from '../../../../support/postgres.js';
+import { useTestDatabase } from '../../../../support/postgres.js';
 
 describe('A process that hangs within a transaction', () => {
-  let database: TestDatabase;
-
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
 
   it('loses its locks, so that others go on, and changes nothing when it wakes up', async () => {
     const { db } = database;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { hasHashedName } from '../../../../workers/edge/proxy/cache-control.js';
+import { hasHashedName } from '../../../../../workers/edge/proxy/cache-control.js';
 
 describe('cache control', () => {
   it('knows names that carry a hash from names that do not', () => {
