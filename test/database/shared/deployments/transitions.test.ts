@@ -136,6 +136,7 @@ describe('The records of deployments', () => {
     await applyEvent(db, lease, 'releasing', { type: 'routeSwitched' });
     const after = await db('services').where({ id: lease.serviceId }).first();
     expect(after.live_deployment_id).to.equal(lease.id);
+    expect((await read(lease.id)).went_live_at, 'visitors see it from now on').to.be.instanceOf(Date);
     expect(Number(after.route_version)).to.be.greaterThan(Number(before.route_version));
 
     const doomed = await held('releasing');

@@ -29,6 +29,13 @@ describe('Receipts', () => {
     expect(await find()).to.equal(undefined);
   });
 
+  it('that have expired give their key to a new one', async () => {
+    await age('25 hours');
+    const fresh = { ...RECEIPT, body: 'fresh' };
+    await database.db.transaction((trx) => insertReceipt(trx, KEY, fresh, workspaceId));
+    expect(await find()).to.deep.equal(fresh);
+  });
+
   it('are deleted after that, and no longer count', async () => {
     expect(await receiptTotals(database.db, workspaceId)).to.deep.equal({ count: 1, bytes: 8 });
     await age('23 hours 59 minutes');

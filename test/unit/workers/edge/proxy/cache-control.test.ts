@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { hasHashedName } from '../../../../../workers/edge/proxy/cache-control.js';
+import { cacheControl, hasHashedName } from '../../../../../workers/edge/proxy/cache-control.js';
 
 describe('cache control', () => {
   it('knows names that carry a hash from names that do not', () => {
@@ -20,5 +20,14 @@ describe('cache control', () => {
     ]) {
       expect(hasHashedName(name), name).to.equal(false);
     }
+  });
+
+  it('keeps files with a hash in their name for a year, others for an hour or not at all, as the profile says', () => {
+    const [hashed, plain] = ['app-3f2a91bc.js', 'index.html'];
+    expect([cacheControl('none', hashed), cacheControl('none', plain)]).to.deep.equal(['no-cache', 'no-cache']);
+    expect(cacheControl('static', hashed)).to.equal('public, max-age=31536000, immutable');
+    expect(cacheControl('static', plain)).to.equal('no-cache');
+    expect(cacheControl('all', hashed)).to.equal('public, max-age=31536000, immutable');
+    expect(cacheControl('all', plain)).to.equal('public, max-age=3600');
   });
 });
