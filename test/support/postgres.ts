@@ -104,7 +104,8 @@ async function create(clause: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`create database ${name} ${clause}`);
   const url = urlOf(name);
-  const db = createDatabase({ url, name: 'test' });
+  // On a busy machine a test may pause for longer than a process of the platform ever should.
+  const db = createDatabase({ url, name: 'test', idleInTransactionMs: 120_000 });
   return {
     url,
     db,

@@ -27,7 +27,8 @@ describe('The watch over a worker', () => {
     const script = `
       const { FaultWatch } = await import(${JSON.stringify(WATCH)});
       const watch = new FaultWatch(${JSON.stringify(dataDir)});
-      await watch.start({ tickMs: 20, ticks: 10 });
+      // Half a second: a busy machine may hold a process up for a moment.
+      await watch.start({ tickMs: 20, ticks: 25 });
       const end = watch.begin({ id: 'other', fence: 1 });
       watch.begin({ id: 'run', fence: 3 });
       end();

@@ -6,7 +6,6 @@ import { createLogger } from '../../../shared/core/log.js';
 import { Connections } from '../../../workers/edge/proxy/connections.js';
 import { Containment, containUncaught, type EdgeCounters } from '../../../workers/edge/proxy/containment.js';
 import { EncoderBudget } from '../../../workers/edge/proxy/encoder-budget.js';
-import { withoutForeignDomain } from '../../../workers/edge/proxy/set-cookie.js';
 import { eventually } from '../../support/processes.js';
 import { Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 
@@ -221,35 +220,5 @@ describe('edge containment', () => {
       throw new Error('no end');
     };
     expect(() => new Containment({ log, counters, labels: {}, end }).caught(new Error('x'))).not.to.throw();
-  });
-});
-
-describe('cookie domains', () => {
-  it('go unless they are the host of the service', () => {
-    const of = (cookie: string) => withoutForeignDomain(cookie, 'app.test');
-    for (const wide of [
-      'test',
-      '.test',
-      '..app.test',
-      'TEST',
-      '"app.test"',
-      'app.test.',
-      'app.test, test',
-      'b\xfccher.test',
-      '',
-    ])
-      expect(of(`a=1; Domain=${wide}; Path=/`), wide).to.equal('a=1; Path=/');
-    expect(of('a=1;\tdOmAiN\t=\t.test\t;Secure')).to.equal('a=1;Secure');
-    expect(of('a=1;\xa0Domain=test')).to.equal('a=1');
-    expect(of('a=1; Domain; Domain=test=app.test')).to.equal('a=1');
-    for (const own of ['app.test', '.app.test', ' APP.test '])
-      expect(of(`a=1; Domain=${own}`)).to.equal(`a=1; Domain=${own}`);
-    for (const none of ['domain=test', 'a=Domain; x-Domain=test', '', 'a=1; Path=/;']) expect(of(none)).to.equal(none);
-  });
-
-  it('are found in time that grows with the cookie alone', () => {
-    const started = performance.now();
-    withoutForeignDomain(`a=1; ${' '.repeat(32_000)}x${';\t'.repeat(16_000)}`, 'app.test');
-    expect(performance.now() - started).to.be.below(1_000);
   });
 });
