@@ -199,6 +199,7 @@ describe('The records of replicas', () => {
   });
 
   it('a stopped replica is not to run any more, and only a port of the host rests', async () => {
+    await reportEdge(database.db, { id: uuidv7(), host: 'host', pid: 1 }, FIGURES);
     const process = await ready();
     await recordStopped(database.db, process);
     expect(await read(process.id)).to.include({ state: 'stopped', desired: 'stopped', port: null });
