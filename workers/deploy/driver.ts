@@ -52,6 +52,8 @@ export async function runDeployment(
   deploymentId: string,
   helpers: JobHelpers,
 ): Promise<string | undefined> {
+  // Read before the claim: a suspect waits for its turn here, and while it waits it must not be held, because a crash of this
+  // worker would count against it.
   const before = await getDeployment(deps.db, deploymentId);
   if (!before) return undefined;
   const faulty = await deps.faults.isNoted(before);
