@@ -22,7 +22,7 @@ describe('The watch over a worker', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** A process that runs `other` and `run`, ends `other`, prints a line, and then does what the code says. */
+  /** Starts a process that begins `other` and `run`, ends `other`, prints a line, and then runs the code. */
   async function worker(code: string): Promise<ChildProcess> {
     const script = `
       const { FaultWatch } = await import(${JSON.stringify(WATCH)});

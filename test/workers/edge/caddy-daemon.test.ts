@@ -65,7 +65,7 @@ describeCaddy('the edge and its Caddy', () => {
     return new AdminApi(caddy.adminUrl).get(`/config/${path}`);
   }
 
-  it('says which variable to look at where no Caddy answers', async () => {
+  it('names the variable to check if no Caddy answers', async () => {
     const edge = edgeAt(`http://127.0.0.1:${await freePort()}`, await freePort());
     const error = await edge.listen().catch((e: Error) => e);
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('CADDY_ADMIN_URL');
@@ -98,7 +98,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(warnings()).to.have.length(1);
   });
 
-  it('says which port is taken where Caddy cannot listen', async () => {
+  it('names the port if Caddy cannot listen on it', async () => {
     const caddy = await caddyWith();
     const replica = await bench.replica((_req, res) => res.end());
     const error = await edgeAt(caddy.adminUrl, replica.port)
@@ -107,7 +107,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes(String(replica.port));
   });
 
-  it("leaves the operator's configuration as it is, and loads its own once, whatever is deployed", async () => {
+  it("leaves the operator's configuration unchanged, and loads its own once for all deployments", async () => {
     const [own = 0, port = 0] = await freePorts(2);
     const handle = [{ handler: 'static_response', body: 'the operator' }];
     const site = { listen: [`127.0.0.1:${own}`], routes: [{ handle }] };
@@ -124,7 +124,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect((await ask(own, '/')).text).to.equal('the operator');
   });
 
-  it('fills a Caddy again that restarted empty, and says so', async () => {
+  it('configures a Caddy again that restarted without its configuration, and logs it', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     const edge = edgeAt(caddy.adminUrl, port);
@@ -140,14 +140,14 @@ describeCaddy('the edge and its Caddy', () => {
     expect(lines.filter((line) => line.includes('CADDY_ADMIN_URL'))).to.have.length(1);
   });
 
-  it('says so where two edges use one Caddy', async () => {
+  it('logs a warning if two edges use one Caddy', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     for (const edge of [edgeAt(caddy.adminUrl, port), edgeAt(caddy.adminUrl, port)]) await edge.listen();
     await eventually('it is said', () => lines.some((line) => line.includes('another edge process use')));
   });
 
-  it('says so where another edge takes the place of its sockets, and leaves the other in place', async () => {
+  it('logs a warning if another edge replaces its sockets, and leaves those alone', async () => {
     const caddy = await caddyWith();
     const [port, socketDir] = [await freePort(), join(folder, 'shared')];
     const replica = await bench.replica((_req, res) => res.end('ok'));
@@ -176,7 +176,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('EDGE_SOCKET_DIR');
   });
 
-  it('believes nobody about who a client is, and keeps the headers that a request needs', async () => {
+  it('ignores what a client claims about its address, and keeps the headers that a request needs', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     const edge = edgeAt(caddy.adminUrl, port);
@@ -208,7 +208,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(gate).to.match(/^HTTP\/1\.[01] 404 /);
   });
 
-  it('bounds the requests that one client has under way, and ends those that nobody reads', async () => {
+  it('limits the requests that one client has in progress, and ends those whose answers nobody reads', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     const limits = { perClient: 3, slow: 1_000, stallMs: 1_500 };

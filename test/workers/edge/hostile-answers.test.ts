@@ -7,7 +7,7 @@ import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
 const RUNS = 250;
 
-/** What a hostile application does on a connection: it sends pieces, then ends it in one of these ways. */
+/** How a hostile application answers: it sends pieces, then ends the connection in one of these ways. */
 interface Script {
   pieces: Buffer[];
   end: 'fin' | 'reset' | 'stay';
@@ -70,13 +70,13 @@ const answer = fc
   .map(([before, v, s, r, headers, nl, rest]) => `${before}${v} ${s} ${r}${nl}${headers.join(nl)}${nl}${nl}${rest}`);
 const script: fc.Arbitrary<Script> = fc.record({
   pieces: fc.tuple(fc.oneof({ weight: 5, arbitrary: answer }, { weight: 1, arbitrary: anyText }), fc.nat(200)).map(
-    // In two pieces, so that the second meets the parser in any state.
+    // In two pieces, so that the second one reaches the parser in every state.
     ([text, at]) => [bytes(text.slice(0, at)), bytes(text.slice(at))].filter((piece) => piece.length > 0),
   ),
   end: fc.constantFrom('fin', 'reset', 'stay'),
 });
 
-describe('edge, whatever a replica answers', function () {
+describe('The edge before hostile replicas', function () {
   this.timeout(120_000);
   let bench: Bench;
   let edge: TestEdge;
@@ -124,7 +124,7 @@ describe('edge, whatever a replica answers', function () {
     else if (end === 'reset') socket.resetAndDestroy();
   }
 
-  /** Asks and reads until something came and the connection is quiet, or closed. */
+  /** Sends a request, and returns what arrives until the connection closes or 40 ms are over. */
   async function provoke(request: string, reads: boolean): Promise<string> {
     const socket = connect(edge.port, '127.0.0.1');
     let text = '';
@@ -148,7 +148,7 @@ describe('edge, whatever a replica answers', function () {
     `POST / HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
   ];
 
-  it('goes on serving, and says nothing to a client that is no HTTP answer', async () => {
+  it('goes on serving, and sends clients nothing but valid HTTP answers', async () => {
     await fc.assert(
       fc.asyncProperty(script, fc.constantFrom(...requests), fc.boolean(), async (played, request, reads) => {
         current = played;
@@ -167,7 +167,7 @@ describe('edge, whatever a replica answers', function () {
       // Without shrinking: an exchange that does not end spoils every later try.
       { numRuns: RUNS, endOnFailure: true },
     );
-    // No exception was needed to end these: all were foreseen as bad answers.
+    // All of these are handled as bad answers, without an uncaught exception.
     expect(edge.figures.failedExchanges).to.equal(0);
   });
 

@@ -9,7 +9,7 @@ import { EncoderBudget } from '../../../workers/edge/proxy/encoder-budget.js';
 import { eventually } from '../../support/processes.js';
 import { Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 
-/** Compresses badly, so that a compressed answer fills the buffers as well. */
+/** Data that does not compress, so that a compressed answer fills the buffers too. */
 const TEXT = randomBytes(48 * 1024).toString('base64');
 
 describe('edge limits', () => {
@@ -98,7 +98,7 @@ describe('edge limits', () => {
     release();
   });
 
-  it('keeps no more slow connections than the limit, and takes from the client that has the most', async () => {
+  it('keeps no more slow connections than the limit, and closes those of the client with the most', async () => {
     const edge = await edgeWith({ slow: 3, stallMs: 600_000 });
     const other = await silent(edge, '127.0.0.9', '/endless');
     await eventually('it is under way', () => edge.figures.requests === 1);
@@ -203,7 +203,7 @@ describe('edge containment', () => {
     expect(counters.failedExchanges).to.equal(1);
   });
 
-  it('finds the exchange of an exception that nobody caught, even after a wait, and claims no other', async () => {
+  it('ends the exchange of an uncaught exception, even after a wait, and no other', async () => {
     const ended: unknown[] = [];
     const containment = new Containment({ log, counters, labels: {}, end: (error) => ended.push(error) });
     expect(containUncaught(new Error('outside'))).to.equal(false);

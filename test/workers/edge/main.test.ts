@@ -84,7 +84,7 @@ describe('edge process', () => {
     expect(await database.db('edges').where({ pid: child.pid })).to.deep.equal([]);
   });
 
-  it('says what to run on a database that is not migrated, and ends', async () => {
+  it('names the command to run if the database is not migrated, and ends', async () => {
     const empty = await createEmptyDatabase();
     try {
       const { child, output } = await startProcess(empty.url);

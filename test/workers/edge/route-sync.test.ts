@@ -48,7 +48,7 @@ describe('edge and PostgreSQL', () => {
     await bench.close();
   });
 
-  /** An edge as the process has it: listener, sync, proxy. */
+  /** An edge with the same parts as the process: listener, sync, proxy. */
   async function startEdge(): Promise<{ edge: TestEdge; sync: RouteSync; id: string }> {
     const identity = { id: randomUUID(), host: 'test', pid: process.pid };
     const edge: TestEdge = await bench.edge({ refresh: (id) => sync.reload(id) });
@@ -134,7 +134,7 @@ describe('edge and PostgreSQL', () => {
     await records.release(service, [await bench.deadReplica()]);
     const { edge } = await startEdge();
     const replica = await bench.replica((_req, res) => res.end('found'));
-    // No NOTIFY: only the refused connection tells.
+    // Without a NOTIFY, the edge learns of it only by the refused connection.
     await database.db('replicas').where({ service_id: service.id }).update({ port: replica.port });
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => ask(edge.port, '/', { host: hostOf(service), method: 'POST', body: 'x' })),
@@ -168,7 +168,7 @@ describe('edge and PostgreSQL', () => {
     await removeEdge(database.db, identity.id);
   });
 
-  it('acknowledges kinds that are never routed, so that nobody waits in vain', async () => {
+  it('acknowledges services of kinds without a route, so that no worker waits for them', async () => {
     const service = await records.service('worker');
     await startEdge();
     const version = await records.change(service, {});

@@ -35,7 +35,7 @@ describe('edge swaps', () => {
     expect(oldAsked).to.equal(1);
   });
 
-  it('knows event streams by their answers, whatever was asked for', async () => {
+  it('recognises event streams by their answers, not by their requests', async () => {
     let next: (text: string) => void = () => undefined;
     const old = await bench.replica((_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });

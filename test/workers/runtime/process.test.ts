@@ -165,7 +165,7 @@ describe('Process runtime', () => {
     const spec = await host.app({ live: true });
     await runtime.release(spec, never);
     const port = (await host.replicas(spec))[0]?.port ?? 0;
-    // An edge that has just come knows nothing of what rested before it.
+    // A new edge has acknowledged nothing, so ports that rested before it started rest on.
     await db('resting_ports').delete();
     await db.raw(`insert into edges (id, host, pid, seen_at) values (?, 'test', 1, now() + interval '1 minute')`, [
       edge,
@@ -232,7 +232,7 @@ describe('Process runtime', () => {
     expect(after).to.have.length(1);
     expect(after[0]?.id).to.not.equal(before[0]?.id);
     expect(asked).to.be.greaterThan(5);
-    // Between our look and our request a replica may have been stopped; the edge retries such a one.
+    // A replica may stop between the query and the request. The edge would try another one.
     expect(failures.filter((text) => !text.includes('ECONNREFUSED'))).to.deep.equal([]);
     await runtime.stop(spec.deploymentId);
   });

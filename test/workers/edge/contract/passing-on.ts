@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { eventually } from '../../../support/processes.js';
 import { ask, Bench, type EdgeKind, HOST, proxied } from '../support.js';
 
-/** Requests reach a replica, and answers the client, as they are. */
+/** Requests reach the replica, and answers the client, unchanged. */
 export function passingOn(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -13,7 +13,7 @@ export function passingOn(kind: EdgeKind): void {
   });
   afterEach(() => bench.close());
 
-  it('passes a request on and tells the replica who asked, whatever the client claims', async () => {
+  it('passes a request on with headers that name the client, and drops those that the client claims', async () => {
     const replica = await bench.replica((req, res) => res.end(JSON.stringify({ url: req.url, headers: req.headers })));
     const edge = await bench.edge();
     await edge.apply(proxied([replica]));
@@ -46,7 +46,7 @@ export function passingOn(kind: EdgeKind): void {
     expect(answer.headers['x-request-id']).to.equal('abc.1-2_3');
   });
 
-  it('makes a request id where the client has none that is well-formed', async () => {
+  it('makes a request id if the client sends none or a malformed one', async () => {
     const replica = await bench.replica((req, res) => res.end(req.headers['x-request-id']));
     const edge = await bench.edge();
     await edge.apply(proxied([replica]));
@@ -120,7 +120,7 @@ export function passingOn(kind: EdgeKind): void {
       before = taken;
       return still === 30;
     });
-    // Some is in the sockets' buffers; a proxy that gathers the body would have taken it all.
+    // Some bytes are in the sockets' buffers. A proxy that buffers the body would have read all of it.
     expect(taken).to.be.lessThan(40);
     (release as (() => void) | null)?.();
     outgoing.end();

@@ -30,12 +30,12 @@ export function severalReplicas(kind: EdgeKind): void {
     expect(counts).to.deep.equal([5, 5]);
   });
 
-  it('tries another replica where one refuses the connection, for a POST with a body too', async () => {
+  it('tries another replica if one refuses the connection, also for a POST with a body', async () => {
     const dead = await bench.deadReplica();
     const replica = await bench.replica((req, res) => req.pipe(res));
     const edge = await bench.edge();
     for (let i = 0; i < 6; i++) {
-      // A new table has new upstreams, so that the dead one is not avoided yet.
+      // A new table has new upstreams, so the dead one is tried again.
       await edge.apply(proxied([{ ...dead, id: `dead-${i}` }, replica]));
       for (let k = 0; k < 4; k++) {
         const answer = await ask(edge.port, '/', { method: 'POST', body: 'once' });
@@ -64,7 +64,7 @@ export function severalReplicas(kind: EdgeKind): void {
     }
   });
 
-  it('answers 503 with Retry-After where there is no replica, no release, or the service is suspended', async () => {
+  it('answers 503 with Retry-After if there is no replica or no release, or if the service is suspended', async () => {
     const edge = await bench.edge();
     for (const reason of ['no_ready_replica', 'not_deployed', 'suspended'] as const) {
       await edge.apply(tableWith({ target: { type: 'unavailable', reason } }));

@@ -115,7 +115,7 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
 
     const before = (await host.service(spec)).route_version;
     await worker.kill();
-    // Swarm itself takes some 13 s to call a node down.
+    // Swarm takes about 13 s to mark a node as down.
     await eventually(
       'all replicas are ready on the node that is left',
       async () => (await places(spec)).every((address) => address === host.manager.address) && (await ready(spec, 4)),
