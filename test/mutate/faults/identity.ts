@@ -3,6 +3,8 @@ import type { Fault } from '../fault.js';
 
 const SESSIONS = 'shared/identity/session-store.ts';
 const POLICY = 'shared/identity/policy.ts';
+const AUTHENTICATE = 'api/auth/authenticate.ts';
+const AUTHORIZE = 'api/auth/authorize.ts';
 
 export const IDENTITY_FAULTS: readonly Fault[] = [
   {
@@ -151,5 +153,53 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
     file: 'shared/identity/commands.ts',
     find: "membership?.role !== 'owner' || ",
     replace: 'true || ',
+  },
+  {
+    name: 'caller: a revoked key is good',
+    file: AUTHENTICATE,
+    find: 'key.revoked_at || ',
+    replace: 'false || ',
+  },
+  {
+    name: 'caller: an expired key is good',
+    file: AUTHENTICATE,
+    find: 'key.expires_at.getTime() <= Date.now()',
+    replace: 'false',
+  },
+  {
+    name: 'caller: the secret of a key is not compared',
+    file: AUTHENTICATE,
+    find: '!matches(parts.secret, key.secret_hash)',
+    replace: 'false',
+  },
+  {
+    name: 'caller: failures are not counted',
+    file: AUTHENTICATE,
+    find: 'await failures.count(ctx);',
+    replace: '',
+  },
+  {
+    name: 'caller: a session counts although a wrong key is sent',
+    file: AUTHENTICATE,
+    find: "header === '' ? await sessionCaller(deps, ctx) : await bearer(deps, header)",
+    replace: '(await bearer(deps, header)) ?? (await sessionCaller(deps, ctx))',
+  },
+  {
+    name: 'caller: a key acts in every workspace',
+    file: AUTHORIZE,
+    find: 'caller.workspaceId !== null && caller.workspaceId !== workspaceId',
+    replace: 'false',
+  },
+  {
+    name: 'caller: the policy is not asked',
+    file: AUTHORIZE,
+    find: 'assertPermitted(operation, facts);\n',
+    replace: '\n',
+  },
+  {
+    name: 'caller: a workspace cannot require a second factor',
+    file: AUTHORIZE,
+    find: 'requireMfa && !caller.secondFactor',
+    replace: 'false',
   },
 ];
