@@ -29,7 +29,7 @@ import { createSandbox } from './sandbox/create-sandbox.js';
 import { createGitSource } from './sources/git-source.js';
 import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
-import type { WorkshopDeps } from './worker-deps.js';
+import type { JobDeps } from './worker-deps.js';
 import { WorkerPool } from './worker-pool.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
@@ -99,7 +99,7 @@ try {
   const faults = new FaultWatch(config.dataDir);
   await faults.start();
   lifecycle.onEnd('fault watch', () => faults.close());
-  const deps: WorkshopDeps = {
+  const deps: JobDeps = {
     workerId,
     config,
     db,

@@ -172,7 +172,7 @@ export interface paths {
     delete: operations["sessionDelete"];
   };
   "/session/mfa": {
-    /** Create a secret for an authenticator; it takes effect when it is confirmed */
+    /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
     post: operations["mfaEnrol"];
     /** Remove the second factor with its current code; other sessions end */
     delete: operations["mfaRemove"];
@@ -3323,7 +3323,7 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
-  /** Create a secret for an authenticator; it takes effect when it is confirmed */
+  /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
   mfaEnrol: {
     parameters: {
       header?: {
@@ -3331,9 +3331,11 @@ export interface operations {
         "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
       };
     };
-    requestBody?: {
+    requestBody: {
       content: {
-        "application/json": Record<string, never>;
+        "application/json": {
+          password: string;
+        };
       };
     };
     responses: {

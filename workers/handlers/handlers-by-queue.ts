@@ -1,5 +1,5 @@
 import type { Payloads, QueueName } from '../../shared/queues/catalog.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import { deletionJob } from './deletion-job.js';
 import { deployJob } from './deploy-job.js';
 import type { JobHelpers } from './job-helpers.js';
@@ -10,7 +10,7 @@ import { runtimeActionJob } from './runtime-action-job.js';
 
 /** Runs one job. Returns the outcome in a few words, which the dashboard shows. */
 export type JobHandler<N extends QueueName> = (
-  deps: WorkshopDeps,
+  deps: JobDeps,
   payload: Payloads[N],
   helpers: JobHelpers,
 ) => Promise<string>;
