@@ -26,6 +26,8 @@ import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LogSink } from './log-sink.js';
+import { openNetwork } from './network/open-network.js';
+import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
 import { createSwarmRuntime } from './runtime/swarm/swarm-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
@@ -65,7 +67,14 @@ try {
   const leases = new LeaseKeeper(db, listener, log);
   lifecycle.onEnd('leases', () => leases.close());
   const logs = new LogSink(db, dispatcher);
-  const sandbox = await createSandbox({ log, dataDir: config.dataDir, ports: config.runtimePorts });
+  const sandbox = await createSandbox({
+    log,
+    dataDir: config.dataDir,
+    ports: config.runtimePorts,
+    ...(config.runtime === 'process'
+      ? { network: async () => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }) }
+      : {}),
+  });
   const source = createGitSource({ config, log });
   const containers = config.runtime === 'swarm' ? connectEngine(config) : null;
   const { builder, images, origins } = createBuilders({
@@ -146,6 +155,7 @@ try {
       version: VERSION,
       queues: QUEUE_NAMES,
       deploy_slots: config.workerConcurrency,
+      network_isolation: sandbox.network !== null,
     },
     () => pool.running,
   );
@@ -153,7 +163,15 @@ try {
   await heartbeat.start();
   // Deployments may be waiting for a worker.
   dispatcher.wake();
-  log.info({ workerId, engine: engine.backend, sandbox: sandbox.level }, 'the worker is ready');
+  log.info(
+    {
+      workerId,
+      engine: engine.backend,
+      sandbox: sandbox.level,
+      network: sandbox.network === null ? 'shared' : 'namespaces',
+    },
+    'the worker is ready',
+  );
 } catch (error) {
   bootLog.fatal(errorMessage(error));
   process.exit(1);

@@ -8,6 +8,8 @@ import type { Attempt, ReplicaRow } from './rows.js';
 const STABLE_MS = 600_000;
 
 const UNIQUE_VIOLATION = '23505';
+/** The address of replicas that share the network of their host. */
+export const LOOPBACK = '127.0.0.1';
 
 /** The replicas of a host that are not stopped. */
 export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
@@ -37,6 +39,7 @@ export async function claimReplica(
       .whereIn('state', ['pending', 'exited'])
       .update({
         state: 'starting',
+        address: LOOPBACK,
         port,
         pid: null,
         pid_started: null,
@@ -53,11 +56,28 @@ export async function claimReplica(
   }
 }
 
-/** Records the process of a claimed replica. False if the claim is lost: then the process must end. */
-export async function recordProcess(db: Db, row: Attempt, pid: number, startedAt: string): Promise<boolean> {
+/**
+ * Records the process of a claimed replica, and where it is reached if it has a network of its own. False if the claim is
+ * lost: then the process must end.
+ */
+export async function recordProcess(
+  db: Db,
+  row: Attempt,
+  pid: number,
+  startedAt: string,
+  place?: Pick<ReplicaRow, 'address' | 'port'>,
+): Promise<boolean> {
   const updated = await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting', pid: null })
-    .update({ pid, pid_started: startedAt, updated_at: db.fn.now() });
+    .update({ pid, pid_started: startedAt, ...place, updated_at: db.fn.now() });
+  return updated === 1;
+}
+
+/** Records the port on which a replica that starts was found to listen. False if it does not start any more. */
+export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
+  const updated = await db<ReplicaRow>('replicas')
+    .where({ id: row.id, restarts: row.restarts, state: 'starting' })
+    .update({ port, updated_at: db.fn.now() });
   return updated === 1;
 }
 
@@ -150,9 +170,9 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
   }));
 }
 
-/** Only processes share the ports of a host; a container has its own. */
+/** Only processes in the host's network share its ports; containers and namespaces have their own. */
 function hostPortOf(row: ReplicaRow): number | null {
-  return row.task_id === null ? row.port : null;
+  return row.task_id === null && row.address === LOOPBACK ? row.port : null;
 }
 
 /** Moves the offset up to which a replica's output is in the log. False if another process has moved it. */

@@ -7,8 +7,8 @@ export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
   await rowsOf(
     db,
-    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, running)
-     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :running)
+    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, network_isolation, running)
+     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :network_isolation, :running)
      on conflict (id) do update set seen_at = now(), running = excluded.running`,
     { ...worker, running: JSON.stringify(worker.running) },
   );
@@ -27,9 +27,11 @@ export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   );
 }
 
-/** The catalog's `workerOnline` (specification, Catalog). */
-export async function workersOnline(db: Db): Promise<boolean> {
-  return (await onlineWorkers(db)).length > 0;
+/** The catalog's `workerOnline` (specification, Catalog), and whether each of these workers isolates networks. */
+export async function workersOnline(db: Db): Promise<{ online: boolean; networkIsolation: boolean }> {
+  const workers = await onlineWorkers(db);
+  const online = workers.length > 0;
+  return { online, networkIsolation: online && workers.every((worker) => worker.network_isolation) };
 }
 
 /** Retention: deletes workers that have been silent for an hour. */
@@ -60,6 +62,7 @@ export interface WorkerRow {
   version: string;
   queues: string[];
   deploy_slots: number;
+  network_isolation: boolean;
   running: { queue: string; jobId: string; since: string }[];
   started_at: Date;
   seen_at: Date;

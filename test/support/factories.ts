@@ -105,6 +105,7 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     version: '0',
     queues: ['deploy'],
     deploy_slots: slots,
+    network_isolation: false,
     running: [],
   });
   return id;

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { planOf } from '../../shared/workspaces/catalog.js';
+import { scopeOf } from '../network/network-model.js';
 import type { RunOutcome, Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
 import type { BuildPlan } from './build-plan.js';
@@ -90,6 +91,7 @@ export class Commands {
         fileSizeMb: storageMb(request),
       },
       writable,
+      network: { scope: scopeOf(request), use: 'build', hostName: '' },
     };
     const timeoutMs = Math.max(1, deadline - Date.now());
     return sandbox.run(spec, {

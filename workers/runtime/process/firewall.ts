@@ -112,7 +112,7 @@ export class Firewall {
 }
 
 /** The numbers of those users that exist, and of root and the platform's own user. */
-async function usersOf(names: readonly string[]): Promise<number[]> {
+export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const named = lines.filter(([name = '', , uid = '']) => names.includes(name) || names.includes(uid));
   return [...new Set([0, process.getuid?.() ?? 0, ...named.map(([, , uid]) => Number(uid))])].sort((a, b) => a - b);

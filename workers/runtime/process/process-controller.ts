@@ -6,6 +6,7 @@ import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import {
   claimReplica,
   recordExit,
+  recordPort,
   recordProcess,
   recordStopped,
   releaseReplica,
@@ -15,7 +16,8 @@ import { listensOnPort } from '../../../shared/services/model.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
 import { replicaDrained } from '../../edges-applied.js';
 import { exists } from '../../folders.js';
-import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
+import { scopeOf } from '../../network/network-model.js';
+import type { SandboxSpec, StartedProcess } from '../../sandbox/sandbox.js';
 import { HealthWatch } from '../health-watch.js';
 import type { HostAllowance } from '../log-allowance.js';
 import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
@@ -25,6 +27,7 @@ import { decidePortLoss, decideProcessReplica, type ProcessAction } from './deci
 import type { Firewall } from './firewall.js';
 import { freePort } from './free-port.js';
 import { LogTail } from './log-tail.js';
+import { PortFinder } from './port-finder.js';
 import { ReplicaFiles } from './replica-files.js';
 import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
 
@@ -43,6 +46,7 @@ export class ProcessController implements ReplicaController {
   readonly #release: RetainedRelease;
   readonly #logShare: HostAllowance;
   readonly #health: HealthWatch;
+  readonly #ports: PortFinder;
   #tail: LogTail | null = null;
   #attempt = -1;
   #portLosses = 0;
@@ -55,6 +59,7 @@ export class ProcessController implements ReplicaController {
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
     this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+    this.#ports = new PortFinder(deps.sandbox);
   }
 
   get nextCheckAt(): number {
@@ -95,7 +100,9 @@ export class ProcessController implements ReplicaController {
       if (port === 'lost') return;
       this.#beginAttempt(row);
       const process = await this.#run(row, spec, port);
-      if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt))) {
+      const { address } = process;
+      const place = address === undefined ? undefined : { address, port };
+      if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt, place))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
       this.#wake();
@@ -106,7 +113,7 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<DetachedProcess> {
+  async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<StartedProcess> {
     if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
     try {
       await this.#files.prepare();
@@ -121,7 +128,12 @@ export class ProcessController implements ReplicaController {
   }
 
   async #claim(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null | 'lost'> {
-    const { db, config } = this.#deps;
+    const { db, config, sandbox } = this.#deps;
+    if (sandbox.network) {
+      // The port is recorded with the address, which the sandbox gets when it is made.
+      if ((await claimReplica(db, row, null)) === 'lost') return 'lost';
+      return listensOnPort(spec.kind) ? spec.configuration.port : null;
+    }
     for (let tries = 0; tries < PORT_TRIES; tries++) {
       const port = listensOnPort(spec.kind) ? await freePort(config.runtimePorts, await this.#takenPorts()) : null;
       const claim = await claimReplica(db, row, port);
@@ -158,6 +170,7 @@ export class ProcessController implements ReplicaController {
       userNumber: spec.userNumber,
       limits: { memoryMb: plan.memoryMb, cpu: plan.cpu, pids: plan.pids },
       ...(port === null ? {} : { port }),
+      network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug },
     };
   }
 
@@ -174,6 +187,7 @@ export class ProcessController implements ReplicaController {
 
   async #checkHealth(row: ReplicaRow): Promise<void> {
     const spec = await this.#release.read(row.deployment_id);
+    if (this.#deps.sandbox.network?.owns(row.address)) return this.#checkOwnNetwork(row, spec);
     let lost = false;
     await this.#health.check(row, spec, async (port) => {
       const holder = await this.#deps.sandbox.portHolder(sandboxIdOf(row), spec.userNumber, row.address, port);
@@ -181,6 +195,17 @@ export class ProcessController implements ReplicaController {
       return holder === 'own' || holder === 'unknown';
     });
     if (lost) await this.#losePort(row);
+  }
+
+  /** In a network of its own nobody else can have the replica's port, but the application may have chosen another one. */
+  async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<void> {
+    if (Date.now() < this.#health.nextCheckAt) return;
+    let port = row.port;
+    if (row.state === 'starting' && port !== null) {
+      port = (await this.#ports.find(row, spec)) ?? port;
+      if (port !== row.port && !(await recordPort(this.#deps.db, row, port))) return;
+    }
+    await this.#health.check({ ...row, port }, spec, async () => true);
   }
 
   /** Another process of this host listens on the port to which the edge sends this replica's visitors. */
@@ -238,6 +263,7 @@ export class ProcessController implements ReplicaController {
   #beginAttempt(row: ReplicaRow): void {
     this.#attempt = row.restarts;
     this.#health.begin();
+    this.#ports.begin();
   }
 
   /** Returns false if another supervisor has moved the mark meanwhile. The next row that is read has the new mark. */
