@@ -41,6 +41,7 @@ export async function claimReplica(
         state: 'starting',
         address: LOOPBACK,
         port,
+        given_port: port,
         pid: null,
         pid_started: null,
         task_id: null,
@@ -65,7 +66,7 @@ export async function recordProcess(
   row: Attempt,
   pid: number,
   startedAt: string,
-  place?: Pick<ReplicaRow, 'address' | 'port'>,
+  place?: Pick<ReplicaRow, 'address' | 'port' | 'given_port'>,
 ): Promise<boolean> {
   const updated = await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting', pid: null })

@@ -101,7 +101,7 @@ export class ProcessController implements ReplicaController {
       this.#beginAttempt(row);
       const process = await this.#run(row, spec, port);
       const { address } = process;
-      const place = address === undefined ? undefined : { address, port };
+      const place = address === undefined ? undefined : { address, port, given_port: port };
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt, place))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
