@@ -74,12 +74,20 @@ export async function recordProcess(
   return updated === 1;
 }
 
-/** Records the port on which a replica that starts was found to listen. False if it does not start any more. */
+/**
+ * Records the port on which a replica that starts was found to listen. False if it does not start any more, or if another
+ * replica of the host has the port.
+ */
 export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
-  const updated = await db<ReplicaRow>('replicas')
-    .where({ id: row.id, restarts: row.restarts, state: 'starting' })
-    .update({ port, updated_at: db.fn.now() });
-  return updated === 1;
+  try {
+    const updated = await db<ReplicaRow>('replicas')
+      .where({ id: row.id, restarts: row.restarts, state: 'starting' })
+      .update({ port, updated_at: db.fn.now() });
+    return updated === 1;
+  } catch (error) {
+    if ((error as { code?: string }).code === UNIQUE_VIOLATION) return false;
+    throw error;
+  }
 }
 
 /**

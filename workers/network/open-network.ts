@@ -32,6 +32,7 @@ interface Deps {
 
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const TRIAL_MS = 5_000;
+const BLOCK_TRIES = 4;
 
 /**
  * Opens the network of this host's sandboxes if the host allows it; otherwise returns null, with the reason in the log. The
@@ -46,11 +47,9 @@ export async function openNetwork({ config, log, edgeUsers }: Deps): Promise<Hos
     if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
     await mkdir(config.dataDir, { recursive: true });
     const dataDir = await realpath(config.dataDir);
-    const settings = await settingsOf(dataDir, config, edgeUsers);
-    await removeAbandoned(settings.token);
+    await removeAbandoned(tokenOf(dataDir));
     await allowForwarding(log);
-    const network = new HostNetwork(settings, log);
-    await network.open();
+    const { network, settings } = await claimBlock(dataDir, config, edgeUsers, log);
     await tryOut(network);
     await network.sweep();
     log.info(
@@ -67,8 +66,30 @@ export async function openNetwork({ config, log, edgeUsers }: Deps): Promise<Hos
   }
 }
 
+/** Marks what belongs to the installation of this data folder. */
+function tokenOf(dataDir: string): string {
+  return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+}
+
+/**
+ * Sets the rules with a block of addresses that no other installation of the host has. Of two that start at the same time
+ * and choose the same block, each sees the other's rules, and the one with the greater token chooses again.
+ */
+async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly number[], log: Logger) {
+  for (let tries = 0; ; tries++) {
+    const settings = await settingsOf(dataDir, config, edgeUsers);
+    const network = new HostNetwork(settings, log);
+    await network.open();
+    const clash = (await otherTables(settings.token)).find(
+      ({ token, block }) => token < settings.token && overlaps(block, settings.block),
+    );
+    if (clash === undefined) return { network, settings };
+    if (tries === BLOCK_TRIES) throw new Error(`${clash.dataDir} has the addresses ${settings.block} too`);
+  }
+}
+
 async function settingsOf(dataDir: string, config: Config, edgeUsers: readonly number[]): Promise<NetworkSettings> {
-  const token = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  const token = tokenOf(dataDir);
   const [resolvConf, upstreamConf, packages] = await Promise.all([
     readFile('/etc/resolv.conf', 'utf8').catch(() => ''),
     readFile('/run/systemd/resolve/resolv.conf', 'utf8').catch(() => ''),

@@ -6,16 +6,19 @@ import type { PortTarget } from '../../network/network-rules.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { choosePort, portsOf, wayTo } from './choose-port.js';
-import { sandboxIdOf } from './replica-sandbox.js';
+import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 const ANSWER_MS = 1_000;
+/** Looking at the sockets of one sandbox among all of the host is not free, in milliseconds. */
+const LOOK_MS = 500;
 /** Connections are passed on from now on: the process that does it needs a moment, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
-/** Finds the port on which an application in a namespace of its own listens, and makes it reachable from outside. */
+/** Finds the port on which an application listens, and makes it reachable if the application has a network of its own. */
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
+  #lookedAt = 0;
   /** What was made reachable, so that it is done once. */
   #opened = '';
 
@@ -34,11 +37,8 @@ export class PortFinder {
     if (row.pid === null) return null;
     const sockets = await socketsOfNamespace(row.pid);
     if (sockets === null) return null;
-    const wanted = spec.configuration.port;
-    const ports = portsOf(sockets);
-    if (ports.length === 0 || ports.includes(wanted)) this.#elsewhereSince = null;
-    else this.#elsewhereSince ??= Date.now();
-    const elsewhereMs = this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
+    const wanted = row.given_port ?? spec.configuration.port;
+    const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
     const choice = choosePort({ sockets, wanted, configured: spec.configuration.port, elsewhereMs });
     switch (choice.type) {
       case 'wait':
@@ -48,12 +48,42 @@ export class PortFinder {
         return choice.port;
       case 'ask': {
         await this.#open(row, spec, sockets, choice.ports);
-        const answers = await Promise.all(choice.ports.map((port) => answersHttp(row.address, port)));
-        const port = choice.ports[Math.max(0, answers.indexOf(true))] ?? wanted;
+        const port = await this.#answering(row.address, choice.ports);
         await this.#open(row, spec, sockets, [port]);
         return port;
       }
     }
+  }
+
+  /**
+   * The port on which an application in the host's network listens although nobody listens on its own one; null as long as
+   * it is not known.
+   */
+  async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
+    if (row.port === null || Date.now() - this.#lookedAt < LOOK_MS) return null;
+    this.#lookedAt = Date.now();
+    const ports = (await this.#sandbox.listeningPorts(sandboxIdOf(row), processOf(row))) ?? [];
+    const choice = choosePort({
+      sockets: ports.map((port) => ({ address: row.address, port })),
+      wanted: row.port,
+      configured: spec.configuration.port,
+      elsewhereMs: this.#elsewhere(ports, row.port),
+    });
+    if (choice.type === 'ask') return this.#answering(row.address, choice.ports);
+    return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
+  }
+
+  /** How long the application has listened on other ports only, in milliseconds. */
+  #elsewhere(ports: readonly number[], wanted: number): number {
+    if (ports.length === 0 || ports.includes(wanted)) this.#elsewhereSince = null;
+    else this.#elsewhereSince ??= Date.now();
+    return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
+  }
+
+  /** The first port that answers HTTP, or else the first. */
+  async #answering(address: string, ports: readonly number[]): Promise<number> {
+    const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
+    return ports[Math.max(0, answers.indexOf(true))] ?? 0;
   }
 
   /** Makes ports reachable at the replica's address. The first one is also reached at PORT. */
@@ -64,7 +94,7 @@ export class PortFinder {
     ports: readonly number[],
   ): Promise<void> {
     const { address } = row;
-    const wanted = spec.configuration.port;
+    const wanted = row.given_port ?? spec.configuration.port;
     const id = sandboxIdOf(row);
     const targets: PortTarget[] = [];
     const relays: number[] = [];

@@ -189,12 +189,15 @@ export class ProcessController implements ReplicaController {
     const spec = await this.#release.read(row.deployment_id);
     if (this.#deps.sandbox.network?.owns(row.address)) return this.#checkOwnNetwork(row, spec);
     let lost = false;
+    let elsewhere: number | null = null;
     await this.#health.check(row, spec, async (port) => {
       const holder = await this.#deps.sandbox.portHolder(sandboxIdOf(row), spec.userNumber, row.address, port);
       lost = holder === 'stranger';
+      if (holder === 'nobody' && row.state === 'starting') elsewhere = await this.#ports.findOnHost(row, spec);
       return holder === 'own' || holder === 'unknown';
     });
     if (lost) await this.#losePort(row);
+    if (elsewhere !== null && (await recordPort(this.#deps.db, row, elsewhere))) await this.#deps.firewall.apply();
   }
 
   /** In a network of its own nobody else can have the replica's port, but the application may have chosen another one. */
