@@ -3,6 +3,7 @@ import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'nod
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
+import { exists } from '../folders.js';
 import { resolvText } from './named-places.js';
 import {
   addressOf,
@@ -11,6 +12,7 @@ import {
   hostsText,
   linkName,
   type Neighbour,
+  type NetworkSlot,
   type NetworkSpec,
   namePrefix,
   slotOf,
@@ -56,6 +58,8 @@ export class HostNetwork {
   readonly #log: Logger;
   readonly #slots: SlotFiles;
   readonly #published = new Map<string, string>();
+  /** Removals in the background. */
+  readonly #pending = new Set<Promise<void>>();
   #hostFile = '';
   #applying: Promise<void> = Promise.resolve();
 
@@ -107,13 +111,29 @@ export class HostNetwork {
     return { namespace: join(NAMESPACES, name), address, hostsFile, resolvFile: this.#resolvPath };
   }
 
-  /** Removes the namespace of a sandbox whose processes have ended. Does nothing if it has none. */
+  /**
+   * Removes the namespace of a sandbox whose processes have ended. Does nothing if it has none. That of a build is removed in
+   * the background, because the next command of the build need not wait for it.
+   */
   async release(id: string): Promise<void> {
     const slot = await this.#slots.find(id);
     if (slot === null) return this.#slots.forget(id);
-    await runScript(REMOVE, [slot.name]);
-    // Rules of a link that is gone do no harm, and the next sweep sets all rules again.
-    await nft(dismissRules(this.#settings, slot)).catch(() => undefined);
+    const removed = this.#remove(slot);
+    if (slot.use === 'application') return removed;
+    const pending = removed
+      .catch((error: unknown) => {
+        this.#log.warn({ err: error }, `a network namespace stays until the next sweep: ${errorMessage(error)}`);
+      })
+      .finally(() => this.#pending.delete(pending));
+    this.#pending.add(pending);
+  }
+
+  async #remove(slot: NetworkSlot): Promise<void> {
+    await Promise.all([
+      runScript(REMOVE, [slot.name]),
+      // Rules of a link that is gone do no harm, and the next sweep sets all rules again.
+      nft(dismissRules(this.#settings, slot)).catch(() => undefined),
+    ]);
     await this.#slots.release(slot, Date.now());
   }
 
@@ -175,13 +195,17 @@ export class HostNetwork {
       this.#log.warn({ names: left }, 'removed network namespaces that belong to no sandbox');
     }
     await this.#slots.expire(Date.now());
+    for (const id of await this.#slots.ids()) {
+      const pid = /^trial-(\d+)-/.exec(id)?.[1];
+      if (pid !== undefined && !(await exists(`/proc/${pid}`))) await this.release(id);
+    }
     await this.#removeHostsFiles(new Set(slots.map(({ scope }) => scope)));
     await this.apply();
   }
 
   /** Removes the rules if no sandbox of this host has a namespace. */
   async close(): Promise<void> {
-    await this.#applying;
+    await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
     await nft(`delete table inet ${tableName(this.#settings.token)}\n`).catch(() => undefined);
   }

@@ -73,7 +73,9 @@ export class SlotFiles {
       await writeFile(`${path}.new`, JSON.stringify({ ...slot, releasedAt: now }), { mode: 0o600 });
       await rename(`${path}.new`, path);
     }
-    await this.forget(slot.id);
+    // The sandbox may have been made again meanwhile, with another slot.
+    const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
+    if (noted === String(slot.number)) await this.forget(slot.id);
   }
 
   /** Removes the note that a sandbox has a slot. */

@@ -226,12 +226,13 @@ export class HostSandbox implements Sandbox {
       log: this.#log,
       level: this.level,
     };
-    const { directory, image } = await prepareScratch(folders);
-    const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
-    // A sandbox with a network of its own shares no port with another.
-    if (this.#network === null && this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
-      await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
+    const attached = this.#network?.attach(spec.id, spec.network ?? aloneIn(spec)) ?? Promise.resolve(null);
+    const [made, joined] = await Promise.allSettled([this.#prepareFolders(spec, folders), attached]);
+    if (made.status === 'rejected' || joined.status === 'rejected') {
+      await this.#discard(spec.id);
+      throw made.status === 'rejected' ? made.reason : (joined as PromiseRejectedResult).reason;
     }
+    const { directory, image, cgroup } = made.value;
     const inside = this.level === 'namespaces';
     const env = {
       PATH: searchPath(this.#host),
@@ -241,9 +242,6 @@ export class HostSandbox implements Sandbox {
       [MARKER]: `${this.#token}:${spec.id}`,
     };
     const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
-    const script = commandScript(cwd, env, spec.command);
-    // What is made last is left to nobody if something before it fails.
-    const network = await this.#network?.attach(spec.id, spec.network ?? aloneIn(spec));
     const plan: Plan = {
       marker: `${this.#token}:${spec.id}`,
       uid,
@@ -254,9 +252,20 @@ export class HostSandbox implements Sandbox {
       limits: spec.limits,
       procsFiles: cgroup?.procsFiles ?? [],
       tied,
-      network: network ?? null,
+      network: joined.value,
     };
-    return { plan, cgroup, script };
+    return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
+  }
+
+  /** Makes the folders and the control group of a sandbox. */
+  async #prepareFolders(spec: SandboxSpec, folders: Parameters<typeof prepareScratch>[0]) {
+    const prepared = await prepareScratch(folders);
+    const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
+    // A sandbox with a network of its own shares no port with another.
+    if (this.#network === null && this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
+      await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
+    }
+    return { ...prepared, cgroup };
   }
 
   #spawn(argv: string[], { plan }: Prepared, stdio: ('ignore' | 'pipe' | number)[]): ChildProcess {
