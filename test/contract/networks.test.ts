@@ -38,8 +38,8 @@ const PUPPET = `
       return setTimeout(() => response.end('two'), 200);
     }
     if (url.pathname !== '/run') return response.end(process.env.WORD || 'puppet');
-    const work = new Run('tryOut', decodeURIComponent(url.search.slice(1)));
-    response.end(JSON.stringify(await work(tryOut).catch((error) => String(error))));
+    const work = new Run('tryOut', 'require', decodeURIComponent(url.search.slice(1)));
+    response.end(JSON.stringify(await work(tryOut, require).catch((error) => String(error))));
   });
   server.on('upgrade', (request, socket) => {
     socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: echo\\r\\n\\r\\n');
@@ -217,7 +217,8 @@ describe('Networks of builds and replicas', function () {
         front,
         `return require('node:dns').promises.lookup('back', { all: true }).then((all) => all.map(({ address }) => address).join())`,
       );
-      return known === after;
+      if (known !== after) throw new Error(`it knows ${known}, not ${after}`);
+      return true;
     });
   });
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 
 /** A TCP socket that listens. */
 export interface ListeningSocket {
@@ -8,14 +8,33 @@ export interface ListeningSocket {
 }
 
 const LISTEN = '0A';
+const MOST_BYTES = 256 * 1024;
+const CHUNK_BYTES = 16 * 1024;
 
 /** The sockets that listen in the network namespace of this process; null if it has ended. */
 export async function socketsOfNamespace(pid: number): Promise<ListeningSocket[] | null> {
   const [tcp, tcp6] = await Promise.all(
-    ['tcp', 'tcp6'].map((name) => readFile(`/proc/${pid}/net/${name}`, 'utf8').catch(() => null)),
+    ['tcp', 'tcp6'].map((name) => beginningOf(`/proc/${pid}/net/${name}`).catch(() => null)),
   );
   if (typeof tcp !== 'string') return null;
   return [...parseSockets(tcp), ...parseSockets(tcp6 ?? '')];
+}
+
+/** The kernel lists listening sockets first, and an application may have opened a million connections. */
+async function beginningOf(path: string): Promise<string> {
+  const file = await open(path, 'r');
+  try {
+    const chunks: Buffer[] = [];
+    for (let size = 0; size < MOST_BYTES; ) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
+      if (bytesRead === 0) break;
+      chunks.push(buffer.subarray(0, bytesRead));
+      size += bytesRead;
+    }
+    return Buffer.concat(chunks).toString('latin1');
+  } finally {
+    await file.close();
+  }
 }
 
 /** The listening sockets in the text of `/proc/<pid>/net/tcp` or `tcp6`. */

@@ -20,6 +20,8 @@ export type PortChoice =
 
 /** Some applications open a port for debugging or metrics before their own, in milliseconds. */
 const SETTLE_MS = 2_000;
+/** So many ports are asked at most. */
+const MOST_ASKED = 16;
 
 /** Decides which port of an application takes its requests: PORT, then the configured one, then the lowest that answers HTTP. */
 export function choosePort({ sockets, wanted, configured, elsewhereMs }: ObservedPorts): PortChoice {
@@ -28,7 +30,9 @@ export function choosePort({ sockets, wanted, configured, elsewhereMs }: Observe
   if (ports.length === 0 || elsewhereMs < SETTLE_MS) return { type: 'wait' };
   if (ports.includes(configured)) return { type: 'use', port: configured };
   const [only] = ports;
-  return ports.length === 1 && only !== undefined ? { type: 'use', port: only } : { type: 'ask', ports };
+  return ports.length === 1 && only !== undefined
+    ? { type: 'use', port: only }
+    : { type: 'ask', ports: ports.slice(0, MOST_ASKED) };
 }
 
 /** The ports in ascending order, each once. */

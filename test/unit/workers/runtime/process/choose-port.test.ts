@@ -22,6 +22,8 @@ describe('The port of an application', () => {
       port: 5000,
     });
     expect(choosePort({ ...LATER, sockets: at(9229, 3000, 3000) })).to.deep.equal({ type: 'ask', ports: [3000, 9229] });
+    const many = Array.from({ length: 5_000 }, (_, i) => 10_000 + i);
+    expect(choosePort({ ...LATER, sockets: at(...many) })).to.deep.equal({ type: 'ask', ports: many.slice(0, 16) });
   });
 });
 
