@@ -67,5 +67,5 @@ createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
     from.on('close', (failed) => { if (failed) to.destroy(); });
     from.pipe(to);
   }
-}).on('error', () => process.exit(1)).listen(Number(port), address);
+}).on('error', (error) => { throw error; }).listen(Number(port), address);
 `;

@@ -216,7 +216,10 @@ async function tryOut(network: HostNetwork): Promise<void> {
     );
     if (first === undefined || second === undefined) return;
     if (!(await answers(second.address))) throw new Error('the host cannot reach a namespace');
-    const program = `require('node:net').connect({ host: '${first.address}', port: 9 }).on('error', (error) => process.exit(error.code === 'ECONNREFUSED' ? 0 : 1)).setTimeout(${TRIAL_MS}, () => process.exit(1))`;
+    const program = `
+      const socket = require('node:net').connect({ host: '${first.address}', port: 9 });
+      socket.setTimeout(${TRIAL_MS}, () => socket.destroy(new Error('no answer')));
+      socket.on('error', ({ code }) => { process.exitCode = code === 'ECONNREFUSED' ? 0 : 1; });`;
     await runTool('nsenter', [`--net=${second.namespace}`, process.execPath, '-e', program]).catch(() => {
       throw new Error(
         'another firewall of this host drops what it forwards; with Docker run ' +
