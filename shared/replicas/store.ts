@@ -102,6 +102,7 @@ export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
       restarts: row.restarts + 1,
       pid: null,
       pid_started: null,
+      address: LOOPBACK,
       port: null,
       updated_at: db.fn.now(),
     });
@@ -159,6 +160,7 @@ export async function recordExit(
       state: 'exited',
       pid: null,
       pid_started: null,
+      address: LOOPBACK,
       port: null,
       exit_detail: detail,
       restarts: proven ? row.restarts + 1 : row.restarts,
@@ -174,6 +176,7 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
     desired: 'stopped',
     pid: null,
     pid_started: null,
+    address: LOOPBACK,
     port: null,
     stopped_at: trx.fn.now() as unknown as Date,
   }));

@@ -89,7 +89,7 @@ export const HOSTING_SETTINGS = {
     'First and last port for hosted processes. Keep them apart from `net.ipv4.ip_local_port_range`.',
   ),
   NETWORK: setting(
-    choice(['namespaces', 'shared'], 'namespaces'),
+    choice(['namespaces', 'shared'], 'shared'),
     ['worker'],
     'For `RUNTIME=process`: `namespaces` gives each build and each replica a network of its own if the host allows it; with `shared` all use the network of the host, see [security](security.md#networks).',
   ),
