@@ -24,6 +24,8 @@ import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LogSink } from './log-sink.js';
+import { openNetwork } from './network/open-network.js';
+import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
 import { createGitSource } from './sources/git-source.js';
@@ -62,7 +64,14 @@ try {
   const leases = new LeaseKeeper(db, listener, log);
   lifecycle.onEnd('leases', () => leases.close());
   const logs = new LogSink(db, dispatcher);
-  const sandbox = await createSandbox({ log, dataDir: config.dataDir, ports: config.runtimePorts });
+  const sandbox = await createSandbox({
+    log,
+    dataDir: config.dataDir,
+    ports: config.runtimePorts,
+    ...(config.runtime === 'process'
+      ? { network: async () => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }) }
+      : {}),
+  });
   const source = createGitSource({ config, log });
   const toolchains = createToolchains({ ...config, log });
   // What only containers need is large, and is loaded only for them.
@@ -150,6 +159,7 @@ try {
       queues: QUEUE_NAMES,
       deploy_slots: config.workerConcurrency,
       run_slots: config.runConcurrency,
+      network_isolation: sandbox.network !== null,
     },
     () => pool.running,
   );
@@ -157,7 +167,15 @@ try {
   await heartbeat.start();
   // Deployments may be waiting for a worker.
   dispatcher.wake();
-  log.info({ workerId, engine: engine.backend, sandbox: sandbox.level }, 'the worker is ready');
+  log.info(
+    {
+      workerId,
+      engine: engine.backend,
+      sandbox: sandbox.level,
+      network: sandbox.network === null ? 'shared' : 'namespaces',
+    },
+    'the worker is ready',
+  );
 } catch (error) {
   bootLog.fatal(errorMessage(error));
   process.exit(1);

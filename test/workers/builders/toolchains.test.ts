@@ -105,6 +105,7 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
       {
         id: `tools${process.pid}-${number}`,
         workspaceId: 'w',
+        environmentId: null,
         serviceId: `tools-${number}`,
         userNumber: 7100 + number,
         kind: 'web',
