@@ -122,6 +122,7 @@ try {
     deletion: 2,
     'routing-reconciliation': 4,
     'log-ingest': 4,
+    detection: 2,
   });
   lifecycle.onEnd('jobs', () => pool.close());
 

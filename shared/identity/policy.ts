@@ -55,6 +55,8 @@ export const POLICIES = {
   'deployment.create': WRITE,
   'deployment.cancel': WRITE,
   'deployment.rollback': WRITE,
+  // It changes nothing, but makes a worker read a repository.
+  'detection.create': ARRANGE,
   'operation.list': READ,
   'operation.read': READ,
   'variable.list': READ,

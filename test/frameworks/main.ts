@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -76,8 +76,11 @@ async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
 
 /** A repository with what the generator makes. The lock file is written without installing anything. */
 async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject): Promise<TestRepository> {
-  const folder = await mkdtemp(join(tmpdir(), 'ranvier-generated-'));
+  const place = await mkdtemp(join(tmpdir(), 'ranvier-generated-'));
+  // Generators name the project after its folder, and refuse names with capital letters.
+  const folder = join(place, 'app');
   try {
+    await mkdir(folder);
     const environment = {
       ...process.env,
       CI: 'true',
@@ -97,8 +100,7 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
     await rm(join(folder, '.git'), { recursive: true, force: true });
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
     await writeFiles(folder, files);
-    if (manager === 'npm')
-      await inFolder('npm', ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund']);
+    if (manager === 'npm') await lockByNpm(folder, inFolder);
     if (manager === 'pnpm')
       await inFolder('npm', ['exec', '--yes', '--', 'pnpm@9', 'install', '--lockfile-only', '--ignore-scripts']);
     if (manager === 'yarn')
@@ -110,7 +112,21 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
     await repository.commit({}, 'What the generator makes');
     return repository;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+/** A registry that lacks packages of other platforms makes npm write a lock file that it refuses itself. */
+async function lockByNpm(
+  folder: string,
+  inFolder: (command: string, args: string[]) => Promise<unknown>,
+): Promise<void> {
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
+  try {
+    await inFolder('npm', ['install', '--package-lock-only', ...quiet]);
+    await inFolder('npm', ['ci', '--dry-run', ...quiet]);
+  } catch {
+    await rm(join(folder, 'package-lock.json'), { force: true });
   }
 }
 

@@ -93,31 +93,102 @@ export const PROJECTS: readonly FrameworkProject[] = [
   },
   {
     name: 'React Router',
-    generator: ['create-react-router@7.5', '.', '--yes', '--no-install', '--no-git-init'],
-    page: /React Router/,
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        scripts: {
+          dev: 'react-router dev',
+          build: 'react-router build',
+          start: 'react-router-serve ./build/server/index.js',
+        },
+        dependencies: {
+          '@react-router/node': '7',
+          '@react-router/serve': '7',
+          isbot: '5',
+          react: '19',
+          'react-dom': '19',
+          'react-router': '7',
+        },
+        devDependencies: { '@react-router/dev': '7', vite: '6' },
+      }),
+      'vite.config.js':
+        "import { reactRouter } from '@react-router/dev/vite';\nexport default { plugins: [reactRouter()] };\n",
+      'app/routes.js':
+        "import { index } from '@react-router/dev/routes';\nexport default [index('routes/home.jsx')];\n",
+      'app/routes/home.jsx': 'export default () => <main>own page</main>;\n',
+      'app/root.jsx':
+        "import { Outlet, Scripts } from 'react-router';\nexport default () => <html><body><Outlet /><Scripts /></body></html>;\n",
+    },
+    page: /own page/,
   },
-  { name: 'Remix', generator: ['create-remix@2', '.', '--yes', '--no-install', '--no-git-init'], page: /Remix/ },
+  {
+    name: 'Remix',
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        sideEffects: false,
+        scripts: { dev: 'remix vite:dev', build: 'remix vite:build', start: 'remix-serve ./build/server/index.js' },
+        dependencies: {
+          '@remix-run/node': '2',
+          '@remix-run/react': '2',
+          '@remix-run/serve': '2',
+          isbot: '4',
+          react: '18',
+          'react-dom': '18',
+        },
+        devDependencies: { '@remix-run/dev': '2', vite: '5' },
+      }),
+      'vite.config.js': "import { vitePlugin } from '@remix-run/dev';\nexport default { plugins: [vitePlugin()] };\n",
+      'app/routes/_index.jsx': 'export default function Index() { return <main>own page</main>; }\n',
+      'app/root.jsx':
+        "import { Outlet, Scripts } from '@remix-run/react';\nexport default function App() { return <html><body><Outlet /><Scripts /></body></html>; }\n",
+    },
+    page: /own page/,
+  },
   {
     name: 'Astro',
-    generator: ['create-astro@4', '.', '--template', 'minimal', '--no-install', '--no-git', '--skip-houston', '--yes'],
-    page: /Astro/,
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        scripts: { dev: 'astro dev', start: 'astro dev', build: 'astro build', preview: 'astro preview' },
+        dependencies: { astro: '5' },
+      }),
+      'src/pages/index.astro': '<main>own page</main>\n',
+    },
+    page: /own page/,
+  },
+  {
+    name: 'Astro, Node adapter',
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        scripts: { dev: 'astro dev', build: 'astro build' },
+        dependencies: { astro: '5', '@astrojs/node': '9' },
+      }),
+      'astro.config.mjs':
+        "import node from '@astrojs/node';\nexport default { output: 'server', adapter: node({ mode: 'standalone' }) };\n",
+      'src/pages/index.astro': '<main>own page</main>\n',
+    },
+    page: /own page/,
   },
   {
     name: 'Nuxt',
-    generator: [
-      'nuxi@3.25',
-      'init',
-      '.',
-      '--no-install',
-      '--no-gitInit',
-      '--packageManager',
-      'npm',
-      '--force',
-      '--template',
-      'v3',
-      '--no-modules',
-    ],
-    page: /Nuxt/,
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        scripts: {
+          build: 'nuxt build',
+          dev: 'nuxt dev',
+          generate: 'nuxt generate',
+          preview: 'nuxt preview',
+          postinstall: 'nuxt prepare',
+        },
+        dependencies: { nuxt: '3.17', vue: '3' },
+      }),
+      'nuxt.config.ts': "export default defineNuxtConfig({ compatibilityDate: '2025-05-01', telemetry: false });\n",
+      'app.vue': '<template><main>own page</main></template>\n',
+    },
+    page: /own page/,
   },
   {
     name: 'SvelteKit, adapter-auto',
@@ -140,7 +211,22 @@ export const PROJECTS: readonly FrameworkProject[] = [
     page: /Hello World!/,
   },
   { name: 'Express', generator: ['express-generator@4', '--force', '--no-view', '.'], page: /Express/ },
-  { name: 'Hono', generator: ['create-hono@0.19', '.', '--template', 'nodejs', '--pm', 'npm'], page: /Hello Hono!/ },
+  {
+    name: 'Hono',
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        scripts: { dev: 'tsx watch src/index.ts', build: 'tsc', start: 'node dist/index.js' },
+        dependencies: { hono: '4', '@hono/node-server': '1' },
+        devDependencies: { tsx: '4', typescript: '5', '@types/node': '20' },
+      }),
+      'tsconfig.json':
+        '{ "compilerOptions": { "target": "ESNext", "module": "NodeNext", "strict": true, "skipLibCheck": true, "types": ["node"], "outDir": "./dist" }, "include": ["src"] }',
+      'src/index.ts':
+        "import { serve } from '@hono/node-server';\nimport { Hono } from 'hono';\nconst app = new Hono().get('/', (c) => c.text('own page'));\nserve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) });\n",
+    },
+    page: /own page/,
+  },
   { name: 'Fastify', generator: ['fastify-cli@7', 'generate', '.', '--esm'], page: /root/ },
   {
     name: 'Docusaurus',

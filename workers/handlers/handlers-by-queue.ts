@@ -2,6 +2,7 @@ import type { Payloads, QueueName } from '../../shared/queues/catalog.js';
 import type { WorkshopDeps } from '../worker-deps.js';
 import { deletionJob } from './deletion-job.js';
 import { deployJob } from './deploy-job.js';
+import { detectionJob } from './detection-job.js';
 import type { JobHelpers } from './job-helpers.js';
 import { logIngestJob } from './log-ingest-job.js';
 import { routingJob } from './routing-job.js';
@@ -21,4 +22,5 @@ export const HANDLERS: { [N in QueueName]: JobHandler<N> } = {
   deletion: deletionJob,
   'routing-reconciliation': routingJob,
   'log-ingest': logIngestJob,
+  detection: detectionJob,
 };

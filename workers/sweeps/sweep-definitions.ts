@@ -1,4 +1,5 @@
 import { staleReleases } from '../../shared/deployments/release-store.js';
+import { deleteOldDetections } from '../../shared/detections/store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { wantedDigests } from '../../shared/images/store.js';
 import { deleteExpiredLogs } from '../../shared/logs/retention.js';
@@ -59,6 +60,7 @@ async function deleteExpired({ db }: WorkshopDeps): Promise<string[]> {
     ...removed(await deleteOldReplicas(db), 'stopped replicas'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
+    ...removed(await deleteOldDetections(db), 'detections'),
   ];
 }
 
