@@ -134,6 +134,7 @@ try {
     'routing-reconciliation': 4,
     run: config.runConcurrency,
     'log-ingest': 4,
+    detection: 2,
   });
   lifecycle.onEnd('jobs', () => pool.close());
 

@@ -2,6 +2,7 @@ import type { Payloads, QueueName } from '../../shared/queues/catalog.js';
 import type { JobDeps } from '../worker-deps.js';
 import { deletionJob } from './deletion-job.js';
 import { deployJob } from './deploy-job.js';
+import { detectionJob } from './detection-job.js';
 import type { JobHelpers } from './job-helpers.js';
 import { logIngestJob } from './log-ingest-job.js';
 import { routingJob } from './routing-job.js';
@@ -23,4 +24,5 @@ export const HANDLERS: { [N in QueueName]: JobHandler<N> } = {
   'routing-reconciliation': routingJob,
   run: runJob,
   'log-ingest': logIngestJob,
+  detection: detectionJob,
 };

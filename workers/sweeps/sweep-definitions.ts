@@ -1,5 +1,6 @@
 import { staleReleases } from '../../shared/deployments/release-store.js';
 import { foldDeploymentCounts } from '../../shared/deployments/statistics.js';
+import { deleteOldDetections } from '../../shared/detections/store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
 import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
@@ -74,6 +75,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
+    ...removed(await deleteOldDetections(db), 'detections'),
   ];
 }
 

@@ -53,6 +53,10 @@ describe('route table', () => {
       fallback: null,
       cacheProfile: 'all',
     });
+    const page = { ...manifest, fallback: 'index.html' };
+    expect(routeOf(facts({ kind: 'web', manifest: page, replicas: [] }), 'd')?.target).to.include({
+      fallback: 'index.html',
+    });
   });
 
   for (const kind of ['private', 'worker', 'cron', 'postgres', 'redis'] as const) {
