@@ -126,7 +126,11 @@ export class LogChannel {
     try {
       await this.#target.store(batches, last);
     } catch (error) {
-      if (isRefusal(error)) return this.#target.store(batches.map((batch) => leftOut(batch, error)), last);
+      if (isRefusal(error))
+        return this.#target.store(
+          batches.map((batch) => leftOut(batch, error)),
+          last,
+        );
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }
