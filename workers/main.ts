@@ -16,6 +16,7 @@ import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate.js';
 import { countRepairs } from '../shared/workers/store.js';
 import { createBuilders } from './builders/runtime-builders.js';
+import { createToolchains } from './builders/toolchains/toolchain-store.js';
 import { FaultWatch } from './deploy/fault-watch.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
 import { findAccount } from './docker/registry.js';
@@ -63,6 +64,7 @@ try {
   const logs = new LogSink(db, dispatcher);
   const sandbox = await createSandbox({ log, dataDir: config.dataDir, ports: config.runtimePorts });
   const source = createGitSource({ config, log });
+  const toolchains = createToolchains({ ...config, log });
   // What only containers need is large, and is loaded only for them.
   const swarm = config.runtime === 'swarm' ? await import('./swarm-parts.js') : null;
   const containers = swarm?.connectEngine(config) ?? null;
@@ -75,11 +77,13 @@ try {
     engine: containers,
     railpack: (await swarm?.findRailpack(config, sandbox, log)) ?? null,
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
+    toolchains,
   });
   const runtimeDeps = {
     db,
     listener,
     sandbox,
+    toolchains,
     config,
     log,
     hostId: host.id,
@@ -110,6 +114,7 @@ try {
     origins,
     builder,
     images,
+    toolchains,
     runtime,
     faults,
   };
@@ -118,6 +123,7 @@ try {
     'runtime-action': 4,
     deletion: 2,
     'routing-reconciliation': 4,
+    run: config.runConcurrency,
     'log-ingest': 4,
   });
   lifecycle.onEnd('jobs', () => pool.close());
@@ -143,6 +149,7 @@ try {
       version: VERSION,
       queues: QUEUE_NAMES,
       deploy_slots: config.workerConcurrency,
+      run_slots: config.runConcurrency,
     },
     () => pool.running,
   );

@@ -8,6 +8,7 @@ import { environmentRoutes } from './environments/routes.js';
 import { logRoutes } from './logs/routes.js';
 import { operationRoutes } from './operations/routes.js';
 import { projectRoutes } from './projects/routes.js';
+import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
@@ -23,6 +24,7 @@ export const ROUTES: readonly Route[] = [
   ...actionRoutes,
   ...deploymentRoutes,
   ...operationRoutes,
+  ...runRoutes,
   ...variableRoutes,
   ...environmentGroupRoutes,
   ...groupVariableRoutes,

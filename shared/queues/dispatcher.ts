@@ -8,6 +8,7 @@ import {
   recordWaitingReasons,
 } from '../deployments/admission.js';
 import type { OperationKind } from '../operations/model.js';
+import { admitRuns, hasWaitingRuns } from '../runs/admission.js';
 import { OPERATION_QUEUES } from './catalog.js';
 import {
   type AbandonedRecord,
@@ -39,6 +40,7 @@ const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
     dispatch: dispatches,
     payload: { operationId: id },
   }),
+  runs: ({ id, dispatches }) => ({ queue: 'run', recordId: id, dispatch: dispatches, payload: { runId: id } }),
   log_batches: ({ id, dispatches }) => ({
     queue: 'log-ingest',
     recordId: id,
@@ -76,7 +78,7 @@ export class Dispatcher {
     this.#logs.wake();
   }
 
-  /** Admits deployments and hands over everything that is due. Throws if the database or the engine is away. */
+  /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
   async dispatch(): Promise<void> {
     if (await hasWaitingDeployment(this.#db)) {
       await this.#db.transaction(async (trx) => {
@@ -84,6 +86,7 @@ export class Dispatcher {
         await recordWaitingReasons(trx);
       });
     }
+    if (await hasWaitingRuns(this.#db)) await this.#db.transaction((trx) => admitRuns(trx));
     try {
       for (const table of await tablesWithDue(this.#db)) await this.#handOverAll(table);
     } catch (error) {

@@ -91,6 +91,20 @@ export interface paths {
     /** Read an operation */
     get: operations["operationRead"];
   };
+  "/workspaces/{workspaceId}/services/{serviceId}/runs": {
+    /** List a cron service's runs, newest first */
+    get: operations["runList"];
+    /** Queue a run of the live release now */
+    post: operations["runCreate"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/runs/{runId}": {
+    /** Read a run */
+    get: operations["runRead"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/runs/{runId}/cancel": {
+    /** Request the cancellation of a run; poll the run until it ends */
+    post: operations["runCancel"];
+  };
   "/workspaces/{workspaceId}/services/{serviceId}/variables": {
     /** List the variables of a service, masked */
     get: operations["variableList"];
@@ -632,6 +646,21 @@ export interface components {
           startedAt: string;
           finishedAt: string | null;
         })[];
+    };
+    Run: {
+      /** Format: uuid */
+      id: string;
+      /** @enum {string} */
+      status: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "skipped";
+      /** @enum {string} */
+      trigger: "schedule" | "manual";
+      attempt: number;
+      /** Format: date-time */
+      scheduledAt: string;
+      startedAt: string | null;
+      finishedAt: string | null;
+      exitCode: number | null;
+      error: string;
     };
     Variable: {
       /** Format: uuid */
@@ -2097,6 +2126,186 @@ export interface operations {
         content: {
           "application/json": {
             operation: components["schemas"]["Operation"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List a cron service's runs, newest first */
+  runList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            runs: components["schemas"]["Run"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Queue a run of the live release now */
+  runCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            run: components["schemas"]["Run"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read a run */
+  runRead: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        runId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            run: components["schemas"]["Run"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Request the cancellation of a run; poll the run until it ends */
+  runCancel: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        runId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            cancelRequested: true;
           };
         };
       };

@@ -105,6 +105,7 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     version: '0',
     queues: ['deploy'],
     deploy_slots: slots,
+    run_slots: slots,
     running: [],
     event_loop_p99_ms: 0,
   });

@@ -24,6 +24,8 @@ export interface BuildContext {
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
   /** Knows the secrets, so that no long line is cut within one. `log` masks its lines itself. */
   masker?: Masker;
+  /** Set by the checkout: true if the repository has submodules, which are no part of it. */
+  hasSubmodules?: boolean;
 }
 
 /** Why a build failed: the command and the cause, for the person who deployed. */

@@ -10,6 +10,7 @@ import type { Builder, ImageStore } from './builder.js';
 import type { Railpack } from './container/railpack.js';
 import { createImageStore, type LocalImageStore } from './folder-image-store.js';
 import { createRepositoryBuilder } from './repository-builder.js';
+import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface BuildersOptions {
   config: Config;
@@ -22,6 +23,7 @@ export interface BuildersOptions {
   /** Builds images of repositories without a Dockerfile; if it is null, the platform writes Dockerfiles for them. */
   railpack: Railpack | null;
   findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  toolchains: ToolchainStore;
 }
 
 export interface Builders {
@@ -35,9 +37,9 @@ export interface Builders {
  * With an engine, services are images in the engine, and sites are folders.
  */
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
-  const { config, log, sandbox, source, engine, railpack, installationId, findAccount } = options;
+  const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
   const folders = createImageStore({ dataDir: config.dataDir, log });
-  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders });
+  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders, toolchains });
   const registry = registryOf(config);
   const policy = {
     allowLocal: config.allowLocalRepositories,
@@ -50,7 +52,18 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   const { createEngineImageStore } = await import('./container/engine-image-store.js');
   const images = createEngineImageStore({ engine, registry, installationId, log });
   return {
-    builder: createContainerBuilder({ config, log, engine, railpack, sandbox, source, images, sites, findAccount }),
+    builder: createContainerBuilder({
+      config,
+      log,
+      engine,
+      railpack,
+      sandbox,
+      source,
+      images,
+      sites,
+      findAccount,
+      toolchains,
+    }),
     images: joined(folders, images),
     origins,
   };

@@ -12,9 +12,9 @@ const found = new Map<string, number>();
 
 /**
  * Names a check of tools and the state of the host that its result depends on: a program that is installed or removed
- * changes the time of its folder.
+ * changes the time of its folder. `provided` are the folders of tools that the platform installed for the build.
  */
-export async function checkKey(tools: readonly Tool[]): Promise<string> {
+export async function checkKey(tools: readonly Tool[], provided: readonly string[] = []): Promise<string> {
   const folders = [dirname(process.execPath), ...SYSTEM_PATH.split(':')];
   const times = await Promise.all(
     folders.map((folder) =>
@@ -24,7 +24,7 @@ export async function checkKey(tools: readonly Tool[]): Promise<string> {
       ),
     ),
   );
-  return JSON.stringify([tools.map(({ check }) => check), times]);
+  return JSON.stringify([tools.map(({ check }) => check), provided, times]);
 }
 
 /** True if the check has succeeded a short time ago. */

@@ -5,6 +5,7 @@ import { deployJob } from './deploy-job.js';
 import type { JobHelpers } from './job-helpers.js';
 import { logIngestJob } from './log-ingest-job.js';
 import { routingJob } from './routing-job.js';
+import { runJob } from './run-job.js';
 import { runtimeActionJob } from './runtime-action-job.js';
 
 /** Runs one job. Returns the outcome in a few words, which the dashboard shows. */
@@ -20,5 +21,6 @@ export const HANDLERS: { [N in QueueName]: JobHandler<N> } = {
   'runtime-action': runtimeActionJob,
   deletion: deletionJob,
   'routing-reconciliation': routingJob,
+  run: runJob,
   'log-ingest': logIngestJob,
 };

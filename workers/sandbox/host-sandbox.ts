@@ -219,13 +219,14 @@ export class HostSandbox implements Sandbox {
       image,
       scratch,
       writable: spec.writable ?? [],
+      tools: spec.tools ?? [],
       limits: spec.limits,
       procsFiles: cgroup?.procsFiles ?? [],
       tied,
     };
     const inside = this.level === 'namespaces';
     const env = {
-      PATH: searchPath(this.#host),
+      PATH: searchPath(this.#host, spec.tools),
       HOME: inside ? HOME_PATH : join(scratch, 'home'),
       TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
       ...spec.env,

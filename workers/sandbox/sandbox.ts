@@ -20,6 +20,8 @@ export interface SandboxSpec {
   limits: SandboxLimits;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
+  /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in this order. */
+  tools?: readonly string[];
   /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
   image?: string;
   /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */

@@ -13,7 +13,7 @@ export interface Lease {
 }
 
 /** The tables whose open records are held by leases. */
-export type LeasedTable = 'deployments' | 'operations';
+export type LeasedTable = 'deployments' | 'operations' | 'runs';
 
 /** Seconds that a lease lasts without renewal. The dispatcher's reconciliation skips leased records. */
 export const LEASE_SECONDS = 10;
@@ -28,6 +28,7 @@ export const UNHELD = 'worker_id = null, lease_expires_at = null, updated_at = n
 const CANCELLED: Record<LeasedTable, string> = {
   deployments: 'r.cancel_requested_at is not null',
   operations: 'false',
+  runs: 'r.cancel_requested_at is not null',
 };
 
 /**

@@ -18,7 +18,7 @@ export type ProcessAction =
   | 'stop';
 
 export interface ObservedProcess {
-  row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at'>;
+  row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at' | 'run_id'>;
   /** True if the process that the row names lives. */
   alive: boolean;
 }
@@ -35,7 +35,9 @@ export function decideProcessReplica({ row, alive }: ObservedProcess, now: numbe
     case 'ready':
     case 'unhealthy':
       if (row.pid === null) return ['abandonAttempt'];
-      return alive ? ['followOutput', 'checkHealth'] : ['recordEnd'];
+      if (!alive) return ['recordEnd'];
+      // The attempt of a run is never ready: it ends by itself.
+      return row.run_id === null ? ['followOutput', 'checkHealth'] : ['followOutput'];
     case 'stopped':
       return [];
   }

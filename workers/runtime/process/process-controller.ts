@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import { restingPorts } from '../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import {
@@ -34,7 +35,7 @@ import { freePort } from './free-port.js';
 import { LogTail } from './log-tail.js';
 import { OutputWatch } from './output-watch.js';
 import { ReplicaFiles } from './replica-files.js';
-import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
+import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf, toolsOf } from './replica-sandbox.js';
 
 const PORT_TRIES = 20;
 /** Output is copied this often while a replica stops, in milliseconds. */
@@ -80,7 +81,7 @@ export class ProcessController implements ReplicaController {
     };
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+    this.#health = new HealthWatch(deps.db, deps.config);
     this.#output = new OutputWatch(this.#files.output, () => this.#followNews());
   }
 
@@ -157,12 +158,16 @@ export class ProcessController implements ReplicaController {
   async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<DetachedProcess> {
     if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
     try {
+      const tools = await toolsOf(spec, this.#deps.toolchains);
       await this.#files.prepare();
-      return await this.#deps.sandbox.start(this.#sandboxSpec(row, spec, port), {
-        logFile: this.#files.output,
-        exitFile: this.#files.exit,
-        onExit: this.#wake,
-      });
+      return await this.#deps.sandbox.start(
+        { ...this.#sandboxSpec(row, spec, port), tools },
+        {
+          logFile: this.#files.output,
+          exitFile: this.#files.exit,
+          onExit: this.#wake,
+        },
+      );
     } catch (error) {
       throw new ReleaseError(errorMessage(error));
     }
@@ -202,6 +207,7 @@ export class ProcessController implements ReplicaController {
         RANVIER_SERVICE_ID: spec.serviceId,
         RANVIER_DEPLOYMENT_ID: spec.deploymentId,
         ...(port === null ? {} : { PORT: String(port) }),
+        ...(row.run_id === null ? {} : { RANVIER_RUN_ID: row.run_id }),
       },
       userNumber: spec.userNumber,
       limits: { memoryMb: plan.memoryMb, cpu: this.#cpuAtStart(row, plan.cpu), pids: plan.pids },
@@ -274,7 +280,8 @@ export class ProcessController implements ReplicaController {
     if (!(await this.#follow(row, true))) return;
     const spec = await this.#release.readable(row.deployment_id);
     const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
-    await recordExit(this.#deps.db, row, detail, new Date());
+    if (row.run_id === null) return recordExit(this.#deps.db, row, detail, new Date());
+    await recordAttemptEnd(this.#deps.db, row, { detail, exitCode: await this.#files.exitCode() });
   }
 
   async #stop(row: ReplicaRow): Promise<void> {

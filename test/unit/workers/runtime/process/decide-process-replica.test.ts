@@ -13,8 +13,8 @@ const NOW = Date.parse('2026-01-01T00:00:00Z');
 const at = (ms: number) => new Date(NOW + ms);
 
 function decide(row: Partial<ObservedProcess['row']>, alive = true) {
-  const observed = { row: { desired: 'running', state: 'ready', pid: 7, next_start_at: null, ...row }, alive } as const;
-  return decideProcessReplica(observed, NOW);
+  const usual = { desired: 'running', state: 'ready', pid: 7, next_start_at: null, run_id: null } as const;
+  return decideProcessReplica({ row: { ...usual, ...row }, alive }, NOW);
 }
 
 const observations: fc.Arbitrary<ObservedProcess> = fc.record({
@@ -23,6 +23,7 @@ const observations: fc.Arbitrary<ObservedProcess> = fc.record({
     state: fc.constantFrom(...REPLICA_STATES),
     pid: fc.constantFrom(7, null),
     next_start_at: fc.constantFrom(at(-1), at(0), at(1), null),
+    run_id: fc.constantFrom('run', null),
   }),
   alive: fc.boolean(),
 });
@@ -36,6 +37,12 @@ describe('What a controller does to a replica that runs as a process', () => {
     expect(decide({ state: 'exited', next_start_at: at(1) })).to.deep.equal([]);
     expect(decide({ state: 'exited', next_start_at: at(0) })).to.deep.equal(['start']);
     expect(decide({ state: 'exited', next_start_at: null })).to.deep.equal([]);
+  });
+
+  it('checks no health of the attempt of a run, which ends by itself and is not started again', () => {
+    expect(decide({ state: 'starting', run_id: 'run' })).to.deep.equal(['followOutput']);
+    expect(decide({ state: 'starting', run_id: 'run' }, false)).to.deep.equal(['recordEnd']);
+    expect(decide({ state: 'exited', run_id: 'run' }, false)).to.deep.equal([]);
   });
 
   it('drains a replica that gets requests before it stops it, and no other', () => {
