@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AppRepository, makeRepository, npmApp } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { createService, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
+import { createService, type Deployment, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { applicationByHand, siteByHand } from './by-hand.js';
@@ -87,6 +87,7 @@ async function benchSite(platform: Platform, repository: AppRepository): Promise
     ours.push(deployed);
   }
   report('site of one file', hand, ours);
+  await printSteps(platform, service);
   print(`  site: ${work?.commits} commits of the database, ${work?.processes} processes started, a deployment`);
 }
 
@@ -108,6 +109,18 @@ async function benchApplication(platform: Platform, repository: AppRepository): 
     ours.push(deployed);
   }
   report('npm application', hand, ours);
+  await printSteps(platform, service);
+}
+
+/** The median of each step's duration, without the first deployment. */
+async function printSteps({ client }: Platform, { id }: Service): Promise<void> {
+  const { items } = await client.expect<{ items: Deployment[] }>('GET', `/services/${id}/deploys?limit=100`);
+  const times = new Map<string, number[]>();
+  for (const { name, startedAt, finishedAt } of items.slice(0, -1).flatMap(({ steps }) => steps)) {
+    if (finishedAt === null) continue;
+    times.set(name, [...(times.get(name) ?? []), Date.parse(finishedAt) - Date.parse(startedAt)]);
+  }
+  print(`    steps: ${[...times].map(([name, all]) => `${name} ${median(all)} ms`).join(', ')}`);
 }
 
 async function benchThroughput(platform: Platform, repository: AppRepository): Promise<void> {

@@ -127,12 +127,15 @@ export class Platform {
   }
 
   #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
-    const args = ['--enable-source-maps', join(dist, main)];
+    const args = [...(FLAGS[name] ?? []), '--enable-source-maps', join(dist, main)];
     const spawned = new PlatformProcess(name, process.execPath, args, { ...this.env, ...env });
     this.processes.push(spawned);
     return spawned;
   }
 }
+
+/** Flags of Node as the Procfile has them. */
+const FLAGS: Readonly<Record<string, readonly string[]>> = { worker: ['--max-semi-space-size=4'] };
 
 /** Starts a platform with its workspace, owner and write key; stop it in `after`. */
 export async function startPlatform({ engine, workers = 1, env = {} }: PlatformOptions): Promise<Platform> {

@@ -156,6 +156,8 @@ function nextLine(stream: Readable): Promise<string | null> {
         settle(() => reject(new BuildError('the files of the repository describe too much; make them smaller')));
     };
     stream.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd);
+    // It was paused after the last answer.
+    stream.resume();
     // A stream that has ended before has no further event.
     if (stream.readableEnded || stream.destroyed) onEnd();
   });

@@ -222,7 +222,7 @@ export class ProcessController implements ReplicaController {
         ...(row.run_id === null ? {} : { RANVIER_RUN_ID: row.run_id }),
       },
       userNumber: spec.userNumber,
-      limits: { memoryMb: plan.memoryMb, cpu: startingCpu(plan.cpu, availableParallelism()), pids: plan.pids },
+      limits: { memoryMb: plan.memoryMb, cpu: this.#cpuAtStart(row, plan.cpu), pids: plan.pids },
       ...(port === null ? {} : { port }),
       network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug },
     };
@@ -230,6 +230,11 @@ export class ProcessController implements ReplicaController {
 
   #imageOf(spec: ReleaseSpec): string {
     return join(this.#deps.config.dataDir, 'images', spec.image.digest);
+  }
+
+  /** A replica that was ready before, and ended, starts with its plan's processor: it could end often. */
+  #cpuAtStart({ ready_at }: ReplicaRow, cpu: number): number {
+    return ready_at === null ? startingCpu(cpu, availableParallelism()) : cpu;
   }
 
   /** Ends the time in which a new replica may use more processor than its plan has. */
