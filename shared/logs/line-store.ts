@@ -105,7 +105,10 @@ class LogReader {
       const { lines, found: matched } = await firstOf(this.#db, rest, 'desc');
       found.push(...lines);
       // Full by lines, or by bytes.
-      if (found.length >= limit || matched > lines.length) return this.#batch(found.reverse(), {});
+      const fitting = found.slice(0, fit(found));
+      if (fitting.length >= limit || fitting.length < found.length || matched > lines.length) {
+        return this.#batch(fitting.reverse(), {});
+      }
       if (least === null) return this.#batch(found.reverse(), {});
       if (performance.now() >= end) return this.#batch(found.reverse(), { unsearchedBefore: least });
       below = least;
@@ -126,8 +129,8 @@ class LogReader {
       if (most !== null) rest.where('id', '<=', most);
       const { lines, found: matched } = await firstOf(this.#db, rest, 'asc');
       found.push(...lines);
-      if (found.length > limit) return this.#batch(found.slice(0, limit), { hasMore: true });
-      if (matched > lines.length) return this.#batch(found, { hasMore: true });
+      const page = found.slice(0, Math.min(fit(found), limit));
+      if (page.length < found.length || matched > lines.length) return this.#batch(page, { hasMore: true });
       if (most === null) return this.#batch(found, {});
       // The next read goes on behind the last line that was looked at, which may match nothing.
       if (performance.now() >= end) return this.#batch(found, { hasMore: true, cursor: most });
@@ -175,6 +178,17 @@ class LogReader {
     const cursor = lines.at(-1)?.id ?? this.#query.after ?? 0;
     return { lines, hasMore: false, cursor, unsearchedBefore: null, ...rest };
   }
+}
+
+/** How many of the lines fit into one answer, at least one. */
+function fit(lines: readonly LogLineRow[]): number {
+  let bytes = 0;
+  const past = lines.findIndex(({ message }) => {
+    const begins = bytes;
+    bytes += Buffer.byteLength(message);
+    return begins >= ANSWER_BYTES;
+  });
+  return past < 0 ? lines.length : past;
 }
 
 /** The first lines of a query that fit into one answer, at least one, and how many the query has found. */

@@ -2,11 +2,12 @@ import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { hasRedis } from '../support/redis.js';
 import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
+import { benchLogs } from './logs.bench.js';
 import { benchOverload } from './overload.bench.js';
 
-const BENCHES = { api: benchApi, deploy: benchDeploy, overload: benchOverload };
+const BENCHES = { api: benchApi, deploy: benchDeploy, logs: benchLogs, overload: benchOverload };
 
-/** `npm run bench [-- api|deploy|overload [postgres|redis]]`: each line is a ratio against a bare reference measured in the same run. */
+/** `npm run bench [-- api|deploy|logs|overload [postgres|redis]]`: each line is a ratio against a bare reference measured in the same run. */
 const [chosen, engines] = process.argv.slice(2);
 await mochaGlobalSetup();
 try {

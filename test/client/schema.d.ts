@@ -2850,6 +2850,7 @@ export interface operations {
     parameters: {
       query?: {
         after?: number;
+        before?: number;
         limit?: number;
         deploymentId?: string;
         source?: "build" | "runtime" | "system";
@@ -2880,6 +2881,7 @@ export interface operations {
             hasMore: boolean;
             items: components["schemas"]["LogLine"][];
             limit: number;
+            unsearchedBefore?: number;
           };
         };
       };
