@@ -1,5 +1,5 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../shared/core/database/client.js';
-import { insertLogBatch, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
+import { insertLogBatch, insertLogBatches, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
 import { ingestLogs } from '../shared/logs/ingest.js';
 import type { LogLevel, LogLine, LogSource } from '../shared/logs/model.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
@@ -29,9 +29,10 @@ export class LogSink {
   /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
-      store: async (batch) => {
-        await insertLogBatch(this.#db, batch);
-        this.#dispatcher.wakeLogs();
+      store: async (batches, last) => {
+        await insertLogBatches(this.#db, batches);
+        // What a closing log stores it gives its ids itself. If it cannot, a sweep finds the batches that are due.
+        if (!last) this.#dispatcher.wakeLogs();
       },
       ingest: async () => {
         await ingestLogs(this.#db, options.serviceId);
@@ -58,7 +59,8 @@ export class LogSink {
 }
 
 interface ChannelTarget {
-  store(batch: NewLogBatch): Promise<void>;
+  /** `last`: the log closes, and `ingest` follows. */
+  store(batches: readonly NewLogBatch[], last: boolean): Promise<void>;
   ingest(): Promise<void>;
 }
 
@@ -66,8 +68,7 @@ interface ChannelTarget {
 export class LogChannel {
   readonly #options: ChannelOptions;
   readonly #target: ChannelTarget;
-  #source: LogSource = 'system';
-  #lines: LogLine[] = [];
+  #lines: (LogLine & { source: LogSource })[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
@@ -79,12 +80,8 @@ export class LogChannel {
 
   /** Adds one line. Resolves at once unless the batch is full. */
   async write(source: LogSource, message: string, level: LogLevel = 'info'): Promise<void> {
-    if (source !== this.#source) {
-      await this.flush();
-      this.#source = source;
-    }
     const text = this.mask(message);
-    this.#lines.push({ level, message: text, timestamp: new Date().toISOString() });
+    this.#lines.push({ source, level, message: text, timestamp: new Date().toISOString() });
     this.#bytes += text.length;
     if (this.#lines.length >= FLUSH_LINES || this.#bytes >= FLUSH_BYTES) await this.flush();
     else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), FLUSH_MS);
@@ -100,10 +97,14 @@ export class LogChannel {
   }
 
   /** Stores the buffered lines. If that fails, they come first in the next flush. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
+    return this.#flush(false);
+  }
+
+  async #flush(last: boolean): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#storing = this.#storing.catch(() => undefined).then(() => this.#store());
+    this.#storing = this.#storing.catch(() => undefined).then(() => this.#store(last));
     await this.#storing;
   }
 
@@ -112,24 +113,39 @@ export class LogChannel {
    * ended.
    */
   async close(): Promise<void> {
-    await this.flush();
+    await this.#flush(true);
     await this.#target.ingest();
   }
 
-  async #store(): Promise<void> {
+  async #store(last: boolean): Promise<void> {
     if (this.#lines.length === 0) return;
     const lines = this.#lines;
     this.#lines = [];
     this.#bytes = 0;
-    const { serviceId, deploymentId } = this.#options;
+    const batches = this.#batchesOf(lines);
     try {
-      await this.#target.store({ serviceId, deploymentId, source: this.#source, lines });
+      await this.#target.store(batches, last);
     } catch (error) {
       if (isRefusal(error))
-        return this.#target.store(leftOut({ serviceId, deploymentId, source: this.#source, lines }, error));
+        return this.#target.store(
+          batches.map((batch) => leftOut(batch, error)),
+          last,
+        );
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }
+  }
+
+  /** A batch has lines of one source. */
+  #batchesOf(lines: readonly (LogLine & { source: LogSource })[]): NewLogBatch[] {
+    const { serviceId, deploymentId } = this.#options;
+    const batches: NewLogBatch[] = [];
+    for (const { source, ...line } of lines) {
+      const last = batches.at(-1);
+      if (last?.source === source) last.lines.push(line);
+      else batches.push({ serviceId, deploymentId, source, lines: [line] });
+    }
+    return batches;
   }
 }
 

@@ -23,6 +23,7 @@ export class Metrics {
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
   readonly #queues: Gauge<'queue' | 'state'>;
   readonly #workers: Gauge;
+  readonly #eventLoops: Gauge<'host' | 'pid'>;
   readonly #deployments: Gauge<'status'>;
   readonly #steps: Gauge<'step' | 'quantile'>;
   readonly #repairs: Gauge<'sweep'>;
@@ -48,6 +49,12 @@ export class Metrics {
       registers,
     });
     this.#workers = new Gauge({ name: 'ranvier_workers_online', help: 'Workers seen within 15 seconds', registers });
+    this.#eventLoops = new Gauge({
+      name: 'ranvier_worker_event_loop_delay_seconds',
+      help: "How long each worker's event loop was blocked at a time, 99th percentile of the last heartbeat",
+      labelNames: ['host', 'pid'],
+      registers,
+    });
     this.#deployments = new Gauge({
       name: 'ranvier_deployments',
       help: 'Deployments by status',
@@ -92,6 +99,10 @@ export class Metrics {
       edgeFigures(this.#db),
     ]);
     this.#workers.set(workers.length);
+    this.#eventLoops.reset();
+    for (const { host, pid, event_loop_p99_ms: ms } of workers) {
+      this.#eventLoops.set({ host, pid: String(pid) }, ms / 1000);
+    }
     for (const status of DEPLOYMENT_STATUSES) {
       this.#deployments.set({ status }, deployments.get(status) ?? 0);
     }

@@ -56,6 +56,16 @@ export async function retireImages(db: Db, serviceId: string, keep: number): Pro
   return rows.length;
 }
 
+/** The tools that images which can be run need, by the names in their manifests. */
+export async function wantedTools(db: Db): Promise<Set<string>> {
+  const rows = await rowsOf<{ tool: string }>(
+    db,
+    `select distinct jsonb_array_elements_text(manifest->'tools') as tool
+       from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`,
+  );
+  return new Set(rows.map((row) => row.tool));
+}
+
 /** The digests that must stay on disk. */
 export async function wantedDigests(db: Db): Promise<Set<string>> {
   const rows = await rowsOf<{ digest: string }>(db, 'select distinct digest from images where removed_at is null');

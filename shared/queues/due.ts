@@ -20,6 +20,18 @@ const KIND: Record<DispatchedTable, string> = {
   log_batches: 'null::text',
 };
 
+/** The tables that have due records now. Most runs find none, and then this is their only statement. */
+export async function tablesWithDue(db: Db): Promise<DispatchedTable[]> {
+  const tables = Object.keys(KIND) as DispatchedTable[];
+  const rows = await rowsOf<{ name: DispatchedTable }>(
+    db,
+    tables
+      .map((name) => `select '${name}' as name where exists (select from ${name} where due_at <= now())`)
+      .join(' union all '),
+  );
+  return rows.map(({ name }) => name);
+}
+
 /**
  * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process
  * is taking are skipped.

@@ -107,6 +107,7 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     deploy_slots: slots,
     run_slots: slots,
     running: [],
+    event_loop_p99_ms: 0,
   });
   return id;
 }

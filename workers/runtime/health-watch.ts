@@ -48,7 +48,12 @@ export class HealthWatch {
     const answer = await this.#trouble(row, spec, ownsPort);
     this.#checks = [...this.#checks, answer === ''].slice(-CHECKS_KEPT);
     const { state, port } = row;
-    const { verdict, nextCheckMs } = decideReadiness({ state, port, checks: this.#checks });
+    const { verdict, nextCheckMs } = decideReadiness({
+      state,
+      port,
+      checks: this.#checks,
+      upMs: Date.now() - this.#startedAt,
+    });
     if (verdict === 'ready') await recordReady(this.#db, row);
     else if (verdict === 'unhealthy') {
       const delayMs = replacementDelayMs(

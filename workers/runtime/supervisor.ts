@@ -13,6 +13,8 @@ export interface ReplicaController {
   readonly nextCheckAt: number;
   /** Observes the replica and applies what follows. Calls never overlap. A rejection is retried with a back-off. */
   reconcile(row: ReplicaRow): Promise<void>;
+  /** True if nothing can have changed since the last reconciliation, so that this row need not be reconciled now. */
+  isIdle?(row: ReplicaRow): boolean;
   /** Ends what runs in the background: the replica is gone, or another supervisor controls it. */
   close?(): void;
 }
@@ -124,7 +126,9 @@ export class Supervisor {
     const { drop, reconcile } = this.#plan(rows, Date.now());
     this.#drop(drop);
     const chosen = new Set(reconcile);
-    for (const row of rows) if (chosen.has(row.id)) this.#reconcile(row);
+    for (const row of rows) {
+      if (chosen.has(row.id) && this.#controllers.get(row.id)?.isIdle?.(row) !== true) this.#reconcile(row);
+    }
   }
 
   #plan(rows: readonly ReplicaRow[], now: number): ReconcilePlan {

@@ -1,6 +1,6 @@
 import { staleReleases } from '../../shared/deployments/release-store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
-import { wantedDigests } from '../../shared/images/store.js';
+import { wantedDigests, wantedTools } from '../../shared/images/store.js';
 import { deleteExpiredLogs } from '../../shared/logs/retention.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
@@ -78,10 +78,12 @@ async function retryRemovals({ config: { dataDir }, log }: WorkshopDeps): Promis
   return removed(await emptyTrash({ dataDir, log }), 'folders that could not be removed before');
 }
 
-async function removeUnusedFiles({ db, images, builder, source }: WorkshopDeps): Promise<string[]> {
+async function removeUnusedFiles({ db, images, toolchains, builder, source }: WorkshopDeps): Promise<string[]> {
   const wanted = await wantedDigests(db);
+  const tools = await wantedTools(db);
   return [
     ...removed(await images.sweep((digest) => wanted.has(digest)), 'images'),
+    ...removed(await toolchains.sweep((name) => tools.has(name)), 'unused tools'),
     ...removed(await builder.sweep(), 'unused build caches'),
     ...removed(await source.sweep(), 'unused mirrors'),
   ];

@@ -43,6 +43,19 @@ export function decideProcessReplica({ row, alive }: ObservedProcess, now: numbe
   }
 }
 
+/** How long a replica that is not ready may use more processor than its plan has, in milliseconds. */
+const STARTING_MS = 30_000;
+
+/** True once the plan's limit of the processor holds: a replica that starts may use more, so that it is ready sooner. */
+export function isCpuLimited({ state, started_at }: Pick<ReplicaRow, 'state' | 'started_at'>, now: number): boolean {
+  return state !== 'starting' || started_at === null || now - started_at.getTime() > STARTING_MS;
+}
+
+/** The cores that a replica may use while it starts. */
+export function startingCpu(cpu: number, cores: number): number {
+  return Math.max(cpu, Math.min(cores, 2));
+}
+
 /** A replica may lose its port this often and start again at once. */
 export const PORT_LOSSES_FORGIVEN = 3;
 

@@ -2,9 +2,9 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DiscardDeps, discardTree } from '../../folders.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
-import { exitDetail, QUOTED_LINES } from '../failure-text.js';
+import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 
-const LAST_BYTES = 4096;
+const LAST_BYTES = 16 * 1024;
 
 /** A replica's folder `<dataDir>/replicas/<id>/`: its changes over the image, its output, and how it ended. */
 export class ReplicaFiles {
@@ -67,7 +67,7 @@ export class ReplicaFiles {
       return lines
         .slice(start > 0 ? 1 : 0)
         .filter((line) => line.trim() !== '')
-        .slice(-QUOTED_LINES);
+        .slice(-SEARCHED_LINES);
     } finally {
       await file.close();
     }

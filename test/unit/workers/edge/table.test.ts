@@ -50,6 +50,7 @@ describe('route table', () => {
       type: 'static',
       digest: 'abc',
       publishDirectory: 'dist',
+      fallback: null,
       cacheProfile: 'all',
     });
   });

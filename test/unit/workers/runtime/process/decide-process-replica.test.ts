@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { REPLICA_STATES } from '../../../../../shared/replicas/model.js';
+import { REPLICA_STATES, type ReplicaState } from '../../../../../shared/replicas/model.js';
 import {
   decidePortLoss,
   decideProcessReplica,
+  isCpuLimited,
   type ObservedProcess,
+  startingCpu,
 } from '../../../../../workers/runtime/process/decide-process-replica.js';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -89,5 +91,22 @@ describe('What a controller does when a stranger listens on the port of a replic
     expect(types(1)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
     expect(types(3)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
     expect(types(4)).to.deep.equal(['kill', 'finishOutput', 'recordExit']);
+  });
+});
+
+describe('The processor of a replica', () => {
+  it('is limited to the plan once the replica was ready, and half a minute after its start in any case', () => {
+    const started_at = new Date(1_000_000);
+    const limited = (state: ReplicaState, sinceMs: number) => isCpuLimited({ state, started_at }, 1_000_000 + sinceMs);
+    expect([limited('starting', 0), limited('starting', 30_000), limited('starting', 30_001)]).to.deep.equal([
+      false,
+      false,
+      true,
+    ]);
+    expect([limited('ready', 1), limited('unhealthy', 1)]).to.deep.equal([true, true]);
+  });
+
+  it('is two cores while a small replica starts, and never less than its plan', () => {
+    expect([startingCpu(0.1, 8), startingCpu(0.1, 1), startingCpu(4, 2)]).to.deep.equal([2, 1, 4]);
   });
 });
