@@ -1,12 +1,13 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../shared/core/database/client.js';
-import { insertLogBatch, insertLogBatches, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
+import { type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
 import { ingestLogs } from '../shared/logs/ingest.js';
 import type { LogLevel, LogLine, LogSource } from '../shared/logs/model.js';
+import { batchesOf, storeBatches, storeLines } from '../shared/logs/store-lines.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import { makeDue } from '../shared/queues/due.js';
 import type { Masker } from '../shared/secrets/mask.js';
 
-const FLUSH_MS = 100;
+const FLUSH_MS = 25;
 const FLUSH_LINES = 500;
 const FLUSH_BYTES = 256 * 1024;
 
@@ -16,7 +17,7 @@ export interface ChannelOptions {
   masker: Masker;
 }
 
-/** Collects a worker's log lines: masks them, batches them, and stores each batch together with its due job. */
+/** Collects a worker's log lines: masks them, batches them, and stores each batch. */
 export class LogSink {
   readonly #db: Db;
   readonly #dispatcher: Pick<Dispatcher, 'wakeLogs'>;
@@ -29,10 +30,8 @@ export class LogSink {
   /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
-      store: async (batches, last) => {
-        await insertLogBatches(this.#db, batches);
-        // What a closing log stores it gives its ids itself. If it cannot, a sweep finds the batches that are due.
-        if (!last) this.#dispatcher.wakeLogs();
+      store: async (batches) => {
+        if (!(await storeBatches(this.#db, batches))) this.#dispatcher.wakeLogs();
       },
       ingest: async () => {
         await ingestLogs(this.#db, options.serviceId);
@@ -40,9 +39,12 @@ export class LogSink {
     });
   }
 
-  /** Stores a batch in the caller's transaction. The dispatcher is woken after the commit. */
+  /**
+   * Stores a batch in the caller's transaction. Until its commit, no other line of the service is stored. If the lines have
+   * to wait for older ones, the dispatcher is woken after the commit.
+   */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
-    await insertLogBatch(trx, batch);
+    if (await storeLines(trx, batch)) return;
     // The caller handles a transaction that fails. Then there is no batch to dispatch.
     trx.executionPromise.then(
       () => this.#dispatcher.wakeLogs(),
@@ -59,8 +61,8 @@ export class LogSink {
 }
 
 interface ChannelTarget {
-  /** `last`: the log closes, and `ingest` follows. */
-  store(batches: readonly NewLogBatch[], last: boolean): Promise<void>;
+  /** Stores all batches, or none if it fails. */
+  store(batches: readonly NewLogBatch[]): Promise<void>;
   ingest(): Promise<void>;
 }
 
@@ -97,14 +99,10 @@ export class LogChannel {
   }
 
   /** Stores the buffered lines. If that fails, they come first in the next flush. */
-  flush(): Promise<void> {
-    return this.#flush(false);
-  }
-
-  async #flush(last: boolean): Promise<void> {
+  async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#storing = this.#storing.catch(() => undefined).then(() => this.#store(last));
+    this.#storing = this.#storing.catch(() => undefined).then(() => this.#store());
     await this.#storing;
   }
 
@@ -113,39 +111,23 @@ export class LogChannel {
    * ended.
    */
   async close(): Promise<void> {
-    await this.#flush(true);
+    await this.flush();
     await this.#target.ingest();
   }
 
-  async #store(last: boolean): Promise<void> {
+  async #store(): Promise<void> {
     if (this.#lines.length === 0) return;
     const lines = this.#lines;
     this.#lines = [];
     this.#bytes = 0;
-    const batches = this.#batchesOf(lines);
+    const batches = batchesOf(this.#options, lines);
     try {
-      await this.#target.store(batches, last);
+      await this.#target.store(batches);
     } catch (error) {
-      if (isRefusal(error))
-        return this.#target.store(
-          batches.map((batch) => leftOut(batch, error)),
-          last,
-        );
+      if (isRefusal(error)) return this.#target.store(batches.map((batch) => leftOut(batch, error)));
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }
-  }
-
-  /** A batch has lines of one source. */
-  #batchesOf(lines: readonly (LogLine & { source: LogSource })[]): NewLogBatch[] {
-    const { serviceId, deploymentId } = this.#options;
-    const batches: NewLogBatch[] = [];
-    for (const { source, ...line } of lines) {
-      const last = batches.at(-1);
-      if (last?.source === source) last.lines.push(line);
-      else batches.push({ serviceId, deploymentId, source, lines: [line] });
-    }
-    return batches;
   }
 }
 

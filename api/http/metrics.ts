@@ -63,7 +63,7 @@ export class Metrics {
     });
     this.#steps = new Gauge({
       name: 'ranvier_deployment_step_seconds',
-      help: 'Duration of the steps of deployments that ended within the last hour',
+      help: 'Duration of the steps of the last thousand deployments that ended within the last hour',
       labelNames: ['step', 'quantile'],
       registers,
     });
@@ -97,6 +97,7 @@ export class Metrics {
       stepDurations(this.#db),
       repairCounts(this.#db),
       edgeFigures(this.#db),
+      this.#countJobs(),
     ]);
     this.#workers.set(workers.length);
     this.#eventLoops.reset();
@@ -116,15 +117,15 @@ export class Metrics {
     for (const { host, pid, figures } of edges) {
       for (const [figure, value] of Object.entries(figures)) this.#edges.set({ host, pid: String(pid), figure }, value);
     }
-    await this.#countJobs();
     return this.#registry.metrics();
   }
 
   async #countJobs(): Promise<void> {
     await this.#engine.ping();
-    for (const [name, queue] of Object.entries(this.#engine.queues)) {
+    const count = async ([name, queue]: [string, JobQueue]) => {
       const counts = await queue.getJobCounts(...(QUEUE_STATES as readonly JobType[]));
       for (const state of QUEUE_STATES) this.#queues.set({ queue: name, state }, counts[state] ?? 0);
-    }
+    };
+    await Promise.all(Object.entries(this.#engine.queues).map(count));
   }
 }

@@ -29,7 +29,7 @@ function performForSession(deps: ApiDeps, limits: SignInLimits, { handler }: Ses
 
 function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
   return async (ctx) => {
-    ctx.body = await handler({ ...requestOf(ctx, deps), db: deps.db });
+    ctx.body = await handler({ ...requestOf(ctx, deps), db: deps.db, found: ctx.state.found });
   };
 }
 
@@ -108,7 +108,7 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   return { scope: hash(JSON.stringify(scope)), key };
 }
 
-function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db'> {
+function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
   const { log, caller, workspace, input } = ctx.state;
   // The route's path decides whether there is a workspace, and `defineRoute` types the handler accordingly.
   return {

@@ -39,8 +39,9 @@ export async function insertLogBatches(db: Db, batches: readonly NewLogBatch[]):
   return String(rows[0]?.[0]);
 }
 
-function* partsOf(lines: readonly LogLine[]): Generator<LogLine[]> {
-  let part: LogLine[] = [];
+/** Lines in parts of bounded size, as the database can store them. */
+export function* partsOf<T extends LogLine>(lines: readonly T[]): Generator<T[]> {
+  let part: T[] = [];
   let characters = 0;
   for (const line of lines) {
     if (part.length === BATCH_LINES || (part.length > 0 && characters + line.message.length > BATCH_CHARACTERS)) {

@@ -1,10 +1,11 @@
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { hasRedis } from '../support/redis.js';
+import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
 import { benchEngine } from './engine.bench.js';
 import { benchOverload } from './overload.bench.js';
 
-const BENCHES = { deploy: benchDeploy, engine: benchEngine, overload: benchOverload };
+const BENCHES = { api: benchApi, deploy: benchDeploy, engine: benchEngine, overload: benchOverload };
 
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without

@@ -1,7 +1,8 @@
 import { staleReleases } from '../../shared/deployments/release-store.js';
+import { foldDeploymentCounts } from '../../shared/deployments/statistics.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
-import { deleteExpiredLogs } from '../../shared/logs/retention.js';
+import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
@@ -65,8 +66,10 @@ async function stopStaleReleases(deps: WorkshopDeps): Promise<string[]> {
 
 async function deleteExpired({ db }: WorkshopDeps): Promise<string[]> {
   await forgetSilentWorkers(db);
+  await foldDeploymentCounts(db);
+  await ensureLogDays(db);
   return [
-    ...removed(await deleteExpiredLogs(db), 'log lines'),
+    ...removed(await dropExpiredLogs(db), 'days of expired log lines'),
     ...removed(await deleteOldReplicas(db), 'stopped replicas'),
     ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),

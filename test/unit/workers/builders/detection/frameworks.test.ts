@@ -292,9 +292,9 @@ describe('Frameworks in production', () => {
   });
 
   it('uses a preview server only if a project offers nothing better', () => {
-    const { starts } = plan({ packages: ['left-pad'], scripts: { build: 'x', preview: 'vite preview' } });
-    expect(starts).to.have.length(1);
-    expect(starts[0]).to.include({ command: 'npm run preview', needs: null, isPreview: true });
+    const preview = plan({ packages: ['left-pad'], scripts: { build: 'x', preview: 'vite preview' } }).starts;
+    expect(preview).to.have.length(1);
+    expect(preview[0]).to.include({ command: 'npm run preview', needs: null, isPreview: true });
     expect(
       starts({
         packages: ['vite', 'express'],
