@@ -127,7 +127,8 @@ async function leave(deps: JobDeps, run: RunRow): Promise<string> {
 }
 
 function commandOf({ image }: ReleaseSpec): string {
-  return image.manifest.startCommand || "the image's own command";
+  const { shownCommand, startCommand } = image.manifest;
+  return shownCommand || startCommand || "the image's own command";
 }
 
 async function say(deps: JobDeps, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info') {

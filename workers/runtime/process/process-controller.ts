@@ -91,7 +91,8 @@ export class ProcessController implements ReplicaController {
   }
 
   get nextCheckAt(): number {
-    return this.#health.nextCheckAt;
+    // The attempt of a run has no health: it is only waited for.
+    return this.#row !== null && this.#row.run_id !== null ? Number.POSITIVE_INFINITY : this.#health.nextCheckAt;
   }
 
   isIdle(row: ReplicaRow): boolean {
@@ -233,8 +234,8 @@ export class ProcessController implements ReplicaController {
   }
 
   /** A replica that was ready before, and ended, starts with its plan's processor: it could end often. */
-  #cpuAtStart({ ready_at }: ReplicaRow, cpu: number): number {
-    return ready_at === null ? startingCpu(cpu, availableParallelism()) : cpu;
+  #cpuAtStart({ ready_at, run_id }: ReplicaRow, cpu: number): number {
+    return ready_at === null && run_id === null ? startingCpu(cpu, availableParallelism()) : cpu;
   }
 
   /** Ends the time in which a new replica may use more processor than its plan has. */
