@@ -15,19 +15,18 @@ import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate.js';
 import { countRepairs } from '../shared/workers/store.js';
-import { assertBuildkit } from './builders/container/buildkit-check.js';
-import { findRailpack } from './builders/container/railpack.js';
 import { createBuilders } from './builders/runtime-builders.js';
+import { createToolchains } from './builders/toolchains/toolchain-store.js';
 import { FaultWatch } from './deploy/fault-watch.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
-import { connectEngine } from './docker/engine.js';
 import { findAccount } from './docker/registry.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LogSink } from './log-sink.js';
+import { openNetwork } from './network/open-network.js';
+import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
-import { createSwarmRuntime } from './runtime/swarm/swarm-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
 import { createGitSource } from './sources/git-source.js';
 import { sweepDefinitions } from './sweeps/sweep-definitions.js';
@@ -65,32 +64,43 @@ try {
   const leases = new LeaseKeeper(db, listener, log);
   lifecycle.onEnd('leases', () => leases.close());
   const logs = new LogSink(db, dispatcher);
-  const sandbox = await createSandbox({ log, dataDir: config.dataDir, ports: config.runtimePorts });
+  const sandbox = await createSandbox({
+    log,
+    dataDir: config.dataDir,
+    ports: config.runtimePorts,
+    ...(config.runtime === 'process'
+      ? { network: async () => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }) }
+      : {}),
+  });
   const source = createGitSource({ config, log });
-  const containers = config.runtime === 'swarm' ? connectEngine(config) : null;
-  const { builder, images, origins } = createBuilders({
+  const toolchains = createToolchains({ ...config, log });
+  // What only containers need is large, and is loaded only for them.
+  const swarm = config.runtime === 'swarm' ? await import('./swarm-parts.js') : null;
+  const containers = swarm?.connectEngine(config) ?? null;
+  const { builder, images, origins } = await createBuilders({
     config,
     log,
     installationId: await installationId(db),
     sandbox,
     source,
     engine: containers,
-    railpack: config.runtime === 'swarm' ? await findRailpack(config, sandbox, log) : null,
+    railpack: (await swarm?.findRailpack(config, sandbox, log)) ?? null,
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
+    toolchains,
   });
   const runtimeDeps = {
     db,
     listener,
     sandbox,
+    toolchains,
     config,
     log,
     hostId: host.id,
     loadRelease: (deploymentId: string) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
   };
-  const runtime =
-    config.runtime === 'swarm' ? await createSwarmRuntime(runtimeDeps) : createProcessRuntime(runtimeDeps);
-  if (containers !== null) await assertBuildkit(containers);
+  const runtime = (await swarm?.createSwarmRuntime(runtimeDeps)) ?? createProcessRuntime(runtimeDeps);
+  if (containers !== null) await swarm?.assertBuildkit(containers);
   // SIGTERM ends this worker only. SIGINT, sent by the launcher or by Ctrl-C, ends the platform as a whole.
   lifecycle.onEnd('runtime', () => runtime.close(lifecycle.reason === 'SIGINT'));
   await runtime.start();
@@ -113,6 +123,7 @@ try {
     origins,
     builder,
     images,
+    toolchains,
     runtime,
     faults,
   };
@@ -121,7 +132,9 @@ try {
     'runtime-action': 4,
     deletion: 2,
     'routing-reconciliation': 4,
+    run: config.runConcurrency,
     'log-ingest': 4,
+    detection: 2,
   });
   lifecycle.onEnd('jobs', () => pool.close());
 
@@ -146,6 +159,8 @@ try {
       version: VERSION,
       queues: QUEUE_NAMES,
       deploy_slots: config.workerConcurrency,
+      run_slots: config.runConcurrency,
+      network_isolation: sandbox.network !== null,
     },
     () => pool.running,
   );
@@ -153,7 +168,15 @@ try {
   await heartbeat.start();
   // Deployments may be waiting for a worker.
   dispatcher.wake();
-  log.info({ workerId, engine: engine.backend, sandbox: sandbox.level }, 'the worker is ready');
+  log.info(
+    {
+      workerId,
+      engine: engine.backend,
+      sandbox: sandbox.level,
+      network: sandbox.network === null ? 'shared' : 'namespaces',
+    },
+    'the worker is ready',
+  );
 } catch (error) {
   bootLog.fatal(errorMessage(error));
   process.exit(1);

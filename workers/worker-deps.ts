@@ -6,6 +6,7 @@ import type { Mailer } from '../shared/core/mail.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import type { Keyring } from '../shared/secrets/keyring.js';
 import type { Builder, ImageStore } from './builders/builder.js';
+import type { ToolchainStore } from './builders/toolchains/toolchain-store.js';
 import type { FaultWatch } from './deploy/fault-watch.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { LogSink } from './log-sink.js';
@@ -29,6 +30,7 @@ export interface JobDeps {
   origins: OriginResolver;
   builder: Builder;
   images: ImageStore;
+  toolchains: Pick<ToolchainStore, 'restore' | 'sweep'>;
   runtime: RuntimeDriver;
   faults: FaultWatch;
 }

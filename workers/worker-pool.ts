@@ -117,19 +117,28 @@ export class WorkerPool {
   }
 }
 
+/** The lines of a job are written together after this time, in milliseconds: the dashboard need not be faster. */
+const REPORT_MS = 300;
+
 /**
- * Writes lines to the job, one after another. If the dashboard cannot be written, that is logged and has no other
- * effect.
+ * Writes lines to the job. Lines of the same moment share one entry. If the dashboard cannot be written, that is logged and
+ * has no other effect.
  */
 function reporter(job: Job, log: Logger): (line: string) => void {
   let written: Promise<unknown> = Promise.resolve();
+  let waiting: string[] = [];
+  let now = '';
+  const write = () => {
+    const lines = waiting;
+    waiting = [];
+    written = written
+      .then(() => Promise.all([job.updateProgress({ now }), job.log(lines.join('\n'))]))
+      .catch((error) => log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
+  };
   return (line) => {
     log.info(line);
-    const text = printable(line);
-    const at = new Date().toISOString();
-    written = written
-      .then(() => job.updateProgress({ now: text }))
-      .then(() => job.log(`${at} ${text}`))
-      .catch((error) => log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
+    now = printable(line);
+    if (waiting.length === 0) setTimeout(write, REPORT_MS);
+    waiting.push(`${new Date().toISOString()} ${now}`);
   };
 }

@@ -8,16 +8,21 @@ import type { Attempt, ReplicaRow } from './rows.js';
 const STABLE_MS = 600_000;
 
 const UNIQUE_VIOLATION = '23505';
+/** The address of replicas that share the network of their host. */
+export const LOOPBACK = '127.0.0.1';
+
+/** The columns of a replica that does not fail its health check. */
+const PASSING = { failing_since: null, health_answer: '', replace_at: null, surge_failed: false } as const;
 
 /** The replicas of a host that are not stopped. */
 export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
 }
 
-/** A release's replicas that are not stopped, in the order of their positions. */
+/** A release's replicas that are not stopped, in the order of their positions. Attempts of runs are not among them. */
 export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas')
-    .where({ deployment_id: deploymentId })
+    .where({ deployment_id: deploymentId, run_id: null })
     .whereNot({ state: 'stopped' })
     .orderBy(['generation', 'position']);
 }
@@ -37,7 +42,9 @@ export async function claimReplica(
       .whereIn('state', ['pending', 'exited'])
       .update({
         state: 'starting',
+        address: LOOPBACK,
         port,
+        given_port: port,
         pid: null,
         pid_started: null,
         task_id: null,
@@ -53,12 +60,37 @@ export async function claimReplica(
   }
 }
 
-/** Records the process of a claimed replica. False if the claim is lost: then the process must end. */
-export async function recordProcess(db: Db, row: Attempt, pid: number, startedAt: string): Promise<boolean> {
+/**
+ * Records the process of a claimed replica, and where it is reached if it has a network of its own. False if the claim is
+ * lost: then the process must end.
+ */
+export async function recordProcess(
+  db: Db,
+  row: Attempt,
+  pid: number,
+  startedAt: string,
+  place?: Pick<ReplicaRow, 'address' | 'port' | 'given_port'>,
+): Promise<boolean> {
   const updated = await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting', pid: null })
-    .update({ pid, pid_started: startedAt, updated_at: db.fn.now() });
+    .update({ pid, pid_started: startedAt, ...place, updated_at: db.fn.now() });
   return updated === 1;
+}
+
+/**
+ * Records the port on which a replica that starts was found to listen. False if it does not start any more, or if another
+ * replica of the host has the port.
+ */
+export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
+  try {
+    const updated = await db<ReplicaRow>('replicas')
+      .where({ id: row.id, restarts: row.restarts, state: 'starting' })
+      .update({ port, updated_at: db.fn.now() });
+    return updated === 1;
+  } catch (error) {
+    if ((error as { code?: string }).code === UNIQUE_VIOLATION) return false;
+    throw error;
+  }
 }
 
 /**
@@ -73,6 +105,7 @@ export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
       restarts: row.restarts + 1,
       pid: null,
       pid_started: null,
+      address: LOOPBACK,
       port: null,
       updated_at: db.fn.now(),
     });
@@ -85,28 +118,51 @@ export async function recordReady(db: Db, row: Attempt): Promise<void> {
     ready_at: trx.raw('coalesce(ready_at, now())') as unknown as Date,
     checked_at: trx.fn.now() as unknown as Date,
     exit_detail: '',
+    ...PASSING,
   }));
 }
 
-/** Records that the replica fails its health check: it keeps running without requests. */
-export async function recordUnhealthy(db: Db, row: Attempt): Promise<void> {
+/** Why a replica gets no requests, and from when on it is replaced if it goes on failing. */
+export interface CheckFailure {
+  answer: string;
+  replaceAt: Date;
+}
+
+/**
+ * Records that the replica gets no more requests: it keeps running. `failure` is null if that is no fault of the
+ * application. A replica that had been up for ten minutes begins its count of replacements anew.
+ */
+export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
   await change(db, row, ['ready'], { route: true }, (trx) => ({
     state: 'unhealthy',
     checked_at: trx.fn.now() as unknown as Date,
+    ...(failure === null
+      ? {}
+      : {
+          failing_since: trx.fn.now() as unknown as Date,
+          health_answer: failure.answer,
+          replace_at: failure.replaceAt,
+          replacements: wasStable(row, new Date()) ? 0 : row.replacements,
+        }),
   }));
 }
 
-/** Records a health check that changed nothing. */
-export async function recordChecked(db: Db, row: ReplicaRow): Promise<void> {
+/** Records a health check that changed nothing. `answer` is '' if it passed. */
+export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promise<void> {
   await change(db, row, [row.state], { route: false, quiet: true }, (trx) => ({
     checked_at: trx.fn.now() as unknown as Date,
+    health_answer: answer,
   }));
+}
+
+/** True if the attempt has run for so long that what failed before it does not count any more. */
+export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boolean {
+  return now.getTime() - (row.started_at?.getTime() ?? now.getTime()) > STABLE_MS;
 }
 
 /** The wait before a replica that ends now is started again, in milliseconds. */
 function backOffMs(row: ReplicaRow, now: Date): number {
-  const upMs = now.getTime() - (row.started_at?.getTime() ?? now.getTime());
-  return restartDelayMs(upMs > STABLE_MS ? 0 : row.restarts);
+  return restartDelayMs(wasStable(row, now) ? 0 : row.restarts);
 }
 
 /**
@@ -130,8 +186,10 @@ export async function recordExit(
       state: 'exited',
       pid: null,
       pid_started: null,
+      address: LOOPBACK,
       port: null,
       exit_detail: detail,
+      ...PASSING,
       restarts: proven ? row.restarts + 1 : row.restarts,
       next_start_at: proven ? new Date(now.getTime() + delayMs) : null,
     }),
@@ -145,14 +203,15 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
     desired: 'stopped',
     pid: null,
     pid_started: null,
+    address: LOOPBACK,
     port: null,
     stopped_at: trx.fn.now() as unknown as Date,
   }));
 }
 
-/** Only processes share the ports of a host; a container has its own. */
+/** Only processes in the host's network share its ports; containers and namespaces have their own. */
 function hostPortOf(row: ReplicaRow): number | null {
-  return row.task_id === null ? row.port : null;
+  return row.task_id === null && row.address === LOOPBACK ? row.port : null;
 }
 
 /** Moves the offset up to which a replica's output is in the log. False if another process has moved it. */
@@ -194,7 +253,7 @@ async function change(
       .whereIn('state', from)
       .update({ ...changes(trx), updated_at: trx.fn.now() });
     if (updated === 0) return;
-    await updateServiceHealth(trx, row, publication);
+    if (row.run_id === null) await updateServiceHealth(trx, row, publication);
     if (publication.frees) await restPort(trx, row, publication.frees);
     if (!publication.quiet) await notifyHost(trx, row.host_id);
   });

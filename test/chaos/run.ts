@@ -11,6 +11,7 @@ import type { Ground } from './ground.js';
 import { keepVisiting, Promises, remove, type Tenant, work } from './load.js';
 import { ProcessGround } from './process-ground.js';
 import { Random } from './random.js';
+import { createCron, endTicks } from './schedules.js';
 import { SwarmGround } from './swarm-ground.js';
 import { WorkerSupervisor } from './worker-supervisor.js';
 
@@ -68,9 +69,11 @@ async function strike(
   const tenants = await makeTenants(ground, repository, options);
   // One service of each tenant stays live throughout: it is only ever deployed.
   const steady = tenants.flatMap(({ services }) => services.slice(0, 1));
-  for (const { client, services } of tenants) {
+  for (const { client, services, cron } of tenants) {
     const [first] = services;
-    if (first) promises.deployments.add((await deploy(client, first.id)).id);
+    for (const service of first ? [first, cron] : [cron]) {
+      promises.deployments.add((await deploy(client, service.id)).id);
+    }
   }
   say(`${steady.length} services are live; begins`);
 
@@ -91,6 +94,7 @@ async function strike(
   say('everything is asked for');
   stopFaults.abort();
   await striking;
+  for (const { client, cron } of tenants) await endTicks(client, cron);
   await cameToRest(platform);
   say('at rest; balances the books');
   stopVisits.abort();
@@ -129,7 +133,7 @@ async function makeTenants(ground: Ground, repository: AppRepository, options: C
         }),
       );
     }
-    tenants.push({ client, services });
+    tenants.push({ client, services, cron: await createCron(client, ground, repository.url) });
   }
   return tenants;
 }
@@ -140,6 +144,7 @@ export async function cameToRest(platform: Platform): Promise<void> {
     const { rows } = await platform.database.db.raw(`
       select (select count(*) from deployments where finished_at is null)
            + (select count(*) from operations where finished_at is null)
+           + (select count(*) from runs where finished_at is null)
            + (select count(*) from log_batches)
            + (select count(*) from replicas r join services s on s.id = r.service_id
                where r.state <> 'stopped' and (r.desired = 'stopped' or r.state <> 'ready'

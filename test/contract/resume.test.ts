@@ -136,12 +136,17 @@ describeEngines('Killed at several points of each step', (engine) => {
     await victim?.stop('SIGKILL');
     successor.kill('SIGCONT');
     edge?.kill('SIGCONT');
-    await eventually('the other worker has taken them all', async () => {
-      for (const [point, { fence }] of before) {
-        if ((await row(point)).fence === fence) return false;
-      }
-      return true;
-    });
+    for (const [point, { fence }] of before) {
+      await eventually(
+        `the other worker has taken "${point}"`,
+        async () => {
+          const { fence: now, status, dispatches, due_at, lease_expires_at } = await row(point);
+          if (now !== fence) return true;
+          throw new Error(JSON.stringify({ fence, status, dispatches, due_at, lease_expires_at }));
+        },
+        180_000,
+      );
+    }
     gate.open();
 
     for (const [point, { service, deployment: id }] of services) {

@@ -40,7 +40,14 @@ const ENDED = ['live', 'failed', 'cancelled'];
 
 export async function createService(
   client: ApiClient,
-  input: { name: string; kind?: string; configuration: object; variables?: { key: string; value: string }[] },
+  input: {
+    name: string;
+    kind?: string;
+    projectId?: string;
+    environmentId?: string | undefined;
+    configuration: object;
+    variables?: { key: string; value: string }[];
+  },
 ): Promise<Service> {
   const { service } = await client.expect<{ service: Service }>('POST', '/services', { kind: 'web', ...input });
   return service;

@@ -51,7 +51,7 @@ export class TestWorkshop {
     database: TestDatabase,
     dataDir: string,
     keyring: Keyring,
-    shared: Omit<JobDeps, 'workerId' | 'faults' | 'origins' | 'builder' | 'images' | 'runtime'>,
+    shared: Omit<JobDeps, 'workerId' | 'faults' | 'origins' | 'builder' | 'images' | 'toolchains' | 'runtime'>,
   ) {
     this.database = database;
     this.keyring = keyring;
@@ -64,6 +64,7 @@ export class TestWorkshop {
       origins: { resolve: (request) => this.#resolve(request.workspaceId, request.signal) },
       builder: { build: (request, { signal }) => this.#build(request, signal), sweep: async () => 0 },
       images: { has: async ({ digest }) => this.images.has(digest), sweep: async () => 0 },
+      toolchains: { restore: async (names) => [...names], sweep: async () => 0 },
     };
   }
 

@@ -10,6 +10,8 @@ export type Target =
       type: 'static';
       digest: string;
       publishDirectory: string;
+      /** The page that answers every unknown path; null if a site has none. */
+      fallback: string | null;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
   | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica' };
@@ -50,6 +52,7 @@ function targetOf(facts: RouteFacts): Target {
       type: 'static',
       digest: facts.digest,
       publishDirectory: facts.manifest.publishDirectory,
+      fallback: facts.manifest.fallback ?? null,
       cacheProfile: facts.cacheProfile ?? 'none',
     };
   }

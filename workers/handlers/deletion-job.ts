@@ -2,6 +2,7 @@ import { runningReleases } from '../../shared/deployments/release-store.js';
 import { hasOpenDeployment } from '../../shared/deployments/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { makeDue } from '../../shared/queues/due.js';
+import { countOpenRuns } from '../../shared/runs/store.js';
 import { eraseService } from '../../shared/services/lifecycle-store.js';
 import { edgesApplied } from '../edges-applied.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -17,9 +18,9 @@ export function deletionJob(
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ operation, service, signal }) => {
-    // The request has cancelled its deployments. Another job looks again later, so that this one does not hold a slot
+    // The request has cancelled its deployments and runs. Another job looks again later, so that this one does not hold a slot
     // until their workers have stopped.
-    if (await hasOpenDeployment(deps.db, service.id)) {
+    if ((await hasOpenDeployment(deps.db, service.id)) || (await countOpenRuns(deps.db, service.id)) > 0) {
       await makeDue(deps.db, 'operations', operation, LOOK_AGAIN_MS);
       return 'later';
     }

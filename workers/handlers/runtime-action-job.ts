@@ -1,4 +1,5 @@
 import type { Payloads } from '../../shared/queues/catalog.js';
+import { cancelOpenRuns } from '../../shared/runs/store.js';
 import { moveLifecycle } from '../../shared/services/lifecycle-store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { edgesApplied } from '../edges-applied.js';
@@ -38,9 +39,11 @@ async function restart(deps: JobDeps, { service, signal }: OperationRun): Promis
 async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
   const deploymentId = service.live_deployment_id;
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
-  const version = await deps.db.transaction((trx) =>
-    moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended'),
-  );
+  const version = await deps.db.transaction(async (trx) => {
+    const moved = await moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended');
+    await cancelOpenRuns(trx, { serviceId: service.id });
+    return moved;
+  });
   if (version !== undefined) await edgesApplied(deps.db, service.id, version, signal);
   await deps.runtime.stop(deploymentId);
   return 'done';

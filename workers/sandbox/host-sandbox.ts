@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +7,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../shared/core/log.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
-import { discardTree } from '../folders.js';
+import { discardTree, exists } from '../folders.js';
+import type { HostNetwork } from '../network/host-network.js';
+import { startRelay } from '../network/loopback-relay.js';
+import type { NetworkSpec } from '../network/network-model.js';
 import {
   type Cgroup,
   type CgroupRoots,
   cgroupMembers,
+  limitCpu,
   listCgroups,
   makeCgroup,
+  procsFilesOf,
   ranOutOfMemory,
   removeCgroup,
 } from './cgroup.js';
@@ -27,6 +33,7 @@ import type {
   Sandbox,
   SandboxLevel,
   SandboxSpec,
+  StartedProcess,
 } from './sandbox.js';
 import { ended, handOver, runChild, spawned } from './sandbox-child.js';
 import {
@@ -76,6 +83,7 @@ export class HostSandbox implements Sandbox {
   readonly #host: Host;
   readonly #cgroups: CgroupRoots | null;
   readonly #guardedPorts: PortRange | null;
+  #network: HostNetwork | null = null;
   /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
 
@@ -86,6 +94,15 @@ export class HostSandbox implements Sandbox {
     this.#host = host;
     this.#cgroups = cgroups;
     this.#guardedPorts = guardedPorts;
+  }
+
+  get network(): HostNetwork | null {
+    return this.#network;
+  }
+
+  /** Gives each command from now on a network of its own. */
+  useNetwork(network: HostNetwork | null): void {
+    this.#network = network;
   }
 
   get level(): SandboxLevel {
@@ -104,12 +121,12 @@ export class HostSandbox implements Sandbox {
       const prepared = await this.#prepare(spec, true);
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
-      await this.#end(spec.id, null);
+      await this.#end(spec.id, null, false);
       this.#running.delete(spec.id);
     }
   }
 
-  async start(spec: SandboxSpec, options: DetachedOptions): Promise<DetachedProcess> {
+  async start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess> {
     const prepared = await this.#prepare(spec, false);
     const argv = detachedArguments(this.#host, prepared.plan, options.exitFile, prepared.cgroup?.oomFile ?? '');
     const output = await open(options.logFile, 'a', 0o600);
@@ -124,7 +141,8 @@ export class HostSandbox implements Sandbox {
       }
       void exited.then(() => options.onExit?.());
       child.unref();
-      return { pid, startedAt };
+      const { network } = prepared.plan;
+      return { pid, startedAt, ...(network ? { address: network.address } : {}) };
     } catch (error) {
       await this.#end(spec.id, null);
       throw error;
@@ -133,17 +151,31 @@ export class HostSandbox implements Sandbox {
     }
   }
 
+  async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {
+    const namespace = await this.#network?.namespaceOf(id);
+    if (!namespace) throw new Error(`${id} has no network`);
+    const mark = { [MARKER]: `${this.#token}:${id}` };
+    const procsFiles = this.#cgroups === null ? [] : procsFilesOf(this.#cgroups, id);
+    await startRelay({ namespace, address, port, uid: uidOf(userNumber), mark, procsFiles });
+  }
+
   async isAlive({ pid, startedAt }: DetachedProcess): Promise<boolean> {
     return (await processStart(pid)) === startedAt;
   }
 
   async stop(id: string, process: DetachedProcess, graceMs: number): Promise<void> {
     const deadline = Date.now() + graceMs;
-    if (graceMs > 0 && (await this.isAlive(process))) {
+    const wasAlive = await this.isAlive(process);
+    if (graceMs > 0 && wasAlive) {
       signalGroup(process.pid, 'SIGTERM');
       while (Date.now() < deadline && (await this.isAlive(process))) await sleep(STEP_MS);
     }
-    await this.#end(id, process);
+    // If the leader is alive, it ends its helpers or they are in its group. If it had ended before, one may be left.
+    await this.#end(id, process, !wasAlive);
+  }
+
+  async limitCpu(id: string, cpu: number): Promise<void> {
+    if (this.#cgroups !== null) await limitCpu(this.#cgroups, id, cpu);
   }
 
   async listeningPorts(id: string): Promise<number[] | null> {
@@ -172,7 +204,8 @@ export class HostSandbox implements Sandbox {
     const traces = await readdir(this.#scratchRoot()).catch(() => []);
     const groups = this.#cgroups === null ? [] : await listCgroups(this.#cgroups);
     let ended = 0;
-    for (const id of new Set([...processes.keys(), ...traces, ...groups])) {
+    const networks = (await this.#network?.ids()) ?? [];
+    for (const id of new Set([...processes.keys(), ...traces, ...groups, ...networks])) {
       if (this.#running.has(id)) continue;
       const owner = await ownerOf(join(this.#scratchRoot(), id));
       if (owner === null ? isWanted(id) : await this.isAlive(owner)) continue;
@@ -184,8 +217,8 @@ export class HostSandbox implements Sandbox {
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
-    // A worker that died may have left the same run behind.
-    await this.#end(spec.id, null);
+    // A worker that died may have left the same run behind. Its folder is made first and removed last.
+    if (await exists(join(this.#scratchRoot(), spec.id))) await this.#end(spec.id, null);
     const uid = uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
     const mounted = this.level === 'namespaces' && this.#host.overlay;
@@ -200,11 +233,22 @@ export class HostSandbox implements Sandbox {
       log: this.#log,
       level: this.level,
     };
-    const { directory, image } = await prepareScratch(folders);
-    const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
-    if (this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
-      await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
+    const attached = this.#network?.attach(spec.id, spec.network ?? aloneIn(spec)) ?? Promise.resolve(null);
+    const [made, joined] = await Promise.allSettled([this.#prepareFolders(spec, folders), attached]);
+    if (made.status === 'rejected' || joined.status === 'rejected') {
+      await this.#discard(spec.id);
+      throw made.status === 'rejected' ? made.reason : (joined as PromiseRejectedResult).reason;
     }
+    const { directory, image, cgroup } = made.value;
+    const inside = this.level === 'namespaces';
+    const env = {
+      PATH: searchPath(this.#host, spec.tools),
+      HOME: inside ? HOME_PATH : join(scratch, 'home'),
+      TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
+      ...spec.env,
+      [MARKER]: `${this.#token}:${spec.id}`,
+    };
+    const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
     const plan: Plan = {
       marker: `${this.#token}:${spec.id}`,
       uid,
@@ -212,20 +256,24 @@ export class HostSandbox implements Sandbox {
       image,
       scratch,
       writable: spec.writable ?? [],
+      tools: spec.tools ?? [],
       limits: spec.limits,
       procsFiles: cgroup?.procsFiles ?? [],
       tied,
+      network: joined.value,
     };
-    const inside = this.level === 'namespaces';
-    const env = {
-      PATH: searchPath(this.#host),
-      HOME: inside ? HOME_PATH : join(scratch, 'home'),
-      TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
-      ...spec.env,
-      [MARKER]: plan.marker,
-    };
-    const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
     return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
+  }
+
+  /** Makes the folders and the control group of a sandbox. */
+  async #prepareFolders(spec: SandboxSpec, folders: Parameters<typeof prepareScratch>[0]) {
+    const prepared = await prepareScratch(folders);
+    const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
+    // A sandbox with a network of its own shares no port with another.
+    if (this.#network === null && this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
+      await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
+    }
+    return { ...prepared, cgroup };
   }
 
   #spawn(argv: string[], { plan }: Prepared, stdio: ('ignore' | 'pipe' | number)[]): ChildProcess {
@@ -239,28 +287,29 @@ export class HostSandbox implements Sandbox {
     const lifeline = this.level === 'namespaces' ? [] : (['pipe'] as const);
     const argv = sandboxArguments(this.#host, prepared.plan);
     const child = this.#spawn(argv, prepared, ['ignore', 'pipe', 'pipe', 'pipe', ...lifeline]);
-    const { code, cut } = await runChild(child, prepared.script, options, () => this.#killAll(id, null));
+    const { code, cut } = await runChild(child, prepared.script, options, () => this.#killAll(id, null, false));
     if (cut !== null) return { reason: cut };
     return outcomeOf(code, prepared.cgroup);
   }
 
-  /** Kills until nothing of the sandbox is left, and removes its traces. */
-  async #end(id: string, process: DetachedProcess | null): Promise<void> {
-    await this.#killAll(id, process);
+  /** Kills until nothing of the sandbox is left, and removes its traces. `byMark` as for `#members`. */
+  async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
+    await this.#killAll(id, process, byMark);
     await this.#discard(id);
   }
 
   async #discard(id: string): Promise<void> {
+    await this.#network?.release(id);
     if (this.#cgroups !== null) await removeCgroup(this.#cgroups, id);
     await discardTree({ dataDir: this.#dataDir, log: this.#log }, join(this.#scratchRoot(), id));
   }
 
-  async #killAll(id: string, process: DetachedProcess | null): Promise<void> {
+  async #killAll(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {
       const leader = process !== null && (await this.isAlive(process));
       if (leader) signalGroup(process.pid, 'SIGKILL');
-      const members = await this.#members(id);
+      const members = await this.#members(id, byMark);
       for (const pid of members) signalProcess(pid, 'SIGKILL');
       if (!leader && members.length === 0) return;
       if (Date.now() > deadline) {
@@ -271,10 +320,17 @@ export class HostSandbox implements Sandbox {
     }
   }
 
-  async #members(id: string): Promise<number[]> {
+  /**
+   * The processes of a sandbox. The command and its descendants cannot leave their control group. Only the platform's own
+   * helpers around them are not in it; `byMark` finds those too, by a look at every process of the host. Without control
+   * groups that is the only way.
+   */
+  async #members(id: string, byMark = true): Promise<number[]> {
     const wanted = `${this.#token}:${id}`;
     const members = new Set<number>();
-    for (const [pid, marker] of await markedProcesses(wanted)) if (marker === wanted) members.add(pid);
+    if (byMark || this.#cgroups === null) {
+      for (const [pid, marker] of await markedProcesses(wanted)) if (marker === wanted) members.add(pid);
+    }
     if (this.#cgroups !== null) {
       for (const pid of await cgroupMembers(this.#cgroups, id)) {
         if ((await processStart(pid)) !== null) members.add(pid);
@@ -286,6 +342,12 @@ export class HostSandbox implements Sandbox {
   #scratchRoot(): string {
     return join(this.#dataDir, 'sandboxes');
   }
+}
+
+/** The network of a command that belongs to no service. */
+function aloneIn({ id }: SandboxSpec): NetworkSpec {
+  const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+  return { scope, use: 'build', hostName: '' };
 }
 
 async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {

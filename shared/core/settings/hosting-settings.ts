@@ -1,3 +1,4 @@
+import { isIpRange } from '../formats.js';
 import {
   choice,
   flag,
@@ -42,6 +43,10 @@ const SLUG = {
   valid: (name: string) => /^[a-z0-9](-?[a-z0-9])*$/.test(name),
   problem: 'must be a comma list of names such as shop,my-blog',
 };
+const IPV4_RANGE = {
+  valid: (range: string) => /^[\d.]+(\/\d+)?$/.test(range) && isIpRange(range),
+  problem: 'must be a comma list of IPv4 addresses and ranges such as 10.1.2.0/24,192.168.7.1',
+};
 const DOCKER_ADDRESS = {
   valid: isSocketAddress,
   problem: 'must be unix:///path/to/docker.sock or tcp://host:port',
@@ -67,10 +72,25 @@ export const HOSTING_SETTINGS = {
     'Names that no service gets as its host name, separated by commas, in addition to the built-in ones (`www`, `api`, `admin`, `mail`, `wpad`, …).',
   ),
   WORKER_CONCURRENCY: setting(integer(4, 1, 256), ['worker'], 'Deployments that one worker process runs at a time.'),
+  RUN_CONCURRENCY: setting(
+    integer(16, 1, 256),
+    ['worker'],
+    'Runs of cron services that one worker process carries out at a time. One workspace gets at most half of the slots of all workers.',
+  ),
+  RUN_RETRY_SECONDS: setting(
+    integer(5, 1, 3600),
+    ['worker'],
+    'Seconds before the second attempt of a run that failed; twice as many before each further one.',
+  ),
   RELEASE_TIMEOUT_SECONDS: setting(
     integer(60, 1, 3600),
     ['worker'],
     'Seconds that a release may take to become healthy.',
+  ),
+  HEALTH_REPLACE_SECONDS: setting(
+    integer(60, 1, 3600),
+    ['worker'],
+    'Seconds for which a replica may fail its health check before a new one takes its place. The wait doubles each time that does not help.',
   ),
   STOP_GRACE_SECONDS: setting(integer(10, 1, 600), ['worker'], 'Seconds between TERM and KILL.'),
   RUNTIME: setting(
@@ -82,6 +102,16 @@ export const HOSTING_SETTINGS = {
     portRange('20000-29999'),
     ['worker'],
     'First and last port for hosted processes. Keep them apart from `net.ipv4.ip_local_port_range`.',
+  ),
+  NETWORK: setting(
+    choice(['namespaces', 'shared'], 'shared'),
+    ['worker'],
+    'For `RUNTIME=process`: `namespaces` gives each build and each replica a network of its own if the host allows it; with `shared` all use the network of the host, see [security](security.md#networks).',
+  ),
+  EGRESS_ALLOW: setting(
+    list('', IPV4_RANGE),
+    ['worker'],
+    'Private addresses that builds and applications with a network of their own may connect to, as IPv4 ranges separated by commas, for example `10.1.2.0/24,192.168.7.1`.',
   ),
   RUNTIME_FIREWALL: setting(
     flag(true),

@@ -204,4 +204,16 @@ export const API_FAULTS: readonly Fault[] = [
     find: 'requestId !== undefined && requestId !== key',
     replace: 'false',
   },
+  {
+    name: 'rate limit: points of a window that has ended are handed out',
+    file: 'api/http/shared-window.ts',
+    find: 'lease.endsAt > now && !window.taking',
+    replace: '!window.taking',
+  },
+  {
+    name: 'rate limit: a process is granted more than is left',
+    file: 'shared/limits/model.ts',
+    find: 'Math.min(taken, limit - before)',
+    replace: 'taken',
+  },
 ];

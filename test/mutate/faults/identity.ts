@@ -202,4 +202,10 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
     find: 'requireMfa && !caller.secondFactor',
     replace: 'false',
   },
+  {
+    name: 'keys: a revoked key goes on working',
+    file: 'shared/identity/access-store.ts',
+    find: 'k.revoked_at is null and ',
+    replace: '',
+  },
 ];

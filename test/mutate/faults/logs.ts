@@ -6,16 +6,22 @@ const INGEST = 'shared/logs/ingest.ts';
 
 export const LOGS_FAULTS: readonly Fault[] = [
   {
-    name: 'retention: logs are kept for hours instead of days',
-    file: 'shared/logs/retention.ts',
-    find: "interval '1 day'",
-    replace: "interval '1 hour'",
+    name: 'retention: logs expire a day early',
+    file: 'shared/logs/model.ts',
+    find: "at time zone 'UTC')::date + ${days}",
+    replace: "at time zone 'UTC')::date - 1 + ${days}",
   },
   {
     name: 'retention: logs are never deleted',
     file: 'shared/logs/retention.ts',
-    find: 'logged_at < now() - p.days',
-    replace: 'logged_at < now() - 1000 * p.days',
+    find: "'YYYYMMDD') <= ${TODAY}",
+    replace: "'YYYYMMDD') <= ${TODAY} - 10000",
+  },
+  {
+    name: 'logs: lines do not wait behind batches that are older',
+    file: 'shared/logs/store-lines.ts',
+    find: 'and not exists (select from log_batches b where b.service_id = $1)',
+    replace: '',
   },
   {
     name: 'logs: ids go against the order of the batches',

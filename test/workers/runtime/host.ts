@@ -15,6 +15,7 @@ import { replicasOf } from '../../../shared/replicas/store.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
+import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
@@ -113,6 +114,7 @@ export class TestHost {
       db: this.database.db,
       listener,
       sandbox: this.sandbox,
+      toolchains: createToolchains({ ...this.config, log }),
       config: this.config,
       log,
       hostId: this.hostId,

@@ -14,6 +14,7 @@ export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
       workspaceId: service.workspace_id,
       serviceId: service.id,
       userNumber: service.user_number,
+      environmentId: service.environment_id,
       kind: service.kind,
       configuration: deployment.configuration,
       repository: deployment.configuration.repository,

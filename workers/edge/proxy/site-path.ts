@@ -25,12 +25,18 @@ export async function findSitePath(root: string, target: string): Promise<SitePa
   const path = parts.join('/');
   const kind = await kindWithin(root, path);
   if (kind === 'file') return pathname.endsWith('/') ? MISSING : { type: 'file', path };
-  if (kind === null) return MISSING;
+  if (kind === null) return page(root, path);
   const index = path === '' ? 'index.html' : `${path}/index.html`;
-  if ((await kindWithin(root, index)) !== 'file') return MISSING;
+  if ((await kindWithin(root, index)) !== 'file') return path === '' ? MISSING : page(root, path);
   if (pathname.endsWith('/')) return { type: 'file', path: index };
   const location = `/${parts.map(encodeURIComponent).join('/')}/`;
   return { type: 'redirect', location: query.length > 0 ? `${location}?${printable(query.join('?'))}` : location };
+}
+
+/** `/about` is about.html, as generators of sites write their links. */
+async function page(root: string, path: string): Promise<SitePath> {
+  const name = `${path}.html`;
+  return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
 }
 
 /** A query with every byte encoded that a header must not contain. */

@@ -36,11 +36,22 @@ export async function serveSite(exchange: Exchange, target: StaticTarget, images
     case 'invalid':
       return sendPage(exchange, badRequest('The path is not valid.'));
     case 'missing':
+      if (target.fallback !== null && isNavigation(req) && (await kindWithin(root, target.fallback)) === 'file') {
+        res.setHeader('Cache-Control', 'no-cache');
+        return sendFile(exchange, root, target.fallback);
+      }
       if ((await kindWithin(root, '404.html')) !== 'file') return sendPage(exchange, PAGES.notFound);
       res.statusCode = 404;
       res.setHeader('Cache-Control', 'no-cache');
       return sendFile(exchange, root, '404.html');
   }
+}
+
+/** False for a file that a page needs, such as /assets/app.js: the page instead of it would only hide that it is gone. */
+function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
+  if ((headers.accept ?? '').includes('text/html')) return true;
+  const last = url.split('?')[0]?.split('/').at(-1) ?? '';
+  return !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(last);
 }
 
 /** The real path of the folder that the image publishes, or null if it is missing or leads out of the image. */

@@ -1,7 +1,9 @@
 import { readdir } from 'node:fs/promises';
+import { freemem } from 'node:os';
 import { join } from 'node:path';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { recordExit, releaseReplica } from '../../../shared/replicas/store.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
 import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../supervisor.js';
 import type { Firewall } from './firewall.js';
@@ -15,11 +17,15 @@ import {
   sandboxIdOf,
 } from './replica-sandbox.js';
 
+const MEGABYTE = 1024 * 1024;
+
 /** Runs replicas as sandboxed processes of this host. Their folders are below DATA_DIR. */
 export class ProcessHost implements ReplicaHost {
   readonly pollMs = 500;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };
   readonly #logShare = new HostAllowance();
+  /** The addresses of ready replicas whose names were written last. */
+  #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps & { firewall: Firewall }) {
     this.#deps = deps;
@@ -27,6 +33,23 @@ export class ProcessHost implements ReplicaHost {
 
   controller(id: string, wake: () => void): ProcessController {
     return new ProcessController(this.#deps, id, wake, this.#logShare);
+  }
+
+  /** A second replica fits if as much memory as its plan allows is free. */
+  async hasRoom(row: ReplicaRow): Promise<boolean> {
+    const { configuration } = await this.#deps.loadRelease(row.deployment_id);
+    return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
+  }
+
+  /** Writes the names of neighbours again if a replica became ready or ceased to be. */
+  async observe(rows: readonly ReplicaRow[]): Promise<void> {
+    const { network } = this.#deps.sandbox;
+    if (!network) return;
+    const ready = rows.filter(({ state, desired }) => state === 'ready' && desired === 'running');
+    const addresses = ready.map(({ address }) => address).sort();
+    if (addresses.join() === this.#ready) return;
+    await network.publish(addresses);
+    this.#ready = addresses.join();
   }
 
   /** Ends the processes and removes the folders of replicas that have no row, and sets the firewall rules again. */
@@ -38,6 +61,7 @@ export class ProcessHost implements ReplicaHost {
       return busy.some((replica) => id.startsWith(`${REPLICA_SANDBOX}${replica}`));
     });
     if (ended > 0) this.#deps.log.warn({ processes: ended }, 'ended processes that belong to no replica');
+    await this.#deps.sandbox.network?.sweep();
     const { config, log } = this.#deps;
     const present = new Set([...rows.map((row) => row.id), ...busy]);
     for (const name of await readdir(join(config.dataDir, 'replicas')).catch(() => [])) {

@@ -108,7 +108,7 @@ describe('The records of replicas', () => {
     const row = await ready();
     const before = await serviceNow();
     expect(before.health).to.equal('ready');
-    await recordUnhealthy(database.db, row);
+    await recordUnhealthy(database.db, row, { answer: 'connection refused', replaceAt: new Date() });
     const after = await serviceNow();
     expect(after.health).to.equal('unhealthy');
     expect(after.version).to.be.greaterThan(before.version);
@@ -118,7 +118,7 @@ describe('The records of replicas', () => {
     const row = await ready();
     await pretendLive(database.db, service.id);
     const before = await serviceNow();
-    await recordUnhealthy(database.db, row);
+    await recordUnhealthy(database.db, row, { answer: 'connection refused', replaceAt: new Date() });
     expect(await serviceNow()).to.deep.equal(before);
   });
 

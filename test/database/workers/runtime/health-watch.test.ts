@@ -43,7 +43,7 @@ describe('The health watch of a replica', () => {
     [status, asked] = [200, 0];
     now = Date.now();
     mock.timers.enable({ apis: ['Date'], now });
-    watch = new HealthWatch(db, 'test');
+    watch = new HealthWatch(db, { edgeDomain: 'test', healthReplaceSeconds: 60 });
     watch.begin();
   });
   afterEach(() => mock.timers.reset());

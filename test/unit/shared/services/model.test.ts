@@ -33,9 +33,9 @@ describe('The status of a service', () => {
 });
 
 describe('What follows from the kind and the name of a service', () => {
-  it('four kinds are deployed', () => {
+  it('five kinds are deployed', () => {
     const kinds = ['web', 'static', 'private', 'worker', 'cron', 'postgres', 'redis'] as const;
-    expect(kinds.filter(isDeployable)).to.deep.equal(['web', 'static', 'private', 'worker']);
+    expect(kinds.filter(isDeployable)).to.deep.equal(['web', 'static', 'private', 'worker', 'cron']);
   });
 
   it('web services and sites have a public address; web and private services are checked on their port', () => {

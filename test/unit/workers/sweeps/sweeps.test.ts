@@ -80,6 +80,7 @@ describe('Sweeps', () => {
       releases: 'platform',
       replicas: 'host',
       retention: 'platform',
+      schedules: 'host',
       trash: 'host',
       budgets: 'platform',
       images: 'host',

@@ -116,7 +116,13 @@ export function compression(kind: EdgeKind): void {
       await mkdir(join(images, 'abc'));
       await writeFile(join(images, 'abc', 'index.html'), TEXT);
       edge = await bench.edge({ imagesDir: images });
-      const target = { type: 'static', digest: 'abc', publishDirectory: '', cacheProfile: 'none' } as const;
+      const target = {
+        type: 'static',
+        digest: 'abc',
+        publishDirectory: '',
+        fallback: null,
+        cacheProfile: 'none',
+      } as const;
       await edge.apply(tableWith({ target }));
       const answer = await ask(edge.port, '/', { headers: GZIP });
       expect(answer.headers['content-encoding']).to.equal('gzip');

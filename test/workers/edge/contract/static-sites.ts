@@ -17,7 +17,14 @@ export function staticSites(kind: EdgeKind): void {
   const serve = (overrides: Partial<Extract<Target, { type: 'static' }>> = {}) =>
     edge.apply(
       tableWith({
-        target: { type: 'static', digest: 'abc', publishDirectory: 'dist', cacheProfile: 'none', ...overrides },
+        target: {
+          type: 'static',
+          digest: 'abc',
+          publishDirectory: 'dist',
+          fallback: null,
+          cacheProfile: 'none',
+          ...overrides,
+        },
       }),
     );
 
