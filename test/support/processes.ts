@@ -79,7 +79,7 @@ export class PlatformProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** Waits until the condition holds, and fails at once where the process ends before. */
+  /** Waits until the condition holds. Fails at once if the process ends before, and ends it if it takes too long. */
   async ready(condition: () => Promise<boolean>): Promise<void> {
     await eventually(
       `${this.name} is ready`,
@@ -89,6 +89,7 @@ export class PlatformProcess {
       },
       60_000,
     ).catch((error) => {
+      this.child.kill('SIGKILL');
       throw new Error(`${error.message}\n${this.output}`);
     });
     if (this.ended) throw new Error(`${this.name} ended with code ${this.child.exitCode}:\n${this.output}`);
@@ -98,7 +99,7 @@ export class PlatformProcess {
     this.child.kill(signal);
   }
 
-  /** Sends the signal and waits for the end; KILL where it does not come. */
+  /** Sends the signal and waits for the end. Sends KILL if it does not come in time. */
   async stop(signal: NodeJS.Signals = 'SIGTERM', withinMs = 30_000): Promise<void> {
     if (this.ended) return;
     const exit = once(this.child, 'exit');

@@ -77,6 +77,9 @@ describe('route table', () => {
       type: 'unavailable',
       reason: 'not_deployed',
     });
+    for (const missing of [{ liveDeploymentId: null }, { digest: null }, { manifest: null }]) {
+      expect(reason(missing), JSON.stringify(missing)).to.deep.equal({ type: 'unavailable', reason: 'not_deployed' });
+    }
     expect(reason({ replicas: [] })).to.deep.equal({ type: 'unavailable', reason: 'no_ready_replica' });
   });
 

@@ -71,4 +71,22 @@ describe('The place of a new connection', () => {
     second.exchanges = 1;
     expect(set.leastUseful(11)).to.equal(third);
   });
+
+  it('is looked for among many connections at most every tenth of a second', () => {
+    const many = Array.from({ length: 65 }, () => connection('a', { exchanges: 1 }));
+    const set = setOf(...many);
+    expect(set.leastUseful(1000)).to.equal(null);
+    const [first] = many;
+    if (first) first.exchanges = 0;
+    expect(set.leastUseful(1099)).to.equal(null);
+    expect(set.leastUseful(1100)).to.equal(first);
+  });
+
+  it('is looked for among few connections each time', () => {
+    const one = connection('a', { exchanges: 1 });
+    const set = setOf(one, ...Array.from({ length: 63 }, () => connection('a', { exchanges: 1 })));
+    expect(set.leastUseful(1000)).to.equal(null);
+    one.exchanges = 0;
+    expect(set.leastUseful(1001)).to.equal(one);
+  });
 });
