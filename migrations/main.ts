@@ -10,7 +10,7 @@ const log = createLogger('migrate', 'info');
 try {
   const config = loadConfig();
   const url = config.databaseUrl.reveal();
-  const db = createDatabase({ url, name: 'ranvier-migrate', poolSize: 2 });
+  const db = createDatabase({ url, name: 'ranvier-migrate', poolSize: 2, idleInTransactionMs: 0 });
   try {
     const applied = await migrate(db, url);
     if (config.redisUrl === null) await migrateQueues(url);

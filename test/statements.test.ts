@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { titlesOf } from './support/titles.js';
 
 const TESTS = dirname(fileURLToPath(import.meta.url));
 const LIST = join(TESTS, '../../test/api/STATEMENTS.md');
-const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
 /** What the list says of one statement: the tests that show it. */
 interface Statement {
@@ -23,15 +20,6 @@ function parse(line: string): Statement {
     return { file: file.includes('/') ? file : `api/${file}`, title };
   });
   return { text: text.slice('- '.length), tests };
-}
-
-/** `file title` of every test of these files, by asking mocha, which makes titles as it loads them. */
-async function titlesOf(files: string[]): Promise<Set<string>> {
-  const paths = files.map((file) => join(TESTS, `${file}.test.js`));
-  const args = [MOCHA, '--no-package', '--dry-run', '--reporter', 'json', ...paths];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 64 * 1024 * 1024 });
-  const { tests }: { tests: { file: string; title: string }[] } = JSON.parse(stdout);
-  return new Set(tests.map(({ file, title }) => `${relative(TESTS, file).replace(/\.test\.js$/, '')} ${title}`));
 }
 
 describe('The list of statements', () => {

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
 import { SYSTEM_PATH } from './command-wrappers.js';
+import { removeSmallTree } from './small-tree.js';
 
 /** Build caches and mirrors that no build used for this time are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
@@ -52,6 +53,8 @@ export interface RemovalOptions {
 export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline;
+  options.signal?.throwIfAborted();
+  if (await removeSmallTree(path)) return;
   let problem = '';
   for (let tries = 0; tries < TRIES; tries++) {
     // `rm` goes down folder by folder, so that no path gets longer than the system allows. Node's own removal fails there.

@@ -1,3 +1,4 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Db } from '../shared/core/database/client.js';
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
@@ -5,16 +6,19 @@ import { type Heartbeat as Beat, recordHeartbeat, removeWorker } from '../shared
 import type { RunningJob } from './worker-pool.js';
 
 const BEAT_MS = 5000;
+/** How often the event loop's delay is sampled, in milliseconds. The delay of an idle loop is about as long. */
+const SAMPLE_MS = 10;
 
 /** Records every 5 s that this worker is alive and which jobs it runs (specification, Catalog: `workerOnline`). */
 export class Heartbeat {
   readonly #db: Db;
   readonly #log: Logger;
-  readonly #worker: Omit<Beat, 'running'>;
+  readonly #worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>;
   readonly #running: () => RunningJob[];
+  readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(db: Db, log: Logger, worker: Omit<Beat, 'running'>, running: () => RunningJob[]) {
+  constructor(db: Db, log: Logger, worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>, running: () => RunningJob[]) {
     this.#db = db;
     this.#log = log;
     this.#worker = worker;
@@ -23,6 +27,7 @@ export class Heartbeat {
 
   /** Resolves after the first heartbeat is recorded. */
   async start(): Promise<void> {
+    this.#delay.enable();
     await this.#beat();
     this.#timer = setInterval(() => {
       this.#beat().catch((error) => this.#log.warn(`heartbeat failed: ${errorMessage(error)}`));
@@ -32,10 +37,13 @@ export class Heartbeat {
   /** Removes the worker's record, so that admission no longer counts its slots. */
   async close(): Promise<void> {
     if (this.#timer) clearInterval(this.#timer);
+    this.#delay.disable();
     await removeWorker(this.#db, this.#worker.id);
   }
 
   async #beat(): Promise<void> {
-    await recordHeartbeat(this.#db, { ...this.#worker, running: this.#running() });
+    const event_loop_p99_ms = Math.max(0, this.#delay.percentile(99) / 1e6 - SAMPLE_MS);
+    this.#delay.reset();
+    await recordHeartbeat(this.#db, { ...this.#worker, running: this.#running(), event_loop_p99_ms });
   }
 }

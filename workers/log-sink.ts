@@ -1,12 +1,13 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../shared/core/database/client.js';
-import { insertLogBatch, type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
+import { type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
 import { ingestLogs } from '../shared/logs/ingest.js';
 import type { LogLevel, LogLine, LogSource } from '../shared/logs/model.js';
+import { batchesOf, storeBatches, storeLines } from '../shared/logs/store-lines.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import { makeDue } from '../shared/queues/due.js';
 import type { Masker } from '../shared/secrets/mask.js';
 
-const FLUSH_MS = 100;
+const FLUSH_MS = 25;
 const FLUSH_LINES = 500;
 const FLUSH_BYTES = 256 * 1024;
 
@@ -16,7 +17,7 @@ export interface ChannelOptions {
   masker: Masker;
 }
 
-/** Collects a worker's log lines: masks them, batches them, and stores each batch together with its due job. */
+/** Collects a worker's log lines: masks them, batches them, and stores each batch. */
 export class LogSink {
   readonly #db: Db;
   readonly #dispatcher: Pick<Dispatcher, 'wakeLogs'>;
@@ -29,9 +30,8 @@ export class LogSink {
   /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
-      store: async (batch) => {
-        await insertLogBatch(this.#db, batch);
-        this.#dispatcher.wakeLogs();
+      store: async (batches) => {
+        if (!(await storeBatches(this.#db, batches))) this.#dispatcher.wakeLogs();
       },
       ingest: async () => {
         await ingestLogs(this.#db, options.serviceId);
@@ -39,9 +39,12 @@ export class LogSink {
     });
   }
 
-  /** Stores a batch in the caller's transaction. The dispatcher is woken after the commit. */
+  /**
+   * Stores a batch in the caller's transaction. Until its commit, no other line of the service is stored. If the lines have
+   * to wait for older ones, the dispatcher is woken after the commit.
+   */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
-    await insertLogBatch(trx, batch);
+    if (await storeLines(trx, batch)) return;
     // The caller handles a transaction that fails. Then there is no batch to dispatch.
     trx.executionPromise.then(
       () => this.#dispatcher.wakeLogs(),
@@ -58,7 +61,8 @@ export class LogSink {
 }
 
 interface ChannelTarget {
-  store(batch: NewLogBatch): Promise<void>;
+  /** Stores all batches, or none if it fails. */
+  store(batches: readonly NewLogBatch[]): Promise<void>;
   ingest(): Promise<void>;
 }
 
@@ -66,8 +70,7 @@ interface ChannelTarget {
 export class LogChannel {
   readonly #options: ChannelOptions;
   readonly #target: ChannelTarget;
-  #source: LogSource = 'system';
-  #lines: LogLine[] = [];
+  #lines: (LogLine & { source: LogSource })[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
@@ -79,12 +82,8 @@ export class LogChannel {
 
   /** Adds one line. Resolves at once unless the batch is full. */
   async write(source: LogSource, message: string, level: LogLevel = 'info'): Promise<void> {
-    if (source !== this.#source) {
-      await this.flush();
-      this.#source = source;
-    }
     const text = this.mask(message);
-    this.#lines.push({ level, message: text, timestamp: new Date().toISOString() });
+    this.#lines.push({ source, level, message: text, timestamp: new Date().toISOString() });
     this.#bytes += text.length;
     if (this.#lines.length >= FLUSH_LINES || this.#bytes >= FLUSH_BYTES) await this.flush();
     else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), FLUSH_MS);
@@ -121,12 +120,11 @@ export class LogChannel {
     const lines = this.#lines;
     this.#lines = [];
     this.#bytes = 0;
-    const { serviceId, deploymentId } = this.#options;
+    const batches = batchesOf(this.#options, lines);
     try {
-      await this.#target.store({ serviceId, deploymentId, source: this.#source, lines });
+      await this.#target.store(batches);
     } catch (error) {
-      if (isRefusal(error))
-        return this.#target.store(leftOut({ serviceId, deploymentId, source: this.#source, lines }, error));
+      if (isRefusal(error)) return this.#target.store(batches.map((batch) => leftOut(batch, error)));
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }

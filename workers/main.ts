@@ -15,12 +15,10 @@ import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate.js';
 import { countRepairs } from '../shared/workers/store.js';
-import { assertBuildkit } from './builders/container/buildkit-check.js';
-import { findRailpack } from './builders/container/railpack.js';
 import { createBuilders } from './builders/runtime-builders.js';
+import { createToolchains } from './builders/toolchains/toolchain-store.js';
 import { FaultWatch } from './deploy/fault-watch.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
-import { connectEngine } from './docker/engine.js';
 import { findAccount } from './docker/registry.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
@@ -29,12 +27,11 @@ import { LogSink } from './log-sink.js';
 import { openNetwork } from './network/open-network.js';
 import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
-import { createSwarmRuntime } from './runtime/swarm/swarm-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
 import { createGitSource } from './sources/git-source.js';
 import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
-import type { WorkshopDeps } from './worker-deps.js';
+import type { JobDeps } from './worker-deps.js';
 import { WorkerPool } from './worker-pool.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
@@ -76,30 +73,34 @@ try {
       : {}),
   });
   const source = createGitSource({ config, log });
-  const containers = config.runtime === 'swarm' ? connectEngine(config) : null;
-  const { builder, images, origins } = createBuilders({
+  const toolchains = createToolchains({ ...config, log });
+  // What only containers need is large, and is loaded only for them.
+  const swarm = config.runtime === 'swarm' ? await import('./swarm-parts.js') : null;
+  const containers = swarm?.connectEngine(config) ?? null;
+  const { builder, images, origins } = await createBuilders({
     config,
     log,
     installationId: await installationId(db),
     sandbox,
     source,
     engine: containers,
-    railpack: config.runtime === 'swarm' ? await findRailpack(config, sandbox, log) : null,
+    railpack: (await swarm?.findRailpack(config, sandbox, log)) ?? null,
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
+    toolchains,
   });
   const runtimeDeps = {
     db,
     listener,
     sandbox,
+    toolchains,
     config,
     log,
     hostId: host.id,
     loadRelease: (deploymentId: string) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
   };
-  const runtime =
-    config.runtime === 'swarm' ? await createSwarmRuntime(runtimeDeps) : createProcessRuntime(runtimeDeps);
-  if (containers !== null) await assertBuildkit(containers);
+  const runtime = (await swarm?.createSwarmRuntime(runtimeDeps)) ?? createProcessRuntime(runtimeDeps);
+  if (containers !== null) await swarm?.assertBuildkit(containers);
   // SIGTERM ends this worker only. SIGINT, sent by the launcher or by Ctrl-C, ends the platform as a whole.
   lifecycle.onEnd('runtime', () => runtime.close(lifecycle.reason === 'SIGINT'));
   await runtime.start();
@@ -107,7 +108,7 @@ try {
   const faults = new FaultWatch(config.dataDir);
   await faults.start();
   lifecycle.onEnd('fault watch', () => faults.close());
-  const deps: WorkshopDeps = {
+  const deps: JobDeps = {
     workerId,
     config,
     db,
@@ -122,6 +123,7 @@ try {
     origins,
     builder,
     images,
+    toolchains,
     runtime,
     faults,
   };
@@ -130,7 +132,9 @@ try {
     'runtime-action': 4,
     deletion: 2,
     'routing-reconciliation': 4,
+    run: config.runConcurrency,
     'log-ingest': 4,
+    detection: 2,
   });
   lifecycle.onEnd('jobs', () => pool.close());
 
@@ -155,6 +159,7 @@ try {
       version: VERSION,
       queues: QUEUE_NAMES,
       deploy_slots: config.workerConcurrency,
+      run_slots: config.runConcurrency,
       network_isolation: sandbox.network !== null,
     },
     () => pool.running,

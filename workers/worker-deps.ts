@@ -6,6 +6,7 @@ import type { Mailer } from '../shared/core/mail.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import type { Keyring } from '../shared/secrets/keyring.js';
 import type { Builder, ImageStore } from './builders/builder.js';
+import type { ToolchainStore } from './builders/toolchains/toolchain-store.js';
 import type { FaultWatch } from './deploy/fault-watch.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { LogSink } from './log-sink.js';
@@ -14,7 +15,7 @@ import type { OriginResolver } from './sources/deployment-origin.js';
 import type { RepositorySource } from './sources/repository-source.js';
 
 /** What the jobs of a worker use. `main.ts` creates it once. */
-export interface WorkshopDeps {
+export interface JobDeps {
   workerId: string;
   config: Config;
   db: Db;
@@ -29,6 +30,7 @@ export interface WorkshopDeps {
   origins: OriginResolver;
   builder: Builder;
   images: ImageStore;
+  toolchains: Pick<ToolchainStore, 'restore' | 'sweep'>;
   runtime: RuntimeDriver;
   faults: FaultWatch;
 }

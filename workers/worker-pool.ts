@@ -6,7 +6,7 @@ import type { Engine } from '../shared/queues/engine.js';
 import { HANDLERS, type JobHandler } from './handlers/handlers-by-queue.js';
 import { Interrupted, JobFailed } from './interrupted.js';
 import { printable } from './log-sink.js';
-import type { WorkshopDeps } from './worker-deps.js';
+import type { JobDeps } from './worker-deps.js';
 
 /**
  * A lock expires after this time without renewal. Together with the check below it bounds how long a dead worker's job
@@ -25,12 +25,12 @@ export interface RunningJob {
 
 /** This process's BullMQ Workers, one for each queue of the catalog. */
 export class WorkerPool {
-  readonly #deps: WorkshopDeps;
+  readonly #deps: JobDeps;
   readonly #log: Logger;
   readonly #workers: Worker[];
   readonly #running = new Map<string, RunningJob>();
 
-  constructor(deps: WorkshopDeps, engine: Engine, log: Logger, concurrency: Record<QueueName, number>) {
+  constructor(deps: JobDeps, engine: Engine, log: Logger, concurrency: Record<QueueName, number>) {
     this.#deps = deps;
     this.#log = log;
     this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, concurrency[queue]));
@@ -117,19 +117,28 @@ export class WorkerPool {
   }
 }
 
+/** The lines of a job are written together after this time, in milliseconds: the dashboard need not be faster. */
+const REPORT_MS = 300;
+
 /**
- * Writes lines to the job, one after another. If the dashboard cannot be written, that is logged and has no other
- * effect.
+ * Writes lines to the job. Lines of the same moment share one entry. If the dashboard cannot be written, that is logged and
+ * has no other effect.
  */
 function reporter(job: Job, log: Logger): (line: string) => void {
   let written: Promise<unknown> = Promise.resolve();
+  let waiting: string[] = [];
+  let now = '';
+  const write = () => {
+    const lines = waiting;
+    waiting = [];
+    written = written
+      .then(() => Promise.all([job.updateProgress({ now }), job.log(lines.join('\n'))]))
+      .catch((error) => log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
+  };
   return (line) => {
     log.info(line);
-    const text = printable(line);
-    const at = new Date().toISOString();
-    written = written
-      .then(() => job.updateProgress({ now: text }))
-      .then(() => job.log(`${at} ${text}`))
-      .catch((error) => log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
+    now = printable(line);
+    if (waiting.length === 0) setTimeout(write, REPORT_MS);
+    waiting.push(`${new Date().toISOString()} ${now}`);
   };
 }

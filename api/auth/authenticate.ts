@@ -1,6 +1,8 @@
+import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/errors.js';
+import { findKeyAccess, type PathIds } from '../../shared/identity/access-store.js';
 import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
-import { findKeyWithOwner, recordKeyUse } from '../../shared/identity/store.js';
+import { recordKeyUse } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
 import { hashToken } from '../../shared/secrets/token.js';
 import { clientOf } from '../http/client.js';
@@ -20,7 +22,7 @@ export function authenticate(
 ): ApiMiddleware {
   return async (ctx, next) => {
     const header = accepted === 'session' ? '' : ctx.get('Authorization');
-    const caller = header === '' ? await sessionCaller(deps, ctx) : await bearer(deps, header);
+    const caller = header === '' ? await sessionCaller(deps, ctx) : await bearer(deps, ctx, header);
     if (!caller) {
       await failures.count(ctx);
       throw new AppError('unauthenticated');
@@ -33,23 +35,34 @@ export function authenticate(
 /** A use is recorded at most once in this time, so that a read does not always cost a write. */
 const NOTED_MS = 60_000;
 
-async function bearer({ db }: ApiDeps, header: string): Promise<Caller | null> {
-  const [, token = ''] = /^bearer +(\S+)$/i.exec(header.trim()) ?? [];
+async function bearer({ db }: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
+  const [, token = ''] = BEARER.exec(header.trim()) ?? [];
   const parts = parseApiKey(token);
-  const key = parts ? await findKeyWithOwner(db, parts.lookup) : undefined;
-  if (!parts || !key || !matches(parts.secret, key.secret_hash)) return null;
-  if (key.revoked_at || (key.expires_at && key.expires_at.getTime() <= Date.now())) return null;
-  if (Date.now() - (key.last_used_at?.getTime() ?? 0) > NOTED_MS) await recordKeyUse(db, key.id);
+  if (!parts) return null;
+  const found = await findKeyAccess(db, parts.lookup, idsOf(ctx));
+  if (!found || !matches(parts.secret, found.key.secret_hash) || !found.key.usable) return null;
+  const { key, workspace, service } = found;
+  if (key.use_due) await recordKeyUse(db, key.key_id);
+  // What the same statement has read of the path; `authorize` decides whether the caller may see it.
+  ctx.state.found = { workspace, service };
   return {
     kind: 'key',
-    credentialId: key.id,
+    credentialId: key.key_id,
     userId: key.user_id,
     email: key.email,
-    emailVerified: key.email_verified_at !== null,
-    secondFactor: key.totp_confirmed_at !== null,
+    emailVerified: key.email_verified,
+    secondFactor: key.second_factor,
     scope: key.scope,
-    workspaceId: key.workspace_id,
+    workspaceId: key.key_workspace_id,
   };
+}
+
+const BEARER = /^bearer +(\S+)$/i;
+
+/** The ids of the path that are read together with the key: the service only if nothing will lock it. */
+function idsOf({ params, state }: ApiContext): PathIds {
+  const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
+  return { workspaceId: id(params.workspaceId), serviceId: state.route.method === 'GET' ? id(params.serviceId) : null };
 }
 
 /** The session of a cookie's token, if the request comes from the client that the session belongs to. */

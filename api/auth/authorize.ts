@@ -17,7 +17,8 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiMiddlew
     }
     const foreign = caller.workspaceId !== null && caller.workspaceId !== workspaceId;
     if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
-    const row = await findWorkspaceAccess(db, workspaceId, caller.userId);
+    const { found } = ctx.state;
+    const row = found ? found.workspace : await findWorkspaceAccess(db, workspaceId, caller.userId);
     // The owner of a key knows that its workspace exists. A session must not learn which other workspaces exist.
     if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
     const requireMfa = row.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;

@@ -23,6 +23,7 @@ export class Metrics {
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
   readonly #queues: Gauge<'queue' | 'state'>;
   readonly #workers: Gauge;
+  readonly #eventLoops: Gauge<'host' | 'pid'>;
   readonly #deployments: Gauge<'status'>;
   readonly #steps: Gauge<'step' | 'quantile'>;
   readonly #repairs: Gauge<'sweep'>;
@@ -48,6 +49,12 @@ export class Metrics {
       registers,
     });
     this.#workers = new Gauge({ name: 'ranvier_workers_online', help: 'Workers seen within 15 seconds', registers });
+    this.#eventLoops = new Gauge({
+      name: 'ranvier_worker_event_loop_delay_seconds',
+      help: "How long each worker's event loop was blocked at a time, 99th percentile of the last heartbeat",
+      labelNames: ['host', 'pid'],
+      registers,
+    });
     this.#deployments = new Gauge({
       name: 'ranvier_deployments',
       help: 'Deployments by status',
@@ -56,7 +63,7 @@ export class Metrics {
     });
     this.#steps = new Gauge({
       name: 'ranvier_deployment_step_seconds',
-      help: 'Duration of the steps of deployments that ended within the last hour',
+      help: 'Duration of the steps of the last thousand deployments that ended within the last hour',
       labelNames: ['step', 'quantile'],
       registers,
     });
@@ -90,8 +97,13 @@ export class Metrics {
       stepDurations(this.#db),
       repairCounts(this.#db),
       edgeFigures(this.#db),
+      this.#countJobs(),
     ]);
     this.#workers.set(workers.length);
+    this.#eventLoops.reset();
+    for (const { host, pid, event_loop_p99_ms: ms } of workers) {
+      this.#eventLoops.set({ host, pid: String(pid) }, ms / 1000);
+    }
     for (const status of DEPLOYMENT_STATUSES) {
       this.#deployments.set({ status }, deployments.get(status) ?? 0);
     }
@@ -105,15 +117,15 @@ export class Metrics {
     for (const { host, pid, figures } of edges) {
       for (const [figure, value] of Object.entries(figures)) this.#edges.set({ host, pid: String(pid), figure }, value);
     }
-    await this.#countJobs();
     return this.#registry.metrics();
   }
 
   async #countJobs(): Promise<void> {
     await this.#engine.ping();
-    for (const [name, queue] of Object.entries(this.#engine.queues)) {
+    const count = async ([name, queue]: [string, JobQueue]) => {
       const counts = await queue.getJobCounts(...(QUEUE_STATES as readonly JobType[]));
       for (const state of QUEUE_STATES) this.#queues.set({ queue: name, state }, counts[state] ?? 0);
-    }
+    };
+    await Promise.all(Object.entries(this.#engine.queues).map(count));
   }
 }

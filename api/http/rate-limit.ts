@@ -3,6 +3,7 @@ import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { clientOf } from './client.js';
+import { SharedWindows, type Taken } from './shared-window.js';
 import type { ApiContext, ApiMiddleware } from './state.js';
 
 const MINUTE = 60;
@@ -24,9 +25,10 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
   });
 }
 
-function readsAndWrites(db: Db, name: string, limits: Config['rateLimits']): (ctx: ApiContext) => Limiter {
-  const read = createLimiter(db, `${name}read`, limits.readsPerMinute);
-  const write = createLimiter(db, `${name}write`, limits.writesPerMinute);
+function readsAndWrites(db: Db, name: string, limits: Config['rateLimits']): (ctx: ApiContext) => SharedWindows {
+  const windowMs = MINUTE * 1000;
+  const read = new SharedWindows({ db, name: `${name}read`, limit: limits.readsPerMinute, windowMs });
+  const write = new SharedWindows({ db, name: `${name}write`, limit: limits.writesPerMinute, windowMs });
   return (ctx) => (ctx.state.route.method === 'GET' ? read : write);
 }
 
@@ -34,7 +36,7 @@ function readsAndWrites(db: Db, name: string, limits: Config['rateLimits']): (ct
 export function rateLimit(db: Db, limits: Config['rateLimits']): ApiMiddleware {
   const limiter = readsAndWrites(db, '', limits);
   return async (ctx, next) => {
-    await consume(ctx, limiter(ctx), ctx.state.caller.credentialId);
+    await take(ctx, limiter(ctx), ctx.state.caller.credentialId);
     await next();
   };
 }
@@ -43,7 +45,7 @@ export function rateLimit(db: Db, limits: Config['rateLimits']): ApiMiddleware {
 export function clientRateLimit(db: Db, limits: Config['rateLimits']): ApiMiddleware {
   const limiter = readsAndWrites(db, 'address-', limits);
   return async (ctx, next) => {
-    await consume(ctx, limiter(ctx), await clientOf(ctx));
+    await take(ctx, limiter(ctx), await clientOf(ctx));
     await next();
   };
 }
@@ -70,20 +72,29 @@ export function createMailLimit(db: Db): MailLimit {
   return { take: (ctx, userId) => consume(ctx, limiter, userId) };
 }
 
-/** Takes one point and sets the RateLimit headers. Throws `rate_limited` if none is left. */
+/** Takes one point of a limiter and sets the RateLimit headers. Throws `rate_limited` if none is left. */
 export async function consume(ctx: ApiContext, limiter: Limiter, key: string): Promise<void> {
-  const { state, exceeded } = await limiter.consume(key).then(
-    (taken) => ({ state: taken, exceeded: false }),
+  const { state, admitted } = await limiter.consume(key).then(
+    (taken) => ({ state: taken, admitted: true }),
     (refused: unknown) => {
-      if (refused instanceof RateLimiterRes) return { state: refused, exceeded: true };
+      if (refused instanceof RateLimiterRes) return { state: refused, admitted: false };
       throw refused;
     },
   );
-  const reset = Math.max(1, Math.ceil(state.msBeforeNext / 1000));
-  ctx.set('RateLimit-Limit', String(limiter.points));
-  ctx.set('RateLimit-Remaining', String(Math.max(0, state.remainingPoints)));
-  ctx.set('RateLimit-Reset', String(reset));
-  if (!exceeded) return;
-  ctx.set('Retry-After', String(reset));
+  answer(ctx, limiter.points, { admitted, remaining: state.remainingPoints, msLeft: state.msBeforeNext });
+}
+
+/** The same for a limit whose points are taken in leases. */
+async function take(ctx: ApiContext, windows: SharedWindows, key: string): Promise<void> {
+  answer(ctx, windows.limit, await windows.consume(key));
+}
+
+function answer(ctx: ApiContext, limit: number, { admitted, remaining, msLeft }: Taken): void {
+  const reset = String(Math.max(1, Math.ceil(msLeft / 1000)));
+  ctx.set('RateLimit-Limit', String(limit));
+  ctx.set('RateLimit-Remaining', String(Math.max(0, remaining)));
+  ctx.set('RateLimit-Reset', reset);
+  if (admitted) return;
+  ctx.set('Retry-After', reset);
   throw new AppError('rate_limited');
 }

@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Db, Transaction } from '../../shared/core/database/client.js';
 import type { Logger } from '../../shared/core/log.js';
+import type { KeyAccess } from '../../shared/identity/access-store.js';
 import type { AccessFacts, OperationName } from '../../shared/identity/policy.js';
 import type { ReceiptKey } from '../../shared/receipts/store.js';
 import type { GuessLimit } from '../auth/guess-limit.js';
@@ -30,11 +31,13 @@ export interface ReadRequest<Path extends string = string, Query = unknown> {
   /** The requested path with its ids in lower case. Cursors are bound to it. */
   path: string;
   db: Db;
+  /** What was read together with the caller's key; undefined if nothing was, and the handler has to read. */
+  found: Pick<KeyAccess, 'service'> | undefined;
 }
 
 /** A write runs in one transaction together with its receipt. The transaction commits after the handler has returned. */
 export interface WriteRequest<Path extends string = string, Query = unknown, Body = unknown>
-  extends Omit<ReadRequest<Path, Query>, 'db'> {
+  extends Omit<ReadRequest<Path, Query>, 'db' | 'found'> {
   body: Body;
   trx: Transaction;
   /** The request's Idempotency-Key in its scope. A deployment keeps it for good. */
@@ -80,6 +83,7 @@ export interface WriteRoute extends RouteOf<WriteRequest> {
   access: 'key or session';
   method: Exclude<Endpoint['method'], 'GET'>;
   operation: OperationName;
+  complete?: (pending: string, request: ReadRequest) => Promise<unknown>;
 }
 
 export interface SessionRoute extends RouteOf<SignedInRequest> {
@@ -117,7 +121,14 @@ interface Definition<
   response: Response;
   /** False for a write that keeps no receipt. Only writes of the versioned API keep any. */
   keyed?: boolean;
-  handler: (request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>) => Promise<Static<Response>>;
+  handler: (
+    request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
+  ) => Promise<Static<Response> | { pending: string }>;
+  /**
+   * Makes the answer of a write that waits for a worker. It runs after the commit, outside of any transaction, with what
+   * the handler returned as `pending`. Such a route keeps no receipt.
+   */
+  complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });

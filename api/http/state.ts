@@ -1,5 +1,6 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Logger } from '../../shared/core/log.js';
+import type { KeyAccess } from '../../shared/identity/access-store.js';
 import type { Caller, WorkspaceAccess } from './context.js';
 import type { Endpoint } from './endpoint.js';
 
@@ -18,6 +19,8 @@ export interface ApiState {
   tls: boolean;
   route: Endpoint;
   caller: Caller;
+  /** What was read together with a key, which may be more than the caller may see. Undefined for a session. */
+  found: Omit<KeyAccess, 'key'> | undefined;
   /** Null on a path that names no workspace. */
   workspace: WorkspaceAccess | null;
   /** The parsed body; undefined if there is none. */

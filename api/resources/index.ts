@@ -3,11 +3,13 @@ import { actionRoutes } from './actions/routes.js';
 import { canvasRoutes } from './canvas/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
 import { deploymentRoutes } from './deployments/routes.js';
+import { detectionRoutes } from './detections/routes.js';
 import { environmentGroupRoutes } from './environment-groups/routes.js';
 import { environmentRoutes } from './environments/routes.js';
 import { logRoutes } from './logs/routes.js';
 import { operationRoutes } from './operations/routes.js';
 import { projectRoutes } from './projects/routes.js';
+import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
@@ -22,7 +24,9 @@ export const ROUTES: readonly Route[] = [
   ...serviceRoutes,
   ...actionRoutes,
   ...deploymentRoutes,
+  ...detectionRoutes,
   ...operationRoutes,
+  ...runRoutes,
   ...variableRoutes,
   ...environmentGroupRoutes,
   ...groupVariableRoutes,

@@ -1,4 +1,4 @@
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import type { Config } from './config.js';
 import type { Logger } from './log.js';
 
@@ -24,9 +24,23 @@ const TIMEOUT_MS = 10_000;
 /** Sends over SMTP; without `SMTP_URL` every mail is logged, without its text, as not sent. */
 export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   if (!mail) return { send: async ({ to, subject }) => notSent(log, to, subject), close: () => undefined };
-  const transport = createTransport(
+  let transport: Promise<Transporter> | null = null;
+  return {
+    async send({ to, subject, text }) {
+      transport ??= openTransport(mail);
+      await (await transport).sendMail({ to: { name: '', address: to }, subject, text });
+      return true;
+    },
+    close: () => void transport?.then((open) => open.close()),
+  };
+}
+
+/** Loads the library with the first mail: many processes never send one. */
+async function openTransport({ smtpUrl, from }: NonNullable<Config['mail']>): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer');
+  return createTransport(
     {
-      url: mail.smtpUrl.reveal(),
+      url: smtpUrl.reveal(),
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
@@ -34,15 +48,8 @@ export function createMailer(mail: Config['mail'], log: Logger): Mailer {
       disableFileAccess: true,
       disableUrlAccess: true,
     },
-    { from: mail.from },
+    { from },
   );
-  return {
-    async send({ to, subject, text }) {
-      await transport.sendMail({ to: { name: '', address: to }, subject, text });
-      return true;
-    },
-    close: () => transport.close(),
-  };
 }
 
 function notSent(log: Logger, to: string, subject: string): boolean {

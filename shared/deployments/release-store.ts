@@ -11,7 +11,7 @@ export async function staleReleases(
        from replicas r
        join services s on s.id = r.service_id
        join deployments d on d.id = r.deployment_id
-      where r.state <> 'stopped' and (cast(:serviceId as uuid) is null or r.service_id = cast(:serviceId as uuid))
+      where r.state <> 'stopped' and r.run_id is null and (cast(:serviceId as uuid) is null or r.service_id = cast(:serviceId as uuid))
         and s.live_deployment_id is distinct from r.deployment_id
         and d.finished_at is not null`,
     { serviceId },
@@ -22,7 +22,7 @@ export async function staleReleases(
 export async function runningReleases(db: Db, serviceId: string): Promise<string[]> {
   const rows = await rowsOf<{ deployment_id: string }>(
     db,
-    `select distinct deployment_id from replicas where service_id = ? and state <> 'stopped'`,
+    `select distinct deployment_id from replicas where service_id = ? and state <> 'stopped' and run_id is null`,
     [serviceId],
   );
   return rows.map((row) => row.deployment_id);
@@ -38,7 +38,7 @@ export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: s
        from services s
        join deployments d on d.id = s.live_deployment_id
        join images i on i.id = d.image_id
-      where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process'
+      where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process' and s.kind <> 'cron'
         and not exists (select 1 from replicas r
                          where r.deployment_id = d.id and r.desired = 'running' and r.state <> 'stopped')
         and not exists (select 1 from operations o where o.service_id = s.id and o.finished_at is null)`,

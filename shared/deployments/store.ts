@@ -2,7 +2,8 @@ import type { Knex } from 'knex';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { CLAIM } from '../core/database/leases.js';
 import { CHANNELS } from '../core/database/listener.js';
-import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import type { Page, PageRequest } from '../core/database/page.js';
+import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { CANCELLABLE_STATES, type DeploymentTrigger, type StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
@@ -147,7 +148,44 @@ export async function findDeployment(db: Db, serviceId: string, id: string): Pro
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }
 
+/** What a list shows of a deployment. The configuration, which is most of a row, is not read. */
+const LISTED = [
+  'id',
+  'status',
+  'trigger',
+  'actor',
+  'branch',
+  'commit_sha',
+  'commit_message',
+  'blocked_reason',
+  'error',
+  'cancel_requested_at',
+  'source_deployment_id',
+  'created_at',
+  'started_at',
+  'finished_at',
+  'steps',
+] as const satisfies readonly (keyof DeploymentRow)[];
+export type ListedDeployment = Pick<DeploymentView, (typeof LISTED)[number] | 'can_rollback'>;
+
+function listSql(position: string, limit: string): string {
+  return `select ${LISTED.map((name) => `d.${name}`).join(', ')}, ${CAN_ROLLBACK}
+    from deployments d join services s on s.id = d.service_id left join images i on i.id = d.image_id
+   where d.service_id = $1 ${position} order by d.created_at desc, d.id desc limit ${limit}`;
+}
+
+const LIST_FIRST = prepare<ListedDeployment>(listSql('', '$2'));
+const LIST_NEXT = prepare<ListedDeployment>(listSql('and (d.created_at, d.id) < ($3, $4)', '$2'));
+
 /** A service's deployments, newest first. */
-export async function listDeployments(db: Db, serviceId: string, page: PageRequest): Promise<Page<DeploymentView>> {
-  return fetchPage(views(db, serviceId), 'd', page);
+export async function listDeployments(
+  db: Db,
+  serviceId: string,
+  { limit, after }: PageRequest,
+): Promise<Page<ListedDeployment>> {
+  // One more than asked for tells whether there is a next page.
+  const rows = after
+    ? await rowsOfPrepared(db, LIST_NEXT, [serviceId, limit + 1, after.createdAt, after.id])
+    : await rowsOfPrepared(db, LIST_FIRST, [serviceId, limit + 1]);
+  return { items: rows.slice(0, limit), hasMore: rows.length > limit };
 }

@@ -55,6 +55,12 @@ export const POLICIES = {
   'deployment.create': WRITE,
   'deployment.cancel': WRITE,
   'deployment.rollback': WRITE,
+  'run.list': READ,
+  'run.read': READ,
+  'run.create': WRITE,
+  'run.cancel': WRITE,
+  // It changes nothing, but makes a worker read a repository.
+  'detection.create': ARRANGE,
   'operation.list': READ,
   'operation.read': READ,
   'variable.list': READ,

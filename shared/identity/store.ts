@@ -152,19 +152,6 @@ export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
   );
 }
 
-/** A key with its owner's current state. */
-export type KeyWithOwner = ApiKeyRow & Pick<UserRow, 'email' | 'email_verified_at' | 'totp_confirmed_at'>;
-
-/** The key with this public part, and its owner. The caller checks whether the key is revoked or expired. */
-export async function findKeyWithOwner(db: Db, lookup: string): Promise<KeyWithOwner | undefined> {
-  const [row] = await rowsOf<KeyWithOwner>(
-    db,
-    `select k.*, u.email, u.email_verified_at, u.totp_confirmed_at from api_keys k join users u on u.id = k.user_id where k.lookup = ?`,
-    [lookup],
-  );
-  return row;
-}
-
 /** Records that a key was used just now. */
 export async function recordKeyUse(db: Db, id: string): Promise<void> {
   await db.raw('update api_keys set last_used_at = now() where id = ?', [id]);

@@ -11,12 +11,18 @@ export interface ImageManifest {
   reference?: string;
   /** A shell command line, run in `workingDirectory`. With a `reference`, '' is what the image itself starts. */
   startCommand: string;
+  /** The same for people, if `startCommand` was made of it; absent in older images. */
+  shownCommand?: string;
   /** Below the image's folder; '' is the folder itself. */
   workingDirectory: string;
   /** Below the image's folder; what a static site serves. */
   publishDirectory: string;
+  /** The page below `publishDirectory` that answers every unknown path of a single-page application; absent without one. */
+  fallback?: string;
   /** Variables that the runtime needs (PYTHONPATH and the like); the service's own win. */
   environment: Record<string, string>;
+  /** The tools that it runs with, as the host keeps them (`node-22.1.0`); absent if the platform's own will do. */
+  tools?: string[];
 }
 
 /** How many images a service keeps for rollback. */

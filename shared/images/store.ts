@@ -28,8 +28,8 @@ export async function getImage(db: Db, id: string): Promise<ImageRow | undefined
 }
 
 /**
- * Keeps the `keep` images of a service that went live last, and marks the others as removed. The image that serves, and one
- * that an open deployment (a rollback) uses, stay. Returns how many were removed.
+ * Keeps the `keep` images of a service that went live last, and marks the others as removed. The image that serves, and those
+ * that an open deployment (a rollback) or a run uses, stay. Returns how many were removed.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
   const rows = await rowsOf<{ id: string }>(
@@ -48,10 +48,22 @@ export async function retireImages(db: Db, serviceId: string, keep: number): Pro
       where i.id = r.id and r.place > :keep and not coalesce(r.open, false)
         and not exists (select 1 from services s join deployments d on d.id = s.live_deployment_id
                          where s.id = :serviceId and d.image_id = i.id)
+        and not exists (select 1 from replicas p join deployments d on d.id = p.deployment_id
+                         where d.image_id = i.id and p.run_id is not null and p.state <> 'stopped')
       returning i.id`,
     { serviceId, keep },
   );
   return rows.length;
+}
+
+/** The tools that images which can be run need, by the names in their manifests. */
+export async function wantedTools(db: Db): Promise<Set<string>> {
+  const rows = await rowsOf<{ tool: string }>(
+    db,
+    `select distinct jsonb_array_elements_text(manifest->'tools') as tool
+       from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`,
+  );
+  return new Set(rows.map((row) => row.tool));
 }
 
 /** The digests that must stay on disk. */

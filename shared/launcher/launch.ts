@@ -107,7 +107,8 @@ async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle)
 }
 
 async function prepareDatabase(url: string, config: Config) {
-  const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2 });
+  // A machine that starts everything at once may leave this process without a core for long.
+  const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2, idleInTransactionMs: 0 });
   try {
     await migrate(db, url);
     await assertKeysFit(db, new Keyring(config.secretsKey, ...config.previousSecretsKeys));

@@ -20,23 +20,28 @@ const UNSTORABLE = /\p{Surrogate}|\0/gu;
  * Stores lines as batches; a log-ingest job moves them into the log and gives them their ids. Returns the first
  * batch's id.
  */
-export async function insertLogBatch(db: Db, { serviceId, deploymentId, source, lines }: NewLogBatch): Promise<string> {
-  let first: string | undefined;
-  for (const part of partsOf(lines)) {
-    // Ids of one process ascend, so the parts keep their order.
-    const id = uuidv7();
-    first ??= id;
-    await db.raw(
-      `insert into log_batches (id, service_id, deployment_id, source, lines, line_count, dispatches, due_at)
-       values (:id, :serviceId, :deploymentId, :source, :lines, :count, 1, now())`,
-      { id, serviceId, deploymentId, source, lines: JSON.stringify(part), count: part.length },
-    );
-  }
-  return first ?? '';
+export async function insertLogBatch(db: Db, batch: NewLogBatch): Promise<string> {
+  return insertLogBatches(db, [batch]);
 }
 
-function* partsOf(lines: readonly LogLine[]): Generator<LogLine[]> {
-  let part: LogLine[] = [];
+/** Stores several batches, in their order, in one statement. Returns the first one's id. */
+export async function insertLogBatches(db: Db, batches: readonly NewLogBatch[]): Promise<string> {
+  // Ids of one process ascend, so the parts keep their order.
+  const rows = batches.flatMap(({ serviceId, deploymentId, source, lines }) =>
+    [...partsOf(lines)].map((part) => [uuidv7(), serviceId, deploymentId, source, JSON.stringify(part), part.length]),
+  );
+  if (rows.length === 0) return '';
+  const values = rows.map(() => '(?, ?, ?, ?, ?, ?, 1, now())').join(', ');
+  await db.raw(
+    `insert into log_batches (id, service_id, deployment_id, source, lines, line_count, dispatches, due_at) values ${values}`,
+    rows.flat() as (string | number)[],
+  );
+  return String(rows[0]?.[0]);
+}
+
+/** Lines in parts of bounded size, as the database can store them. */
+export function* partsOf<T extends LogLine>(lines: readonly T[]): Generator<T[]> {
+  let part: T[] = [];
   let characters = 0;
   for (const line of lines) {
     if (part.length === BATCH_LINES || (part.length > 0 && characters + line.message.length > BATCH_CHARACTERS)) {

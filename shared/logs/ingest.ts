@@ -1,6 +1,7 @@
 import { type Db, isRefusal, rowsOf, type Transaction } from '../core/database/client.js';
 import { oldestBatch, setLastLogId } from './batch-store.js';
 import type { LogBatchRow } from './model.js';
+import { DAYS_TO_EXPIRY, expiresOn } from './model.js';
 import { storeRefusedBatch } from './refused-batch.js';
 
 /** Lines that one transaction moves, and how long a turn of one service lasts, in milliseconds. */
@@ -98,10 +99,12 @@ async function moveBatches(trx: Transaction, serviceId: string, last: number): P
      ), moved as (
        delete from log_batches b using waiting w where b.id = w.id and w.before < ${LINES_AT_ONCE} returning b.*
      ), stored as (
-       insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at)
+       insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
        select :serviceId, :last + row_number() over (order by m.created_at, m.id, l.place), m.deployment_id, m.source,
-              l.line ->> 'level', l.line ->> 'message', cast(l.line ->> 'timestamp' as timestamptz)
-         from moved m cross join lateral jsonb_array_elements(m.lines) with ordinality as l(line, place)
+              l.line ->> 'level', l.line ->> 'message', cast(l.line ->> 'timestamp' as timestamptz),
+              ${expiresOn(`cast(l.line ->> 'timestamp' as timestamptz)`, 'kept.days')}
+         from moved m cross join lateral jsonb_array_elements(m.lines) with ordinality as l(line, place),
+              (select ${DAYS_TO_EXPIRY} as days from services s where s.id = :serviceId) kept
        returning 1
      )
      select count(*) as lines from stored`,

@@ -1,5 +1,6 @@
 import { isRefusal, refusalReason, rowsOf, type Transaction } from '../core/database/client.js';
 import { setLastLogId } from './batch-store.js';
+import { DAYS_TO_EXPIRY, expiresOn } from './model.js';
 
 /** A batch is split at most this often; what is refused after that is left out as a whole. */
 const MOST_SPLITS = 40;
@@ -59,10 +60,11 @@ class RefusedBatch {
 
   async #insert(savepoint: Transaction, from: number, to: number): Promise<void> {
     await savepoint.raw(
-      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at)
+      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
        select b.service_id, :last + l.place - :from, b.deployment_id, b.source,
-              l.line ->> 'level', l.line ->> 'message', cast(l.line ->> 'timestamp' as timestamptz)
-         from log_batches b cross join lateral jsonb_array_elements(b.lines) with ordinality as l(line, place)
+              l.line ->> 'level', l.line ->> 'message', cast(l.line ->> 'timestamp' as timestamptz),
+              ${expiresOn(`cast(l.line ->> 'timestamp' as timestamptz)`, DAYS_TO_EXPIRY)}
+         from log_batches b join services s on s.id = b.service_id cross join lateral jsonb_array_elements(b.lines) with ordinality as l(line, place)
         where b.id = :batchId and l.place > :from and l.place <= :to`,
       { batchId: this.#batchId, last: this.last, from, to },
     );
@@ -71,8 +73,9 @@ class RefusedBatch {
   async leaveOut(what: string, count: number, reason: string): Promise<void> {
     const message = `${what} could not be stored and is left out here (${reason})`;
     await this.#trx.raw(
-      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at)
-       select service_id, :id, deployment_id, source, 'warn', :message, now() from log_batches where id = :batchId`,
+      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
+       select b.service_id, :id, b.deployment_id, b.source, 'warn', :message, now(), ${expiresOn('now()', DAYS_TO_EXPIRY)}
+         from log_batches b join services s on s.id = b.service_id where b.id = :batchId`,
       { id: this.last + 1, message, batchId: this.#batchId },
     );
     this.last += 1;

@@ -1,40 +1,83 @@
 import { type Db, rowsOf } from '../core/database/client.js';
-import { PLANS } from '../workspaces/catalog.js';
+import { daysAhead, EXPIRY_DAYS } from './model.js';
 
-const CHUNK = 5000;
+/** How long a change of the table's days waits for readers; other readers wait behind it. The next run tries again. */
+const LOCK_TIMEOUT = '2s';
 
-/** A run deletes for no longer than this; the next one goes on, a minute later. */
-const RUN_MS = 20_000;
+const TODAY = `(now() at time zone 'UTC')::date`;
 
 /**
- * Deletes log lines past their service's plan (specification, Logs: `logDays`), some thousands at a time. Returns how
- * many.
+ * Makes the partitions of the days on which lines that are stored now, or tomorrow, will expire. Until a day has one, its
+ * lines are in `log_lines_other`.
  */
-export async function deleteExpiredLogs(db: Db): Promise<number> {
-  const end = Date.now() + RUN_MS;
-  let deleted = 0;
-  for (;;) {
-    const chunk = await deleteSomeLogs(db);
-    deleted += chunk;
-    if (chunk < CHUNK || Date.now() >= end) return deleted;
+export async function ensureLogDays(db: Db): Promise<void> {
+  const missing = await rowsOf<{ day: string; name: string }>(
+    db,
+    `select day::text, name
+       from (select ${TODAY} + n as day, 'log_lines_' || to_char(${TODAY} + n, 'YYYYMMDD') as name
+               from generate_series(1, cast(:ahead as int)) n) days
+      where to_regclass(name) is null order by day`,
+    { ahead: daysAhead() },
+  );
+  for (const { day, name } of missing) {
+    await db.transaction(async (trx) => {
+      await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await trx.raw('create table ?? (like log_lines including defaults including constraints including indexes)', [
+        name,
+      ]);
+      const moved = 'service_id, id, deployment_id, source, level, message, logged_at, expires_on';
+      await trx.raw(
+        `with moved as (delete from log_lines_other where expires_on = cast(? as date) returning ${moved})
+         insert into ?? (${moved}) select ${moved} from moved`,
+        [day, name],
+      );
+      // Attaching does not wait for readers of the other days, unlike a table that is made as a partition.
+      await trx.raw(
+        `alter table log_lines attach partition ?? for values from ('${day}') to (cast('${day}' as date) + 1)`,
+        [name],
+      );
+    });
   }
 }
 
-async function deleteSomeLogs(db: Db): Promise<number> {
-  const days = JSON.stringify(PLANS.map(({ id, logDays }) => ({ id, days: logDays })));
-  const rows = await rowsOf<{ id: string }>(
+/**
+ * Drops the days whose lines have expired (specification, Logs: `logDays`): a line is kept for as many days as its
+ * service's plan said when it was stored, and until that day ends (UTC). Returns how many days were dropped.
+ */
+export async function dropExpiredLogs(db: Db): Promise<number> {
+  const expired = await rowsOf<{ name: string }>(
     db,
-    `delete from log_lines l using (
-       select l.service_id, l.id
-         from services s
-         join jsonb_to_recordset(:days) as p(id text, days int) on p.id = s.configuration ->> 'plan'
-         join lateral (
-           select service_id, id from log_lines
-            where service_id = s.id and logged_at < now() - p.days * interval '1 day' order by logged_at limit ${CHUNK}
-         ) l on true
-        limit ${CHUNK}
-     ) old where l.service_id = old.service_id and l.id = old.id returning l.id`,
-    { days },
+    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'log_lines'::regclass and c.relname ~ '^log_lines_[0-9]{8}$'
+        and to_date(right(c.relname, 8), 'YYYYMMDD') <= ${TODAY}
+      order by name`,
   );
-  return rows.length;
+  for (const { name } of expired) {
+    await db.transaction(async (trx) => {
+      await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await trx.raw('drop table ??', [name]);
+    });
+  }
+  const { length } = await rowsOf<{ id: number }>(
+    db,
+    `delete from log_lines_other where expires_on <= ${TODAY} returning id`,
+  );
+  return expired.length + (length > 0 ? 1 : 0);
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The days on which lines that were logged between two times expire, whatever plan their service had. A read that names
+ * them looks into no other partition.
+ */
+export function expiryDaysOf(since: Date, now: Date): string[] {
+  const days = new Set<string>();
+  const first = Math.floor(since.getTime() / DAY_MS);
+  // A worker's clock can be ahead of this one.
+  const last = Math.floor(now.getTime() / DAY_MS) + 1;
+  for (let day = first; day <= last; day++) {
+    for (const kept of EXPIRY_DAYS) days.add(new Date((day + kept) * DAY_MS).toISOString().slice(0, 10));
+  }
+  return [...days].sort();
 }

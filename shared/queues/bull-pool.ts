@@ -20,7 +20,9 @@ export class BullPool {
       keepAlive: true,
       max,
       connectionTimeoutMillis: 10_000,
-      options: '-c search_path=bullmq',
+      // A job is a wake-up for a record. If a crash of the database loses the newest ones, they are made again from the
+      // records, so no command of the queue waits for the disk.
+      options: '-c search_path=bullmq -c synchronous_commit=off',
     });
     // Every queue and worker adds its own listener.
     this.#pool.setMaxListeners(0);

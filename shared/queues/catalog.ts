@@ -1,7 +1,7 @@
 import type { OperationKind } from '../operations/model.js';
 
 /**
- * The five queues. Definitions live here, handlers in `workers/handlers`, so that a process that only queues never loads worker code.
+ * The queues. Definitions live here, handlers in `workers/handlers`, so that a process that only queues never loads worker code.
  * A payload is ids only; the record in PostgreSQL is the truth, and a job is a wake-up for it.
  */
 export interface Payloads {
@@ -9,7 +9,9 @@ export interface Payloads {
   'runtime-action': { operationId: string };
   deletion: { operationId: string };
   'routing-reconciliation': { operationId: string };
+  run: { runId: string };
   'log-ingest': { batchId: string };
+  detection: { detectionId: string };
 }
 export type QueueName = keyof Payloads;
 
@@ -39,9 +41,17 @@ export const QUEUES: Record<QueueName, QueueDefinition> = {
   'runtime-action': RECORD,
   deletion: RECORD,
   'routing-reconciliation': RECORD,
+  run: RECORD,
   'log-ingest': {
     attempts: 10,
     backoff: { type: 'exponential', delay: 200 },
+    keepCompleted: { count: 200, age: HOUR },
+    keepFailed: { count: 500, age: DAY },
+  },
+  // Somebody waits for the answer, so a fault is tried again at once or not at all.
+  detection: {
+    attempts: 3,
+    backoff: { type: 'fixed', delay: 1000 },
     keepCompleted: { count: 200, age: HOUR },
     keepFailed: { count: 500, age: DAY },
   },

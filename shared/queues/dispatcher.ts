@@ -1,10 +1,24 @@
 import type { Db } from '../core/database/client.js';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
+import {
+  admitDeployments,
+  hasWaitingDeployment,
+  recordEngineUnreachable,
+  recordWaitingReasons,
+} from '../deployments/admission.js';
 import type { OperationKind } from '../operations/model.js';
+import { admitRuns, hasWaitingRuns } from '../runs/admission.js';
 import { OPERATION_QUEUES } from './catalog.js';
-import { type AbandonedRecord, type DispatchedTable, type DueRecord, findAbandoned, makeDue, takeDue } from './due.js';
+import {
+  type AbandonedRecord,
+  type DispatchedTable,
+  type DueRecord,
+  findAbandoned,
+  makeDue,
+  tablesWithDue,
+  takeDue,
+} from './due.js';
 import type { Engine, NewJob } from './engine.js';
 
 /** Records handed over in one transaction. */
@@ -26,14 +40,20 @@ const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
     dispatch: dispatches,
     payload: { operationId: id },
   }),
+  runs: ({ id, dispatches }) => ({ queue: 'run', recordId: id, dispatch: dispatches, payload: { runId: id } }),
   log_batches: ({ id, dispatches }) => ({
     queue: 'log-ingest',
     recordId: id,
     dispatch: dispatches,
     payload: { batchId: id },
   }),
+  detections: ({ id, dispatches }) => ({
+    queue: 'detection',
+    recordId: id,
+    dispatch: dispatches,
+    payload: { detectionId: id },
+  }),
 };
-const TABLES = Object.keys(JOBS) as DispatchedTable[];
 
 /**
  * The only way to the queue: a transaction that accepts work marks its record as due; after the
@@ -64,14 +84,17 @@ export class Dispatcher {
     this.#logs.wake();
   }
 
-  /** Admits deployments and hands over everything that is due. Throws if the database or the engine is away. */
+  /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
   async dispatch(): Promise<void> {
-    await this.#db.transaction(async (trx) => {
-      await admitDeployments(trx);
-      await recordWaitingReasons(trx);
-    });
+    if (await hasWaitingDeployment(this.#db)) {
+      await this.#db.transaction(async (trx) => {
+        await admitDeployments(trx);
+        await recordWaitingReasons(trx);
+      });
+    }
+    if (await hasWaitingRuns(this.#db)) await this.#db.transaction((trx) => admitRuns(trx));
     try {
-      for (const table of TABLES) await this.#handOverAll(table);
+      for (const table of await tablesWithDue(this.#db)) await this.#handOverAll(table);
     } catch (error) {
       await recordEngineUnreachable(this.#db);
       throw error;

@@ -4,7 +4,7 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
  * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
  * handed to the queue engine; `dispatches` counts the jobs made for the record and is part of the job's id.
  */
-export type DispatchedTable = 'deployments' | 'operations' | 'log_batches';
+export type DispatchedTable = 'deployments' | 'operations' | 'runs' | 'log_batches' | 'detections';
 
 export interface DueRecord {
   id: string;
@@ -16,8 +16,22 @@ export interface DueRecord {
 const KIND: Record<DispatchedTable, string> = {
   deployments: 'null::text',
   operations: 'kind',
+  runs: 'null::text',
   log_batches: 'null::text',
+  detections: 'null::text',
 };
+
+/** The tables that have due records now. Most runs find none, and then this is their only statement. */
+export async function tablesWithDue(db: Db): Promise<DispatchedTable[]> {
+  const tables = Object.keys(KIND) as DispatchedTable[];
+  const rows = await rowsOf<{ name: DispatchedTable }>(
+    db,
+    tables
+      .map((name) => `select '${name}' as name where exists (select from ${name} where due_at <= now())`)
+      .join(' union all '),
+  );
+  return rows.map(({ name }) => name);
+}
 
 /**
  * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process
@@ -73,6 +87,12 @@ export async function findAbandoned(db: Db, idleSeconds: number): Promise<Abando
      union all
      (select 'operations', id, dispatches, kind from operations
        where finished_at is null and due_at is null and (lease_expires_at is null or lease_expires_at < now())
+         and updated_at < now() - :idleSeconds * interval '1 second'
+       order by created_at limit 500)
+     union all
+     (select 'runs', id, dispatches, null from runs
+       where finished_at is null and admitted_at is not null and due_at is null
+         and (lease_expires_at is null or lease_expires_at < now())
          and updated_at < now() - :idleSeconds * interval '1 second'
        order by created_at limit 500)
      union all

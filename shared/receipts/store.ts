@@ -1,4 +1,5 @@
-import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /** Identifies one request of one caller (specification, Limits). */
 export interface ReceiptKey {
@@ -14,24 +15,37 @@ export interface Receipt {
 
 const RETENTION = `interval '24 hours'`;
 
-/** The receipt of a key, if it has not expired. Locks the key: concurrent requests with it wait until this one commits. */
+const LOCK = prepare('select pg_advisory_xact_lock(hashtextextended($1, 0))');
+
+const FIND = prepare<Receipt>(
+  'select payload_hash, status, body from receipts where scope = $1 and key = $2 and expires_at > now()',
+);
+
+/**
+ * The receipt of a key, if it has not expired. Locks the key: concurrent requests with it wait until this one commits.
+ * Two statements, because one that waits for a lock does not see what was committed meanwhile.
+ */
 export async function findReceipt(trx: Transaction, { scope, key }: ReceiptKey): Promise<Receipt | undefined> {
-  await lockUntilCommit(trx, `receipt ${scope} ${key}`);
-  return trx('receipts').where({ scope, key }).whereRaw('expires_at > now()').first('payload_hash', 'status', 'body');
+  await rowsOfPrepared(trx, LOCK, [`receipt ${scope} ${key}`]);
+  return (await rowOfPrepared(trx, FIND, [scope, key])) ?? undefined;
 }
+
+const INSERT = prepare(
+  `insert into receipts (scope, key, payload_hash, status, body, workspace_id, size, expires_at)
+   values ($1, $2, $3, $4, $5, $6, $7, now() + ${RETENTION})
+   on conflict (scope, key) do update
+      set payload_hash = excluded.payload_hash, status = excluded.status, body = excluded.body,
+          workspace_id = excluded.workspace_id, size = excluded.size, expires_at = excluded.expires_at`,
+);
 
 /** Stores the answer of a write, in the write's own transaction; an expired receipt of the key is replaced. */
 export async function insertReceipt(
   trx: Transaction,
   { scope, key }: ReceiptKey,
-  receipt: Receipt,
+  { payload_hash, status, body }: Receipt,
   workspaceId: string | null,
 ): Promise<void> {
-  const size = Buffer.byteLength(receipt.body);
-  await trx('receipts')
-    .insert({ scope, key, ...receipt, workspace_id: workspaceId, size, expires_at: trx.raw(`now() + ${RETENTION}`) })
-    .onConflict(['scope', 'key'])
-    .merge();
+  await rowsOfPrepared(trx, INSERT, [scope, key, payload_hash, status, body, workspaceId, Buffer.byteLength(body)]);
 }
 
 /** The number of a workspace's retained receipts and the bytes of their bodies. */

@@ -21,7 +21,7 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
       trx,
       `select coalesce(array_agg(distinct generation) filter (where desired = 'running' and state <> 'stopped'), '{}') as running,
               max(generation) as newest
-         from replicas where deployment_id = ?`,
+         from replicas where deployment_id = ? and run_id is null`,
       [deploymentId],
     );
     const running = known?.running ?? [];
@@ -33,7 +33,8 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
          values (:id, :serviceId, :deploymentId, :hostId, :generation, :position)
          on conflict (deployment_id, generation, position) do update
            set desired = 'running', state = 'pending', host_id = excluded.host_id, restarts = replicas.restarts + 1,
-               ready_at = null, stopped_at = null, next_start_at = null, exit_detail = '', log_offset = 0, updated_at = now()
+               ready_at = null, stopped_at = null, next_start_at = null, exit_detail = '', log_offset = 0, failing_since = null,
+               health_answer = '', replace_at = null, replacements = 0, surge_failed = false, replaces = null, updated_at = now()
          where replicas.state = 'stopped'`,
         { id: uuidv7(), serviceId, deploymentId, hostId, generation, position },
       );
@@ -53,7 +54,7 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {
   await db.transaction(async (trx) => {
     const query = trx<ReplicaRow>('replicas')
-      .where({ deployment_id: deploymentId, desired: 'running' })
+      .where({ deployment_id: deploymentId, desired: 'running', run_id: null })
       .whereNot({ state: 'stopped' });
     if (ids !== undefined) query.whereIn('id', [...ids]);
     const rows = await query.update({ desired: 'stopped', updated_at: trx.fn.now() }).returning('*');

@@ -21,7 +21,9 @@ export interface ReplicaFacts {
   state: ReplicaState;
   ready_at: Date | null;
   exit_detail: string;
+  health_answer: string;
   next_start_at: Date | null;
+  replaces: string | null;
 }
 
 /** `service.healthStatus` and `service.runtimeDetail` of a release with these replicas. */
@@ -29,7 +31,10 @@ export function describeRuntime(
   replicas: readonly ReplicaFacts[],
   now: Date,
 ): { health: HealthStatus; detail: string } {
-  const running = replicas.filter((replica) => replica.desired === 'running' && replica.state !== 'stopped');
+  // A replica that starts to take a failing one's place does not count until it has the place.
+  const running = replicas.filter(
+    ({ desired, state, replaces }) => desired === 'running' && state !== 'stopped' && replaces === null,
+  );
   if (running.length === 0) return { health: 'unknown', detail: 'no replica runs' };
   // A generation that starts beside the serving one does not count for the service's health.
   const proven = running.filter((replica) => replica.ready_at !== null);
@@ -38,15 +43,20 @@ export function describeRuntime(
   const ready = counted.filter((replica) => replica.state === 'ready').length;
   const broken = counted.filter((replica) => replica.state === 'unhealthy' || replica.state === 'exited');
   const summary = `${ready} of ${counted.length} replicas ready`;
+  const failing = counted.filter((replica) => replica.state === 'unhealthy').length;
+  const all = failing > 1 && failing === counted.length ? ['every replica fails its health check'] : [];
   return {
     health: broken.length > 0 ? 'unhealthy' : ready > 0 ? 'ready' : 'starting',
-    detail: [summary, ...broken.map((replica) => troubleOf(replica, now))].join('; '),
+    detail: [summary, ...all, ...broken.map((replica) => troubleOf(replica, now))].join('; '),
   };
 }
 
 function troubleOf(replica: ReplicaFacts, now: Date): string {
   const name = `replica ${replica.position}`;
-  if (replica.state === 'unhealthy') return `${name} does not pass its health check`;
+  if (replica.state === 'unhealthy') {
+    const answer = replica.health_answer === '' ? '' : ` (${replica.health_answer})`;
+    return `${name} does not pass its health check${answer}`;
+  }
   if (replica.next_start_at === null) return `${name} ${replica.exit_detail}`;
   const seconds = Math.max(0, Math.ceil((replica.next_start_at.getTime() - now.getTime()) / 1000));
   return `${name} ${replica.exit_detail}, starts again in ${seconds} s`;

@@ -25,9 +25,18 @@ export interface ReplicaRow {
   started_at: Date | null;
   checked_at: Date | null;
   stopped_at: Date | null;
+  failing_since: Date | null;
+  health_answer: string;
+  replace_at: Date | null;
+  replacements: number;
+  surge_failed: boolean;
+  replaces: string | null;
+  run_id: string | null;
+  run_attempt: number | null;
+  exit_code: number | null;
   created_at: Date;
   updated_at: Date;
 }
 
 /** One attempt to run a replica: `restarts` is its fence, so that an earlier attempt cannot change the record. */
-export type Attempt = Pick<ReplicaRow, 'id' | 'service_id' | 'deployment_id' | 'host_id' | 'restarts'>;
+export type Attempt = Pick<ReplicaRow, 'id' | 'service_id' | 'deployment_id' | 'host_id' | 'restarts' | 'run_id'>;

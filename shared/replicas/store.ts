@@ -11,15 +11,18 @@ const UNIQUE_VIOLATION = '23505';
 /** The address of replicas that share the network of their host. */
 export const LOOPBACK = '127.0.0.1';
 
+/** The columns of a replica that does not fail its health check. */
+const PASSING = { failing_since: null, health_answer: '', replace_at: null, surge_failed: false } as const;
+
 /** The replicas of a host that are not stopped. */
 export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
 }
 
-/** A release's replicas that are not stopped, in the order of their positions. */
+/** A release's replicas that are not stopped, in the order of their positions. Attempts of runs are not among them. */
 export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas')
-    .where({ deployment_id: deploymentId })
+    .where({ deployment_id: deploymentId, run_id: null })
     .whereNot({ state: 'stopped' })
     .orderBy(['generation', 'position']);
 }
@@ -115,28 +118,51 @@ export async function recordReady(db: Db, row: Attempt): Promise<void> {
     ready_at: trx.raw('coalesce(ready_at, now())') as unknown as Date,
     checked_at: trx.fn.now() as unknown as Date,
     exit_detail: '',
+    ...PASSING,
   }));
 }
 
-/** Records that the replica fails its health check: it keeps running without requests. */
-export async function recordUnhealthy(db: Db, row: Attempt): Promise<void> {
+/** Why a replica gets no requests, and from when on it is replaced if it goes on failing. */
+export interface CheckFailure {
+  answer: string;
+  replaceAt: Date;
+}
+
+/**
+ * Records that the replica gets no more requests: it keeps running. `failure` is null if that is no fault of the
+ * application. A replica that had been up for ten minutes begins its count of replacements anew.
+ */
+export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
   await change(db, row, ['ready'], { route: true }, (trx) => ({
     state: 'unhealthy',
     checked_at: trx.fn.now() as unknown as Date,
+    ...(failure === null
+      ? {}
+      : {
+          failing_since: trx.fn.now() as unknown as Date,
+          health_answer: failure.answer,
+          replace_at: failure.replaceAt,
+          replacements: wasStable(row, new Date()) ? 0 : row.replacements,
+        }),
   }));
 }
 
-/** Records a health check that changed nothing. */
-export async function recordChecked(db: Db, row: ReplicaRow): Promise<void> {
+/** Records a health check that changed nothing. `answer` is '' if it passed. */
+export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promise<void> {
   await change(db, row, [row.state], { route: false, quiet: true }, (trx) => ({
     checked_at: trx.fn.now() as unknown as Date,
+    health_answer: answer,
   }));
+}
+
+/** True if the attempt has run for so long that what failed before it does not count any more. */
+export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boolean {
+  return now.getTime() - (row.started_at?.getTime() ?? now.getTime()) > STABLE_MS;
 }
 
 /** The wait before a replica that ends now is started again, in milliseconds. */
 function backOffMs(row: ReplicaRow, now: Date): number {
-  const upMs = now.getTime() - (row.started_at?.getTime() ?? now.getTime());
-  return restartDelayMs(upMs > STABLE_MS ? 0 : row.restarts);
+  return restartDelayMs(wasStable(row, now) ? 0 : row.restarts);
 }
 
 /**
@@ -163,6 +189,7 @@ export async function recordExit(
       address: LOOPBACK,
       port: null,
       exit_detail: detail,
+      ...PASSING,
       restarts: proven ? row.restarts + 1 : row.restarts,
       next_start_at: proven ? new Date(now.getTime() + delayMs) : null,
     }),
@@ -226,7 +253,7 @@ async function change(
       .whereIn('state', from)
       .update({ ...changes(trx), updated_at: trx.fn.now() });
     if (updated === 0) return;
-    await updateServiceHealth(trx, row, publication);
+    if (row.run_id === null) await updateServiceHealth(trx, row, publication);
     if (publication.frees) await restPort(trx, row, publication.frees);
     if (!publication.quiet) await notifyHost(trx, row.host_id);
   });

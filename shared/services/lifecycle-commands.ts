@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.js';
 import { cancelOpenDeployments } from '../deployments/store.js';
 import { type OperationInput, queueOperation } from '../operations/commands.js';
 import type { OperationRow } from '../operations/model.js';
+import { cancelOpenRuns } from '../runs/store.js';
 import { eraseService, hasInfrastructure, markDeleting } from './lifecycle-store.js';
 import { lockService, updateServiceRow } from './store.js';
 
@@ -35,6 +36,7 @@ export async function deleteService(
   if (!service) throw new AppError('not_found');
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is already being deleted');
   await cancelOpenDeployments(trx, { serviceId: id });
+  await cancelOpenRuns(trx, { serviceId: id });
   if (!(await hasInfrastructure(trx, id))) {
     await eraseService(trx, id);
     return { deleted: true, queued: false, operation: null };

@@ -57,7 +57,7 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
 }
 
 /**
- * Erases a service's sealed values and its logs, and marks it as deleted. The record stays for the operations and
+ * Erases a service's sealed values, its logs and its runs, and marks it as deleted. The record stays for the operations and
  * deployments that refer to it, and because its slug is reserved for 30 days.
  */
 export async function eraseService(trx: Transaction, serviceId: string): Promise<void> {
@@ -68,7 +68,15 @@ export async function eraseService(trx: Transaction, serviceId: string): Promise
     const rows = trx(table).where({ [erased.service]: serviceId });
     await (erased.how === 'row' ? rows.delete() : rows.update({ [column]: null }));
   }
-  for (const table of ['environment_group_services', 'log_batches', 'log_lines', 'log_counters', 'replicas']) {
+  for (const table of [
+    'environment_group_services',
+    'replicas',
+    'log_counters',
+    'log_batches',
+    'log_lines',
+    'schedules',
+    'runs',
+  ]) {
     await trx(table).where({ service_id: serviceId }).delete();
   }
   await trx.raw('update images set removed_at = now() where service_id = ? and removed_at is null', [serviceId]);

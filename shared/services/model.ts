@@ -24,7 +24,7 @@ export function listensOnPort(kind: ServiceKind): boolean {
 
 /** Kinds that this version can deploy from a repository. */
 export function isDeployable(kind: ServiceKind): boolean {
-  return kind === 'web' || kind === 'static' || kind === 'private' || kind === 'worker';
+  return kind === 'web' || kind === 'static' || kind === 'private' || kind === 'worker' || kind === 'cron';
 }
 
 export interface StatusFacts {

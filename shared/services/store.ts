@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 import { type ServiceKind, slugOf } from './model.js';
@@ -39,6 +40,65 @@ export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
     );
 }
 
+/** Every column of a service, for prepared statements. The compiler refuses a name that is none, and one that lacks. */
+const COLUMN_NAMES: Record<keyof ServiceRow, true> = {
+  id: true,
+  workspace_id: true,
+  project_id: true,
+  environment_id: true,
+  name: true,
+  slug: true,
+  kind: true,
+  configuration: true,
+  sealed_repository: true,
+  archived: true,
+  lifecycle_status: true,
+  health_status: true,
+  health_checked_at: true,
+  runtime_detail: true,
+  live_deployment_id: true,
+  route_version: true,
+  user_number: true,
+  deletion_requested_at: true,
+  deleted_at: true,
+  created_at: true,
+  updated_at: true,
+};
+
+/** SQL: the columns of a service `s`. */
+const SERVICE_COLUMNS = Object.keys(COLUMN_NAMES)
+  .map((name) => `s.${name}`)
+  .join(', ');
+
+/** The columns of `serviceViewSql`. */
+export const SERVICE_VIEW_COLUMNS: readonly string[] = [
+  ...Object.keys(COLUMN_NAMES),
+  'environment_protected',
+  'latest_deployment_id',
+  'latest_deployment_state',
+  'latest_deployment_updated_at',
+  'environment_group_ids',
+];
+
+/** SQL: what a `ServiceView` has besides the columns of the service `s`. */
+const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
+    as environment_protected,
+  d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
+  array(select g.group_id from environment_group_services g where g.service_id = s.id
+         order by g.created_at, g.group_id) as environment_group_ids`;
+
+const LATEST_DEPLOYMENT = `left join lateral (
+    select x.id, x.status, x.updated_at from deployments x where x.service_id = s.id
+     order by x.created_at desc, x.id desc limit 1
+  ) d on true`;
+
+/** SQL: the views of services; the condition is on `s`. */
+export function serviceViewSql(condition: string): string {
+  return `select ${SERVICE_COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
+}
+
+const FIND_VIEW = prepare<ServiceView>(serviceViewSql('s.id = $1 and s.workspace_id = $2'));
+
 /** A service of this workspace. `deleted` finds it even after its deletion. */
 export async function findServiceView(
   db: Db,
@@ -46,23 +106,62 @@ export async function findServiceView(
   id: string,
   { deleted = false } = {},
 ): Promise<ServiceView | undefined> {
-  const query = serviceViews(db).where('s.id', id).where('s.workspace_id', workspaceId);
-  if (!deleted) query.whereNull('s.deleted_at');
-  return (await query.first()) as ServiceView | undefined;
+  const view = await rowOfPrepared(db, FIND_VIEW, [id, workspaceId]);
+  return view === null || (view.deleted_at !== null && !deleted) ? undefined : view;
 }
+
+const LOCK = prepare<{ id: string }>(
+  'select s.id from services s where s.id = $1 and s.workspace_id = $2 and s.deleted_at is null for update',
+);
 
 /**
  * The same, locked for a change: what is read here, above all its environment's protection, still holds when the change
- * is written.
+ * is written. It is read after the lock, because a statement that waits for a lock reads other tables as they were before.
  */
 export async function lockServiceView(
   trx: Transaction,
   workspaceId: string,
   id: string,
 ): Promise<ServiceView | undefined> {
-  const inWorkspace = { id, workspace_id: workspaceId, deleted_at: null };
-  if (!(await trx<ServiceRow>('services').where(inWorkspace).forUpdate().first('id'))) return undefined;
+  if (!(await rowOfPrepared(trx, LOCK, [id, workspaceId]))) return undefined;
   return findServiceView(trx, workspaceId, id);
+}
+
+const LOCK_VIEW = prepare<ServiceView>(
+  `${serviceViewSql('s.id = $1 and s.workspace_id = $2 and s.deleted_at is null')} for update of s`,
+);
+
+/**
+ * Locks a service and reads its row as it is then, in one statement. What it reads of other tables, its environment's
+ * protection among it, may be as old as the wait for the lock: `writeServiceRow` reads that again.
+ */
+export async function lockServiceRow(
+  trx: Transaction,
+  workspaceId: string,
+  id: string,
+): Promise<ServiceView | undefined> {
+  return (await rowOfPrepared(trx, LOCK_VIEW, [id, workspaceId])) ?? undefined;
+}
+
+const WRITE = prepare<ServiceView>(
+  `with changed as (
+     update services set name = $2, configuration = $3, sealed_repository = $4, project_id = $5, environment_id = $6,
+                         updated_at = now()
+      where id = $1 returning ${SERVICE_COLUMNS.replaceAll('s.', '')}
+   )
+   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
+);
+
+/** Writes what people set of a locked service, and returns it as it is now. */
+export async function writeServiceRow(
+  trx: Transaction,
+  service: Pick<ServiceRow, 'id' | 'name' | 'configuration' | 'sealed_repository' | 'project_id' | 'environment_id'>,
+): Promise<ServiceView> {
+  const { id, name, configuration, sealed_repository, project_id, environment_id } = service;
+  const values = [id, name, JSON.stringify(configuration), sealed_repository, project_id, environment_id];
+  const written = await rowOfPrepared(trx, WRITE, values);
+  if (!written) throw new Error(`the service ${id} is gone although it is locked`);
+  return written;
 }
 
 /** The services of a workspace that are not deleted, archived ones included, newest first. */

@@ -10,10 +10,11 @@ import { assertPlacement, type Placement } from './placement.js';
 import { sealAddress } from './repository-address.js';
 import type { ServiceRow } from './rows.js';
 import { maskedRepository } from './source.js';
-import { groupEnvironments, lockService, type ServiceChanges, updateServiceRow } from './store.js';
+import { groupEnvironments, type ServiceView, writeServiceRow } from './store.js';
 
 export interface UpdateServiceInput {
-  serviceId: string;
+  /** Locked by `lockServiceRow`. */
+  service: ServiceView;
   actor: string;
   name?: string | undefined;
   kind?: ServiceKind | undefined;
@@ -27,15 +28,15 @@ export interface UpdateServiceInput {
 /**
  * Merges changes into a service (specification, Update rules): nothing is deployed; a change of what the edge serves
  * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable, and
- * billing_required if a running service's further replicas take the workspace past its budget.
+ * billing_required if a running service's further replicas take the workspace past its budget. Returns the service as
+ * it is then.
  */
 export async function updateService(
   trx: Transaction,
   deps: Pick<CommandDeps, 'keyring'>,
   input: UpdateServiceInput,
-): Promise<void> {
-  const service = await lockService(trx, input.serviceId);
-  if (!service) throw new AppError('not_found');
+): Promise<ServiceView> {
+  const { service } = input;
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
   if (input.kind !== undefined && input.kind !== service.kind) {
     throw invalidRequest('/kind', `cannot change: the service is of kind ${service.kind}`);
@@ -47,20 +48,23 @@ export async function updateService(
   const scaled = configuration.replicas > service.configuration.replicas;
   if (scaled && service.live_deployment_id !== null) await assertWithinBudget(trx, service, configuration);
 
-  const changes: ServiceChanges = { configuration, sealed_repository };
-  if (input.name !== undefined) changes.name = input.name.trim();
+  const changed = { ...service, configuration, sealed_repository };
+  if (input.name !== undefined) changed.name = input.name.trim();
   if (input.placement) {
     await assertMove(trx, service, input.placement, input.authorize);
-    changes.project_id = input.placement.projectId;
-    changes.environment_id = input.placement.environmentId;
+    changed.project_id = input.placement.projectId;
+    changed.environment_id = input.placement.environmentId;
   }
-  await updateServiceRow(trx, service.id, changes);
+  const written = await writeServiceRow(trx, changed);
+  // The environment may have become protected while this transaction waited for the lock.
+  input.authorize({ protectedEnvironment: written.environment_protected });
 
   const rerouted = changedRoutingFields(service.configuration, configuration).length > 0;
   if (rerouted && service.live_deployment_id !== null) {
     await input.needEngine();
     await queueRouting(trx, { service, actor: input.actor });
   }
+  return written;
 }
 
 /** The changes over what is stored. A repository that is sent back as it was shown is the stored one. */

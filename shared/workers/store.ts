@@ -7,9 +7,12 @@ export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
   await rowsOf(
     db,
-    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, network_isolation, running)
-     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :network_isolation, :running)
-     on conflict (id) do update set seen_at = now(), running = excluded.running`,
+    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, running,
+                          event_loop_p99_ms)
+     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :network_isolation, :running,
+             :event_loop_p99_ms)
+     on conflict (id) do update
+       set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
     { ...worker, running: JSON.stringify(worker.running) },
   );
 }
@@ -62,8 +65,10 @@ export interface WorkerRow {
   version: string;
   queues: string[];
   deploy_slots: number;
+  run_slots: number;
   network_isolation: boolean;
   running: { queue: string; jobId: string; since: string }[];
+  event_loop_p99_ms: number;
   started_at: Date;
   seen_at: Date;
 }

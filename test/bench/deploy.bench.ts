@@ -1,62 +1,239 @@
-import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { makeRepository, npmApp } from '../support/apps.js';
-import { createService, deploy } from '../support/deployments.js';
-import { type EngineName, startPlatform } from '../support/platform.js';
-import { eventually, freePorts } from '../support/processes.js';
-import { measure, median, print } from './measure.js';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type AppRepository, makeRepository, npmApp } from '../support/apps.js';
+import { visit } from '../support/client.js';
+import { createService, type Deployment, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
+import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
+import { applicationByHand, siteByHand } from './by-hand.js';
+import { measure, median, percentile, print } from './measure.js';
 
-const run = promisify(execFile);
-const ROUNDS = 5;
+const SITE_ROUNDS = 9;
+const APPLICATION_ROUNDS = 5;
+const SERVICES = 40;
+const SLOTS = 8;
+const LINES = 40;
+const CANCELLATIONS = 10;
+/** A build that runs until it is cancelled. */
+const ENDLESS = { 'package.json': '{"name":"endless","scripts":{"build":"sleep 600","start":"node never.js"}}' };
 
 /**
- * Deploy overhead: POST to live, against the same clone, install, start and health check done by hand in a shell, in
- * turns within one run. Both use the same npm cache policy: warm after the first round.
+ * The deploy path: from POST to the first new answer, throughput, cancellation and the log of an application, and what the
+ * processes hold at rest. What can be done by hand is done by hand in turns, in the same run.
  */
 export async function benchDeploy(engine: EngineName): Promise<void> {
-  const platform = await startPlatform({ engine });
-  const repository = await makeRepository(npmApp('bench'));
-  const byHand: number[] = [];
-  const deployed: number[] = [];
+  const platform = await startPlatform({ engine, env: { WORKER_CONCURRENCY: String(SLOTS) } });
+  const repositories: AppRepository[] = [];
+  const make = async (files: Record<string, string>) => {
+    const repository = await makeRepository(files);
+    repositories.push(repository);
+    return repository;
+  };
   try {
-    const service = await createService(platform.client, {
-      name: 'bench',
-      configuration: { repository: repository.url },
-    });
-    for (let round = 0; round <= ROUNDS; round++) {
-      const hand = await measure(() => shell(repository.url));
-      await repository.commit(`round ${round}`, npmApp(`bench ${round}`));
-      const ours = await measure(() => deploy(platform.client, service.id));
-      if (round === 0) continue;
-      byHand.push(hand);
-      deployed.push(ours);
-    }
+    // Every workspace may use all slots of the worker.
+    await platform.database.db.raw(
+      `update workspaces set configuration = configuration || jsonb_build_object('buildConcurrency', ${SLOTS})`,
+    );
+    await benchMemory(platform);
+    await benchSite(platform, await make({ 'index.html': 'round 0' }));
+    await benchApplication(platform, await make(npmApp('round 0')));
+    await benchThroughput(platform, await make({ 'index.html': 'one of many' }));
+    await benchCancel(platform, await make(ENDLESS));
+    await benchLog(platform, await make(SPEAKER));
   } finally {
     await platform.stop();
-    await repository.remove();
+    for (const repository of repositories) await repository.remove();
   }
-  const [hand, ours] = [Math.round(median(byHand)), Math.round(median(deployed))];
-  print(`  by hand ${hand} ms, deployed ${ours} ms, overhead ${ours - hand} ms, ratio ${(ours / hand).toFixed(2)}`);
 }
 
-async function shell(url: string): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'ranvier-bench-'));
-  const [port = 0] = await freePorts(1);
-  try {
-    await run('git', ['clone', '-q', '--depth', '1', url, directory]);
-    await run('npm', ['ci'], { cwd: directory });
-    const app = spawn('npm', ['start'], {
-      cwd: directory,
-      env: { ...process.env, PORT: String(port) },
-      stdio: 'ignore',
-      detached: true,
-    });
-    await eventually('it answers', async () => (await fetch(`http://127.0.0.1:${port}/`)).ok);
-    if (app.pid) process.kill(-app.pid, 'SIGKILL');
-  } finally {
-    await rm(directory, { recursive: true, force: true });
+/** Resident memory of processes that have done nothing yet, in MiB. */
+async function benchMemory(platform: Platform): Promise<void> {
+  await delay(5000);
+  const found: string[] = [];
+  for (const { name, child } of platform.processes) {
+    const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+    found.push(`${name} ${Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)} MiB`);
   }
+  print(`  resident at rest: ${found.join(', ')}`);
+}
+
+/** From POST to the first answer with the new content. */
+async function served(platform: Platform, service: Service, word: string): Promise<void> {
+  await queueDeploy(platform.client, service.id);
+  for (;;) {
+    if ((await visit(service.url, platform.edgePort)).body.toString().includes(word)) return;
+    await delay(2);
+  }
+}
+
+async function benchSite(platform: Platform, repository: AppRepository): Promise<void> {
+  const service = await createService(platform.client, {
+    name: 'site',
+    configuration: { repository: repository.url },
+  });
+  const hand: number[] = [];
+  const ours: number[] = [];
+  let work: Work | null = null;
+  for (let round = 0; round <= SITE_ROUNDS; round++) {
+    await repository.commit(`round ${round}`, { 'index.html': `round ${round}.` });
+    const byHand = await measure(() => siteByHand(repository.url));
+    const before = await workOf(platform);
+    const deployed = await measure(() => served(platform, service, `round ${round}.`));
+    await eventually('nothing is open', async () => (await openDeployments(platform)) === 0);
+    await delay(300);
+    if (round === 0) continue;
+    work = difference(before, await workOf(platform));
+    hand.push(byHand);
+    ours.push(deployed);
+  }
+  report('site of one file', hand, ours);
+  await printSteps(platform, service);
+  print(`  site: ${work?.commits} commits of the database, ${work?.processes} processes started, a deployment`);
+}
+
+async function benchApplication(platform: Platform, repository: AppRepository): Promise<void> {
+  const service = await createService(platform.client, {
+    name: 'application',
+    configuration: { repository: repository.url },
+  });
+  const hand: number[] = [];
+  const ours: number[] = [];
+  for (let round = 0; round <= APPLICATION_ROUNDS; round++) {
+    await repository.commit(`round ${round}`, npmApp(`round ${round}.`));
+    const byHand = await applicationByHand(repository.url);
+    const deployed = await measure(() => served(platform, service, `round ${round}.`));
+    await eventually('nothing is open', async () => (await openDeployments(platform)) === 0);
+    await delay(500);
+    if (round === 0) continue;
+    hand.push(byHand);
+    ours.push(deployed);
+  }
+  report('npm application', hand, ours);
+  await printSteps(platform, service);
+}
+
+/** The median of each step's duration, without the first deployment. */
+async function printSteps({ client }: Platform, { id }: Service): Promise<void> {
+  const { items } = await client.expect<{ items: Deployment[] }>('GET', `/services/${id}/deploys?limit=100`);
+  const times = new Map<string, number[]>();
+  for (const { name, startedAt, finishedAt } of items.slice(0, -1).flatMap(({ steps }) => steps)) {
+    if (finishedAt === null) continue;
+    times.set(name, [...(times.get(name) ?? []), Date.parse(finishedAt) - Date.parse(startedAt)]);
+  }
+  print(`    steps: ${[...times].map(([name, all]) => `${name} ${median(all)} ms`).join(', ')}`);
+}
+
+async function benchThroughput(platform: Platform, repository: AppRepository): Promise<void> {
+  const { client } = platform;
+  const services: Service[] = [];
+  for (let i = 0; i < SERVICES; i++) {
+    const configuration = { repository: repository.url };
+    services.push(await createService(client, { name: `many-${i}`, configuration }));
+  }
+  const rates: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    await repository.commit(`round ${round}`, { 'index.html': `many ${round}` });
+    const took = await measure(async () => {
+      const queued = await Promise.all(services.map(async ({ id }) => [id, await queueDeploy(client, id)] as const));
+      await eventually('nothing is open', async () => (await openDeployments(platform)) === 0, 300_000);
+      for (const [id, deployment] of queued) {
+        const { status, error } = await ended(client, id, deployment.id);
+        if (status !== 'live') throw new Error(`a deployment ended ${status}: ${error}`);
+      }
+    });
+    rates.push(SERVICES / (took / 1000));
+  }
+  const hand = await measure(async () => {
+    for (let i = 0; i < SERVICES; i += SLOTS) {
+      await Promise.all(Array.from({ length: SLOTS }, () => siteByHand(repository.url)));
+    }
+  });
+  const byHand = (SERVICES / (hand / 1000)).toFixed(0);
+  print(`  ${SERVICES} sites at once, ${SLOTS} slots: ${median(rates).toFixed(1)} deployments/s (by hand ${byHand})`);
+}
+
+async function benchCancel(platform: Platform, repository: AppRepository): Promise<void> {
+  const { client } = platform;
+  const service = await createService(client, { name: 'endless', configuration: { repository: repository.url } });
+  const times: number[] = [];
+  for (let i = 0; i < CANCELLATIONS; i++) {
+    const { id } = await queueDeploy(client, service.id);
+    await eventually('the build runs', async () => {
+      const { items } = await client.expect<{ items: { message: string }[] }>(
+        'GET',
+        `/services/${service.id}/logs?deploymentId=${id}`,
+      );
+      return items.some(({ message }) => message.startsWith('$ npm run build'));
+    });
+    await delay(200 + 100 * (i % 5));
+    times.push(
+      await measure(async () => {
+        await client.expect('POST', `/services/${service.id}/deploys/${id}/cancel`, {});
+        await ended(client, service.id, id);
+      }),
+    );
+  }
+  print(`  cancel → terminal: median ${Math.round(median(times))} ms, max ${Math.round(Math.max(...times))} ms`);
+}
+
+const SPEAKER = {
+  'package.json': '{"name":"speaker","version":"1.0.0","scripts":{"start":"node server.js"}}',
+  'server.js': `require('node:http').createServer((request, response) => {
+    console.log(request.url.slice(1));
+    response.end('ok');
+  }).listen(process.env.PORT);`,
+};
+
+/** From a line's print to the answer of the API that has it. */
+async function benchLog(platform: Platform, repository: AppRepository): Promise<void> {
+  const { client } = platform;
+  const service = await createService(client, { name: 'speaker', configuration: { repository: repository.url } });
+  await deploy(client, service.id);
+  const times: number[] = [];
+  for (let i = 0; i < LINES; i++) {
+    const mark = `mark-${i}-${Math.random()}`;
+    await delay(Math.random() * 700);
+    await visit(service.url, platform.edgePort, `/${mark}`);
+    times.push(
+      await measure(async () => {
+        for (;;) {
+          const path = `/services/${service.id}/logs?search=${mark}`;
+          if ((await client.expect<{ items: unknown[] }>('GET', path)).items.length > 0) return;
+          await delay(2);
+        }
+      }),
+    );
+  }
+  const [middle, late] = [Math.round(median(times)), Math.round(percentile(times, 0.99))];
+  print(`  line printed → readable: median ${middle} ms, p99 ${late} ms`);
+}
+
+function report(what: string, hand: readonly number[], ours: readonly number[]): void {
+  const above = median(ours.map((time, i) => time - (hand[i] ?? 0)));
+  const figures = [median(hand), median(ours)].map(Math.round);
+  print(`  ${what}: by hand ${figures[0]} ms, deployed ${figures[1]} ms, above by hand ${Math.round(above)} ms`);
+}
+
+async function openDeployments(platform: Platform): Promise<number> {
+  const row = await platform.database.db('deployments').whereNull('finished_at').count({ count: '*' }).first();
+  return Number(row?.count);
+}
+
+interface Work {
+  commits: number;
+  processes: number;
+}
+
+/** What the database and the machine have done so far. Everything else on the machine counts too. */
+async function workOf({ database }: Platform): Promise<Work> {
+  const row = await database
+    .db('pg_stat_database')
+    .where({ datname: database.db.raw('current_database()') })
+    .first('xact_commit');
+  const stat = await readFile('/proc/stat', 'utf8');
+  return { commits: Number(row.xact_commit), processes: Number(/^processes (\d+)$/m.exec(stat)?.[1]) };
+}
+
+function difference(before: Work, after: Work): Work {
+  return { commits: after.commits - before.commits, processes: after.processes - before.processes };
 }

@@ -1,17 +1,24 @@
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { hasRedis } from '../support/redis.js';
+import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
+import { benchEngine } from './engine.bench.js';
+import { benchLogs } from './logs.bench.js';
 import { benchOverload } from './overload.bench.js';
 
-const BENCHES = { deploy: benchDeploy, overload: benchOverload };
+const BENCHES = { api: benchApi, deploy: benchDeploy, engine: benchEngine, logs: benchLogs, overload: benchOverload };
 
-/** `npm run bench [-- deploy|overload]`: each line is a ratio against a bare reference measured in the same run. */
-const chosen = process.argv[2];
+/**
+ * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without
+ * names all benches run, on both engines.
+ */
+const [chosen, chosenEngine] = process.argv.slice(2);
 await mochaGlobalSetup();
 try {
   for (const [name, bench] of Object.entries(BENCHES)) {
     if (chosen !== undefined && chosen !== name) continue;
     for (const engine of ['postgres', 'redis'] as const) {
+      if (chosenEngine !== undefined && chosenEngine !== engine) continue;
       if (engine === 'redis' && !hasRedis) {
         process.stdout.write(`${name} on redis: SKIPPED, redis-server is not installed\n`);
         continue;

@@ -12,3 +12,9 @@ export function median(values: readonly number[]): number {
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
+
+/** The smallest value that at least this share of the values does not exceed; `share` is from 0 to 1. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}

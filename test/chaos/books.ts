@@ -5,6 +5,7 @@ import type { Platform } from '../support/platform.js';
 import type { Entry } from './entries.js';
 import type { Ground } from './ground.js';
 import type { Failure, Promises, Visits } from './load.js';
+import { scheduleBooks } from './schedules.js';
 
 /** Balances the books of a run that has come to rest. */
 export async function balance(ground: Ground, promises: Promises, visits: Visits): Promise<Entry[]> {
@@ -63,12 +64,13 @@ export async function balance(ground: Ground, promises: Promises, visits: Visits
   await none('deleted services that are still there', `select id from services where lifecycle_status = 'deleting'`);
   await none(
     'records that still need a job',
-    'select id from deployments where due_at is not null union all select id from operations where due_at is not null',
+    'select id from deployments where due_at is not null union all select id from operations where due_at is not null union all select id from runs where due_at is not null',
   );
   await none('log batches on their way', 'select id from log_batches');
   await none(
     'leases',
-    `select id from deployments where lease_expires_at is not null union all select id from operations where lease_expires_at is not null`,
+    `select id from deployments where lease_expires_at is not null union all select id from operations where lease_expires_at is not null
+     union all select id from runs where lease_expires_at is not null`,
   );
   await none(
     'log ids with a gap or a repeat',
@@ -83,10 +85,11 @@ export async function balance(ground: Ground, promises: Promises, visits: Visits
   await none(
     'replicas that should run and do not',
     `select s.id, s.name from services s join deployments d on d.id = s.live_deployment_id
-      where s.lifecycle_status = 'active' and s.deleted_at is null
+      where s.lifecycle_status = 'active' and s.deleted_at is null and s.kind <> 'cron'
         and (select count(*) from replicas r where r.deployment_id = d.id and r.desired = 'running' and r.state = 'ready')
             <> (d.configuration ->> 'replicas')::int`,
   );
+  entries.push(...(await scheduleBooks(platform)));
   enter('jobs left in the queues', 0, await jobsLeft(platform));
   entries.push(...(await ground.books()));
   enter('each service serves its live deployment', ...(await servesLive(platform)));
@@ -125,7 +128,8 @@ async function servesNone(platform: Platform, deleted: ReadonlySet<string>): Pro
 async function servesLive(platform: Platform): Promise<[number, string[]]> {
   const services = await rowsOf<{ slug: string; live: string; lifecycle_status: string }>(
     platform.database.db,
-    'select slug, live_deployment_id as live, lifecycle_status from services where live_deployment_id is not null and deleted_at is null',
+    `select slug, live_deployment_id as live, lifecycle_status from services
+      where live_deployment_id is not null and deleted_at is null and kind <> 'cron'`,
   );
   const wrong: string[] = [];
   for (const { slug, live, lifecycle_status } of services) {

@@ -22,6 +22,8 @@ export class Promises {
 export interface Tenant {
   client: ApiClient;
   services: Service[];
+  /** Ticks each minute. It is none of `services`. */
+  cron: Service;
 }
 
 const RETRY_MS = 200;
@@ -52,7 +54,12 @@ function isUnavailable(answer: Answer<unknown>): boolean {
  * One tenant's work, until the deployments it may make are made. Its first service is only ever deployed, so that it
  * stays live throughout.
  */
-export async function work(tenant: Tenant, random: Random, deployments: number, promises: Promises): Promise<void> {
+export async function work(
+  tenant: Pick<Tenant, 'client' | 'services'>,
+  random: Random,
+  deployments: number,
+  promises: Promises,
+): Promise<void> {
   const { client, services } = tenant;
   for (let made = 0; made < deployments; ) {
     const deployed = random.pick(services);

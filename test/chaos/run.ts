@@ -11,7 +11,9 @@ import type { Ground } from './ground.js';
 import { keepVisiting, Promises, remove, type Tenant, work } from './load.js';
 import { ProcessGround } from './process-ground.js';
 import { Random } from './random.js';
+import { createCron, endTicks } from './schedules.js';
 import { SwarmGround } from './swarm-ground.js';
+import { WorkerSupervisor } from './worker-supervisor.js';
 
 export interface ChaosOptions {
   seed: number;
@@ -42,10 +44,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const say = (what: string) => process.stderr.write(`${String(seconds()).padStart(4)} s  ${what}\n`);
   const ground = await (options.runtime === 'swarm' ? SwarmGround : ProcessGround).start(options.engine, say);
   const repository = await makeRepository(ground.app);
+  const workers = new WorkerSupervisor(() => ground.startWorker(), say);
   try {
-    await Promise.all(Array.from({ length: WORKERS }, () => ground.startWorker()));
-    return { ...(await strike(ground, repository, options, say)), seconds: seconds() };
+    await Promise.all(Array.from({ length: WORKERS }, () => workers.start()));
+    await workers.settled();
+    return { ...(await strike(ground, workers, repository, options, say)), seconds: seconds() };
   } finally {
+    await workers.close();
     await ground.stop();
     await repository.remove();
   }
@@ -53,6 +58,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 
 async function strike(
   ground: Ground,
+  workers: WorkerSupervisor,
   repository: AppRepository,
   options: ChaosOptions,
   say: (what: string) => void,
@@ -63,16 +69,18 @@ async function strike(
   const tenants = await makeTenants(ground, repository, options);
   // One service of each tenant stays live throughout: it is only ever deployed.
   const steady = tenants.flatMap(({ services }) => services.slice(0, 1));
-  for (const { client, services } of tenants) {
+  for (const { client, services, cron } of tenants) {
     const [first] = services;
-    if (first) promises.deployments.add((await deploy(client, first.id)).id);
+    for (const service of first ? [first, cron] : [cron]) {
+      promises.deployments.add((await deploy(client, service.id)).id);
+    }
   }
   say(`${steady.length} services are live; begins`);
 
   const stopVisits = new AbortController();
   const visiting = keepVisiting(steady, platform.edgePort, stopVisits.signal);
   const stopFaults = new AbortController();
-  const injector = new FaultInjector(ground, say);
+  const injector = new FaultInjector(ground, workers, say);
   const striking = injector.run(planFaults(random, PLANNED_FAULTS, ground), stopFaults.signal);
   const share = Math.ceil(options.deployments / tenants.length);
   await Promise.all(
@@ -86,6 +94,7 @@ async function strike(
   say('everything is asked for');
   stopFaults.abort();
   await striking;
+  for (const { client, cron } of tenants) await endTicks(client, cron);
   await cameToRest(platform);
   say('at rest; balances the books');
   stopVisits.abort();
@@ -124,7 +133,7 @@ async function makeTenants(ground: Ground, repository: AppRepository, options: C
         }),
       );
     }
-    tenants.push({ client, services });
+    tenants.push({ client, services, cron: await createCron(client, ground, repository.url) });
   }
   return tenants;
 }
@@ -135,6 +144,7 @@ export async function cameToRest(platform: Platform): Promise<void> {
     const { rows } = await platform.database.db.raw(`
       select (select count(*) from deployments where finished_at is null)
            + (select count(*) from operations where finished_at is null)
+           + (select count(*) from runs where finished_at is null)
            + (select count(*) from log_batches)
            + (select count(*) from replicas r join services s on s.id = r.service_id
                where r.state <> 'stopped' and (r.desired = 'stopped' or r.state <> 'ready'

@@ -83,6 +83,10 @@ export interface paths {
     /** Queue a new deployment of an earlier release */
     post: operations["deploymentRollback"];
   };
+  "/workspaces/{workspaceId}/detect": {
+    /** Tell what a deployment of a repository would do, without deploying it */
+    post: operations["detectionCreate"];
+  };
   "/workspaces/{workspaceId}/services/{serviceId}/operations": {
     /** List a service's operations, newest first */
     get: operations["operationList"];
@@ -90,6 +94,20 @@ export interface paths {
   "/workspaces/{workspaceId}/services/{serviceId}/operations/{operationId}": {
     /** Read an operation */
     get: operations["operationRead"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/runs": {
+    /** List a cron service's runs, newest first */
+    get: operations["runList"];
+    /** Queue a run of the live release now */
+    post: operations["runCreate"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/runs/{runId}": {
+    /** Read a run */
+    get: operations["runRead"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/runs/{runId}/cancel": {
+    /** Request the cancellation of a run; poll the run until it ends */
+    post: operations["runCancel"];
   };
   "/workspaces/{workspaceId}/services/{serviceId}/variables": {
     /** List the variables of a service, masked */
@@ -158,7 +176,7 @@ export interface paths {
     delete: operations["sessionDelete"];
   };
   "/session/mfa": {
-    /** Create a secret for an authenticator; it takes effect when it is confirmed */
+    /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
     post: operations["mfaEnrol"];
     /** Remove the second factor with its current code; other sessions end */
     delete: operations["mfaRemove"];
@@ -632,6 +650,41 @@ export interface components {
           startedAt: string;
           finishedAt: string | null;
         })[];
+    };
+    Detection: {
+      commitSha: string;
+      framework: string | null;
+      runtime: string;
+      /** @enum {string} */
+      kind: "web" | "static";
+      packageManager: string | null;
+      versions: {
+        [key: string]: string;
+      };
+      installCommand: string;
+      buildCommand: string;
+      startCommand: string;
+      publishDirectory: string;
+      applications: ({
+          rootDirectory: string;
+          name: string | null;
+          framework: string | null;
+        })[];
+    };
+    Run: {
+      /** Format: uuid */
+      id: string;
+      /** @enum {string} */
+      status: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "skipped";
+      /** @enum {string} */
+      trigger: "schedule" | "manual";
+      attempt: number;
+      /** Format: date-time */
+      scheduledAt: string;
+      startedAt: string | null;
+      finishedAt: string | null;
+      exitCode: number | null;
+      error: string;
     };
     Variable: {
       /** Format: uuid */
@@ -2030,6 +2083,53 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** Tell what a deployment of a repository would do, without deploying it */
+  detectionCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          repository: string;
+          branch?: string;
+          rootDirectory?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            detection: components["schemas"]["Detection"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** List a service's operations, newest first */
   operationList: {
     parameters: {
@@ -2097,6 +2197,186 @@ export interface operations {
         content: {
           "application/json": {
             operation: components["schemas"]["Operation"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List a cron service's runs, newest first */
+  runList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            runs: components["schemas"]["Run"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Queue a run of the live release now */
+  runCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            run: components["schemas"]["Run"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read a run */
+  runRead: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        runId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            run: components["schemas"]["Run"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Request the cancellation of a run; poll the run until it ends */
+  runCancel: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        runId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            cancelRequested: true;
           };
         };
       };
@@ -2850,6 +3130,7 @@ export interface operations {
     parameters: {
       query?: {
         after?: number;
+        before?: number;
         limit?: number;
         deploymentId?: string;
         source?: "build" | "runtime" | "system";
@@ -2880,6 +3161,7 @@ export interface operations {
             hasMore: boolean;
             items: components["schemas"]["LogLine"][];
             limit: number;
+            unsearchedBefore?: number;
           };
         };
       };
@@ -3114,7 +3396,7 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
-  /** Create a secret for an authenticator; it takes effect when it is confirmed */
+  /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
   mfaEnrol: {
     parameters: {
       header?: {
@@ -3122,9 +3404,11 @@ export interface operations {
         "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
       };
     };
-    requestBody?: {
+    requestBody: {
       content: {
-        "application/json": Record<string, never>;
+        "application/json": {
+          password: string;
+        };
       };
     };
     responses: {

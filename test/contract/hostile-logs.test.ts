@@ -8,11 +8,17 @@ import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 600_000;
 /** A line may become visible this much later during a flood than before it; an ordinary line takes about half a second. */
 const LATER_MS = 2_500;
 const LINES_MEASURED = 8;
 const FLOOD_MS = 12_000;
+/** A replica that has flooded its log has up to 100,000 lines waiting, of which 1,000 are stored each second. */
+const BACKLOG_MS = 240_000;
+
+interface Newest {
+  items: LogItem[];
+}
 
 /** Prints what it is asked to: `/say/<text>` one line, `/run?<command>` whatever a shell command prints. */
 const PRINTER = {
@@ -33,15 +39,17 @@ describe('Hostile logs', function () {
   this.timeout(LIMIT_MS);
   let platform: Platform;
   let victim: Victim;
+  let flooder: Service;
   let printer: Service;
   let speaker: Service;
   const repositories: AppRepository[] = [];
 
   before(async () => {
     platform = await startPlatform({ engine: 'postgres', env: { STOP_GRACE_SECONDS: '2' } });
-    [victim, printer, speaker] = await Promise.all([
+    [victim, flooder, printer, speaker] = await Promise.all([
       Victim.deploy(platform),
-      printerOf('printer', { replicas: 2 }),
+      printerOf('flooder', { replicas: 2 }),
+      printerOf('printer'),
       printerOf('speaker'),
     ]);
   });
@@ -80,14 +88,18 @@ describe('Hostile logs', function () {
     await visit(service.url, platform.edgePort, `/say/${text}`);
     await eventually(
       `the line "${text}" is in the log`,
-      async () => (await search(service, text)).some((line) => line.message === text),
+      async () => {
+        if ((await search(service, text)).some((line) => line.message === text)) return true;
+        const { items } = await platform.client.expect<Newest>('GET', `/services/${service.id}/logs?limit=5`);
+        throw new Error(`the newest lines are ${JSON.stringify(items.map((line) => line.message.slice(0, 200)))}`);
+      },
       withinMs,
     );
     return Date.now() - saidAt;
   }
 
   async function search(service: Service, text: string): Promise<LogItem[]> {
-    const { items } = await platform.client.expect<{ items: LogItem[] }>(
+    const { items } = await platform.client.expect<Newest>(
       'GET',
       `/services/${service.id}/logs?source=runtime&limit=20&search=${encodeURIComponent(text)}`,
     );
@@ -119,18 +131,18 @@ describe('Hostile logs', function () {
     const before = await lineDelay('quiet');
     let during = 0;
     await victim.duringAttack(async () => {
-      const flood = Promise.all([0, 1].map(() => print(printer, `timeout ${FLOOD_MS / 1000} yes ''`)));
+      const flood = Promise.all([0, 1].map(() => print(flooder, `timeout ${FLOOD_MS / 1000} yes ''`)));
       await delay(2_000);
       during = await lineDelay('flooded');
       await flood;
     });
     expect(during, `ms until a neighbour's line is visible, ${before} before`).to.be.below(before + LATER_MS);
-    await say(printer, 'after-the-flood', 60_000);
-    expect(await search(printer, 'left out')).to.not.deep.equal([]);
+    await say(flooder, 'after-the-flood', BACKLOG_MS);
+    expect(await search(flooder, 'left out')).to.not.deep.equal([]);
     await nothingWaits();
     const [stored] = await platform.database
       .db('log_lines')
-      .where({ service_id: printer.id })
+      .where({ service_id: flooder.id })
       .select(platform.database.db.raw('count(*)::int as count, max(id)::int as last'));
     expect(stored.count, 'ids have no gap').to.equal(stored.last);
     expect(stored.count).to.be.below(300_000);
@@ -143,8 +155,8 @@ describe('Hostile logs', function () {
     ['halves of surrogate pairs', String.raw`yes "$(printf '\355\240\275 x')" | head -n 5000`],
     ['control sequences', String.raw`yes "$(printf '\033[31m\033[2J')" | head -c 100000; echo`],
     ['carriage returns without a line end', String.raw`yes x | head -c 1000000 | tr '\n' '\r'; echo`],
-    ['a shortened output file', `truncate -s 0 /proc/self/fd/1 || perl -e 'truncate(STDOUT, 0)'`],
-    ['an output file with a hole', `perl -e 'truncate(STDOUT, 1 << 40)'`],
+    ['a shortened output file', `truncate -s 0 /proc/self/fd/1 || perl -e 'truncate(STDOUT, 0)'; echo`],
+    ['an output file with a hole', `perl -e 'truncate(STDOUT, 1 << 40)'; echo`],
   ] as const) {
     it(`an application may print ${what}, and its log goes on`, async () => {
       await victim.duringAttack(async () => {
@@ -178,10 +190,8 @@ describe('Hostile logs', function () {
     );
     const other = await otherWorkspace();
     const statuses: number[] = [];
-    let slowest = 0;
-    let searchedMs = 0;
+    let answered = 0;
     await victim.duringAttack(async () => {
-      const begunAt = Date.now();
       let searching = true;
       const searches = Promise.all(
         Array.from({ length: 60 }, async () => {
@@ -190,13 +200,10 @@ describe('Hostile logs', function () {
         }),
       ).finally(() => {
         searching = false;
-        searchedMs = Date.now() - begunAt;
       });
       while (searching) {
-        await delay(50);
-        const askedAt = Date.now();
         await other.expect('GET', '/services');
-        slowest = Math.max(slowest, Date.now() - askedAt);
+        answered++;
       }
       await searches;
     });
@@ -204,7 +211,7 @@ describe('Hostile logs', function () {
       statuses.every((status) => [200, 429, 503].includes(status)),
       String(statuses),
     ).to.equal(true);
-    // Behind all of them it would take about as long as they do.
-    expect(slowest, `ms for an ordinary request, beside searches that took ${searchedMs}`).to.be.below(searchedMs / 2);
+    // Behind all searches there would be one: the first would get its answer after the last of them.
+    expect(answered, 'ordinary requests that were answered before the searches were').to.be.greaterThan(2);
   });
 });

@@ -195,6 +195,8 @@ function createClient(url: string, authorization?: string): Client {
     const response = await fetch(`${url}${API_ROOT}${path}`, {
       method,
       headers: {
+        // A busy machine may send on a kept connection at the moment when the server closes it for idleness.
+        Connection: 'close',
         ...(authorization === undefined ? {} : { Authorization: authorization }),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...headers,

@@ -105,8 +105,10 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     version: '0',
     queues: ['deploy'],
     deploy_slots: slots,
+    run_slots: slots,
     network_isolation: false,
     running: [],
+    event_loop_p99_ms: 0,
   });
   return id;
 }

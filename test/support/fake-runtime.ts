@@ -2,11 +2,13 @@ import type { Db } from '../../shared/core/database/client.js';
 import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { claimReplica, recordExit, recordReady, recordStopped, replicasOf } from '../../shared/replicas/store.js';
+import type { AttemptOutcome } from '../../shared/runs/model.js';
 import {
   type CommandOptions,
   ReleaseError,
   type ReleaseSpec,
   type ReplicaView,
+  type RunAttempt,
   type RuntimeDriver,
 } from '../../workers/runtime/runtime-driver.js';
 
@@ -18,6 +20,8 @@ export interface FakeScript {
   until?: () => Promise<unknown>;
   /** Called when the replicas are ready, before the runtime returns. */
   onReady?: () => Promise<unknown>;
+  /** How the attempt of a run ends. */
+  attemptEnds?: (attempt: number) => AttemptOutcome;
 }
 
 /** A runtime without processes: it writes the same rows and keeps the same promises, and tests script what happens. */
@@ -80,6 +84,20 @@ export class FakeRuntime implements RuntimeDriver {
     await onLine(`ran ${command}`);
     const { fail } = this.#scriptOf(spec);
     if (fail !== undefined) throw new ReleaseError(`the command "${command}" ${fail}`);
+  }
+
+  /** Succeeds at once unless the service's script says how the attempt ends, or until when it lasts. */
+  async runAttempt(spec: ReleaseSpec, { runId, attempt }: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
+    this.calls.push(`run ${runId} ${attempt}`);
+    signal.throwIfAborted();
+    const { until, attemptEnds } = this.#scriptOf(spec);
+    if (until !== undefined) await Promise.race([until(), aborted(signal)]);
+    signal.throwIfAborted();
+    return attemptEnds?.(attempt) ?? { type: 'exited', exitCode: 0, detail: 'exited with code 0' };
+  }
+
+  async stopRun(runId: string): Promise<void> {
+    this.calls.push(`stop run ${runId}`);
   }
 
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
@@ -10,6 +10,17 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 
 const run = promisify(execFile);
+
+/** True if this machine's npm reaches a registry with public packages. */
+export const hasRegistry =
+  spawnSync('npm', ['view', 'ms@2.1.3', 'version'], { timeout: 30_000 }).stdout?.toString().trim() === '2.1.3';
+
+/** An operator's variables for proxies, registries and certificates. The test run's own variables are used. */
+export const BUILD_ENVIRONMENT = Object.fromEntries(
+  ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'npm_config_registry'].flatMap(
+    (name) => (process.env[name] ? [[name, process.env[name]]] : []),
+  ),
+);
 
 export interface TestNpmRegistry {
   url: string;

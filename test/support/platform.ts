@@ -114,20 +114,28 @@ export class Platform {
     const { db } = this.database;
     // A live service without replicas would be started again by the sweep.
     await db('services').update({ lifecycle_status: 'suspended' });
-    await eventually('no replica runs any more', async () => {
-      await db.raw(`update replicas set desired = 'stopped' where state <> 'stopped' and desired <> 'stopped'`);
-      const [row] = await db('replicas').whereNot({ state: 'stopped' }).count({ count: '*' });
-      return Number(row?.count) === 0;
-    });
+    await eventually(
+      'no replica runs any more',
+      async () => {
+        await db.raw(`update replicas set desired = 'stopped' where state <> 'stopped' and desired <> 'stopped'`);
+        const left = await db('replicas').whereNot({ state: 'stopped' }).select('id', 'state', 'desired', 'checked_at');
+        if (left.length > 0) throw new Error(JSON.stringify(left));
+        return true;
+      },
+      180_000,
+    );
   }
 
   #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
-    const args = ['--enable-source-maps', join(dist, main)];
+    const args = [...(FLAGS[name] ?? []), '--enable-source-maps', join(dist, main)];
     const spawned = new PlatformProcess(name, process.execPath, args, { ...this.env, ...env });
     this.processes.push(spawned);
     return spawned;
   }
 }
+
+/** Flags of Node as the Procfile has them. */
+const FLAGS: Readonly<Record<string, readonly string[]>> = { worker: ['--max-semi-space-size=4'] };
 
 /** Starts a platform with its workspace, owner and write key; stop it in `after`. */
 export async function startPlatform({ engine, workers = 1, env = {} }: PlatformOptions): Promise<Platform> {

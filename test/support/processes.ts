@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /** Ports of 127.0.0.1 that were free a moment ago, each a different one. */
 export async function freePorts(count: number): Promise<number[]> {
@@ -39,6 +40,22 @@ export async function eventually<T>(
     }
     if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what} (last: ${String(last)})`);
     await delay(pauseMs);
+  }
+}
+
+/** The command lines of this host's processes that have this text in them; '' if there is none. */
+export async function processesWith(text: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'args'], { maxBuffer: 1 << 24 });
+  const lines = stdout.split('\n').filter((line) => line.includes(text));
+  return lines.join('\n');
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { planOf } from '../../shared/workspaces/catalog.js';
+import { memoryAdvice, withAdvice } from '../failure-advice.js';
 import { scopeOf } from '../network/network-model.js';
 import type { RunOutcome, Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
 import type { BuildPlan } from './build-plan.js';
 import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
+import { checkKey, isKnown, remember } from './tool-checks.js';
 
 /** The least memory of a build, in MB. Compilers need more than the smallest plans give a running service. */
 const LEAST_MEMORY_MB = 2048;
@@ -19,12 +21,14 @@ export interface CommandSetting {
   context: BuildContext;
   /** When the whole build must have ended, in milliseconds since the epoch. */
   deadline: number;
-  /** The folder with the repository's files. `cwd` is the project's folder below it. */
+  /** The folder with the repository's files. `cwd` is the folder below it in which commands run. */
   app: string;
   cwd: string;
   writable: string[];
   environment: Record<string, string>;
   searchPath: string[];
+  /** Folders of the tools that the platform installed for the project. */
+  tools: string[];
 }
 
 /** Runs the commands of a build one after the other, each in its own sandbox. */
@@ -36,28 +40,46 @@ export class Commands {
     this.#setting = setting;
   }
 
-  /** Logs a command, its output and its duration. Throws `BuildError` if it fails. */
-  async run(command: string, environment: Record<string, string> = {}): Promise<void> {
+  /**
+   * Logs a command, its output and its duration. `preparation` is a shell command that runs before it and is not logged.
+   * `cwd` is its folder below the repository's files, if it is not the usual one. Throws `BuildError` if the command fails.
+   */
+  async run(
+    command: string,
+    environment: Record<string, string> = {},
+    { preparation = '', cwd = this.#setting.cwd }: { preparation?: string; cwd?: string } = {},
+  ): Promise<void> {
     const { context, request } = this.#setting;
     await context.log(`$ ${command}`);
     const output = new CommandOutput(context);
     const began = Date.now();
-    const outcome = await this.#sandboxed(inSearchPath(this.#setting.searchPath, command), environment, (line) =>
-      output.write(line),
-    );
+    const prepared = `${preparation}${inSearchPath(this.#setting.searchPath, command)}`;
+    const variables = { ...this.#setting.environment, ...environment };
+    const outcome = await this.#sandboxed(prepared, variables, (line) => output.write(line), cwd);
     await output.close();
     context.signal.throwIfAborted();
     const seconds = ((Date.now() - began) / 1000).toFixed(1);
     if (outcome.reason === 'exited' && outcome.exitCode === 0) return context.log(`"${command}" took ${seconds} s`);
-    throw new BuildError(`"${command}" ${failure(outcome, request, output.cause())}`);
+    const text = `"${command}" ${failure(outcome, request, output.cause())}`;
+    const facts = { phase: 'build', memoryMb: buildMemoryMb(request), hasSubmodules: context.hasSubmodules } as const;
+    const advice = outcome.reason === 'out-of-memory' ? memoryAdvice(facts) : output.advice(facts);
+    throw new BuildError(outcome.reason === 'timeout' ? text : withAdvice(text, advice));
   }
 
-  /** Throws `BuildError` if a tool that the build needs is not installed. */
+  /**
+   * Throws `BuildError` if a tool that the build needs is not installed. A check that succeeds holds for other builds of this
+   * host too, so it runs outside the project's folder and without the service's variables. It is repeated for each build of a
+   * service that sets a PATH of its own.
+   */
   async requireTools({ tools, runtime }: Pick<BuildPlan, 'tools' | 'runtime'>): Promise<void> {
     if (tools.length === 0) return;
     const missing: string[] = [];
+    const { PATH } = this.#setting.environment;
+    const key = PATH === undefined ? await checkKey(tools, this.#setting.tools) : null;
+    if (key !== null && isKnown(key, Date.now())) return;
     const checks = tools.map(({ name, check }) => `(${check}) >/dev/null 2>&1 || echo 'missing ${name}'`);
-    const outcome = await this.#sandboxed(checks.join('\n'), {}, (line) => {
+    const environment: Record<string, string> = PATH === undefined ? {} : { PATH };
+    const outcome = await this.#sandboxed(['cd /', ...checks].join('\n'), environment, (line) => {
       if (line.startsWith('missing ')) missing.push(line.slice('missing '.length));
     });
     this.#setting.context.signal.throwIfAborted();
@@ -68,21 +90,23 @@ export class Commands {
       const what = `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not installed on this host`;
       throw new BuildError(`a ${runtime} project cannot be built here: ${what}; ${advice.join('; ')}`);
     }
+    if (key !== null) remember(key, Date.now());
   }
 
   #sandboxed(
     command: string,
     environment: Record<string, string>,
     onLine: (line: string) => Promise<void> | void,
+    cwd = this.#setting.cwd,
   ): Promise<RunOutcome> {
-    const { sandbox, request, context, deadline, app, cwd, writable } = this.#setting;
+    const { sandbox, request, context, deadline, app, writable, tools } = this.#setting;
     this.#number += 1;
     const spec: SandboxSpec = {
       id: `${BUILD_SANDBOX}${request.id}-${this.#number}`,
       command,
       directory: app,
       cwd,
-      env: { ...this.#setting.environment, ...environment },
+      env: environment,
       userNumber: request.userNumber,
       limits: {
         memoryMb: buildMemoryMb(request),
@@ -91,6 +115,7 @@ export class Commands {
         fileSizeMb: storageMb(request),
       },
       writable,
+      tools,
       network: { scope: scopeOf(request), use: 'build', hostName: '' },
     };
     const timeoutMs = Math.max(1, deadline - Date.now());
@@ -115,8 +140,19 @@ export function inSearchPath(folders: readonly string[], command: string): strin
   return `export PATH="${folders.map((folder) => `$PWD/${folder}:`).join('')}$PATH"; ${command}`;
 }
 
-export function buildMemoryMb({ configuration }: BuildRequest): number {
+/** What the processes of a build may use together, in MB. */
+export function buildMemoryMb({ configuration }: Pick<BuildRequest, 'configuration'>): number {
   return Math.max(planOf(configuration.plan).memoryMb, LEAST_MEMORY_MB);
+}
+
+/**
+ * NODE_OPTIONS of a build: the heap gets three quarters of the build's memory, so that JavaScript collects garbage before
+ * the kernel kills it. The service's own options follow and win.
+ */
+export function heapOptions(request: Pick<BuildRequest, 'configuration' | 'environment'>): string {
+  const heap = `--max-old-space-size=${Math.floor(buildMemoryMb(request) * 0.75)}`;
+  const own = request.environment.NODE_OPTIONS ?? '';
+  return own === '' ? heap : `${heap} ${own}`;
 }
 
 function failure(outcome: RunOutcome, request: BuildRequest, cause: string): string {

@@ -1,9 +1,15 @@
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { processStart } from '../../shared/core/process-identity.js';
+import { planOf } from '../../shared/workspaces/catalog.js';
+import { SYSTEM_PATH } from '../command-wrappers.js';
 import { type DiscardDeps, discardTree, exists, removeTree, touch } from '../folders.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import type { BuildContext, BuildRequest } from './builder.js';
+
+const run = promisify(execFile);
 
 /** The folder of one build: `app` holds the repository's files and becomes the image. */
 export interface BuildFolder {
@@ -66,20 +72,49 @@ function newOwner(id: string): Owner | null {
   return { pid: Number(pid), startedAt: Buffer.from(startedAt, 'hex').toString() || null };
 }
 
+type CacheOwner = Pick<BuildRequest, 'serviceId' | 'clearCache' | 'userNumber' | 'configuration'>;
+
+/** The largest cache of a service, in MB. */
+export function mostCacheMb(plan: string): number {
+  return Math.max(LEAST_CACHE_MB, (planOf(plan).storageGb ?? 0) * 1024);
+}
+
+/** Null if the cache is small enough or cannot be measured. */
+async function oversize(cache: string, mostMb: number): Promise<string | null> {
+  if (!(await exists(cache))) return null;
+  try {
+    const options = { timeout: MEASURE_MS, killSignal: 'SIGKILL', env: { PATH: SYSTEM_PATH } } as const;
+    const { stdout } = await run('du', ['-skx', '--', cache], options);
+    const usedMb = Math.round(Number.parseInt(stdout, 10) / 1024);
+    return usedMb > mostMb ? `it had ${usedMb} MB, and the plan allows ${mostMb} MB` : null;
+  } catch (error) {
+    return (error as { killed?: boolean }).killed === true ? 'it had too many files' : null;
+  }
+}
+
 export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
 }
 
-/** The folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set. */
+/** A service's cache may always have this size, in MB; beyond it, its plan's storage is the bound. */
+const LEAST_CACHE_MB = 2048;
+/** A cache that takes longer to measure has too many files, in milliseconds. */
+const MEASURE_MS = 20_000;
+
+/**
+ * The folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set, or if
+ * it has become larger than the plan allows.
+ */
 export async function openCache(
   deps: DiscardDeps,
-  { serviceId, clearCache, userNumber }: Pick<BuildRequest, 'serviceId' | 'clearCache' | 'userNumber'>,
+  { serviceId, clearCache, userNumber, configuration }: CacheOwner,
   { log }: Pick<BuildContext, 'log'>,
 ): Promise<string> {
   const cache = join(cachesFolder(deps.dataDir), serviceId);
-  if (clearCache) {
+  const reason = clearCache ? 'clearCache is set' : await oversize(cache, mostCacheMb(configuration.plan));
+  if (reason !== null) {
     await discardTree(deps, cache);
-    await log('The build cache was emptied, because clearCache is set');
+    await log(`The build cache was emptied, because ${reason}`);
   }
   if (!(await exists(cache))) {
     await mkdir(cache, { recursive: true, mode: 0o700 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LastLines } from '../../shared/core/last-lines.js';
+import { ADVICE_LINES, adviceFor, type FailureFacts, plain } from '../failure-advice.js';
 import type { BuildContext } from './builder.js';
 
 /** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */
@@ -34,7 +35,7 @@ export class CommandOutput {
   #characters = 0;
   #written = 0;
   #step = { lines: 0, characters: 0 };
-  readonly #last = new LastLines(LAST_LINES);
+  readonly #last = new LastLines(ADVICE_LINES);
 
   constructor(context: BuildContext) {
     this.#context = context;
@@ -53,7 +54,7 @@ export class CommandOutput {
   async close(): Promise<void> {
     const left = this.#lines - this.#written;
     if (left <= 0) return;
-    const shown = this.#last.lines.slice(-left);
+    const shown = this.#lastLines().slice(-left);
     await this.#context.log(`(${left - shown.length} more lines are left out; the last ones follow)`, 'warn');
     for (const line of shown) await this.#context.log(line);
   }
@@ -68,14 +69,22 @@ export class CommandOutput {
 
   /** The line that tells most about a failure; '' if there is none. */
   cause(): string {
-    const masked = this.#last.lines.map(plain).map((line) => this.#context.masker?.mask(line) ?? line);
-    const lines = masked.filter((line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)));
+    const lines = this.#masked(this.#lastLines()).filter(
+      (line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)),
+    );
     return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, LONGEST_CAUSE);
   }
-}
 
-/** Without colours and other control sequences. */
-function plain(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
-  return line.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').trimEnd();
+  /** What the end of the output tells about a failure that many projects have; null if it tells nothing. */
+  advice(facts: FailureFacts): string | null {
+    return adviceFor(this.#masked(this.#last.lines), facts);
+  }
+
+  #lastLines(): readonly string[] {
+    return this.#last.lines.slice(-LAST_LINES);
+  }
+
+  #masked(lines: readonly string[]): string[] {
+    return lines.map(plain).map((line) => this.#context.masker?.mask(line) ?? line);
+  }
 }

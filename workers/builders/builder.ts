@@ -26,6 +26,8 @@ export interface BuildContext {
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
   /** Knows the secrets, so that no long line is cut within one. `log` masks its lines itself. */
   masker?: Masker;
+  /** Set by the checkout: true if the repository has submodules, which are no part of it. */
+  hasSubmodules?: boolean;
 }
 
 /** Why a build failed: the command and the cause, for the person who deployed. */
@@ -39,6 +41,8 @@ export class BuildError extends Error {
 /** Makes an immutable image from a commit. Throws `BuildError`; an abort rejects with the signal's reason. */
 export interface Builder {
   build(request: BuildRequest, context: BuildContext): Promise<BuiltImage>;
+  /** Called when a build is going to follow soon, so that what it needs can start meanwhile. */
+  expectBuild?(): void;
   /** Removes what builds of dead workers left, and caches that were not used for 30 days; returns how many caches. */
   sweep(): Promise<number>;
 }

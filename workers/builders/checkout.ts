@@ -13,8 +13,13 @@ export interface CheckoutOptions {
   signal: AbortSignal;
 }
 
+/** What a checkout left out. */
+export interface CheckedOut {
+  hasSubmodules: boolean;
+}
+
 /** Checks out the commit's files, and removes those that the path filters leave out. Throws `SourceError`. */
-export async function checkOut({ source, request, directory, log, signal }: CheckoutOptions): Promise<void> {
+export async function checkOut({ source, request, directory, log, signal }: CheckoutOptions): Promise<CheckedOut> {
   const { repository, commitSha, configuration } = request;
   await source.checkout({ url: repository, sha: commitSha, directory, signal });
   const { includePaths, ignorePaths } = configuration;
@@ -24,7 +29,7 @@ export async function checkOut({ source, request, directory, log, signal }: Chec
     await log(`${removed} files are left out by includePaths and ignorePaths`);
   }
   // A link of that name is not followed: it may lead out of the repository.
-  if ((await lstat(join(directory, '.gitmodules')).catch(() => null))?.isFile()) {
-    await log('The repository has submodules; they are not part of the build', 'warn');
-  }
+  const hasSubmodules = (await lstat(join(directory, '.gitmodules')).catch(() => null))?.isFile() === true;
+  if (hasSubmodules) await log('The repository has submodules; they are not part of the build', 'warn');
+  return { hasSubmodules };
 }

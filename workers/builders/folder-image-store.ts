@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../../shared/core/log.js';
@@ -54,8 +54,8 @@ class FolderImageStore implements LocalImageStore {
   }
 
   async put(folder: string, { signal, ...options }: PutOptions): Promise<SealedTree> {
-    // First, so that no other user can change files after they were checked.
-    if (isRoot()) await run('chown', ['-hR', '--', '0:0', folder], { signal });
+    // First, so that no other user can change files after they were checked. If no command ran, the files are root's own.
+    if (isRoot() && (await lstat(folder)).uid !== 0) await run('chown', ['-hR', '--', '0:0', folder], { signal });
     const sealed = await readFiles('sealTree', { folder, ...options }, { signal });
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(sealed.digest);

@@ -1,15 +1,17 @@
-import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
 import { isBelow } from '../sandbox/sandbox-plan.js';
 import { BuildError } from './builder.js';
 
-/** What detection reads of a project: the names in its folder, and the text of the files that tell how to build it. */
+/** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */
 export interface ProjectFiles {
+  /** True for a file or folder of this name. Paths below the folder are known as well, down to a bound. */
   has(name: string): boolean;
   /** A file's text; undefined if there is none. */
   text(name: string): string | undefined;
+  /** Names in the folder itself. */
   names(): string[];
 }
 
@@ -20,6 +22,19 @@ export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind
 }
 
 const TOLD = ['package.json', 'Procfile', 'pyproject.toml', 'requirements.txt', 'go.mod'];
+/** Files that tell which tools a project uses, and in which version. */
+const TOOL_FILES = [
+  '.nvmrc',
+  '.node-version',
+  '.tool-versions',
+  '.bun-version',
+  '.yarnrc',
+  '.yarnrc.yml',
+  'pnpm-workspace.yaml',
+];
+/** Lock files tell their format in their first lines. */
+const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
+const LOCK_HEAD = 64 * 1024;
 const LARGEST_TOLD = 1024 * 1024;
 
 export function projectFiles(names: Iterable<string>, texts: Readonly<Record<string, string>>): ProjectFiles {
@@ -27,15 +42,19 @@ export function projectFiles(names: Iterable<string>, texts: Readonly<Record<str
   return {
     has: (name) => all.has(name),
     text: (name) => (Object.hasOwn(texts, name) ? texts[name] : undefined),
-    names: () => [...all].sort(),
+    names: () => [...all].filter((name) => !name.includes('/')).sort(),
   };
 }
 
 /** Reads a project's files. A link that leads out of the folder is ignored. */
 export async function readProject(folder: string): Promise<ProjectFiles> {
   const texts: Record<string, string> = {};
-  for (const name of TOLD) {
+  for (const name of [...TOLD, ...TOOL_FILES]) {
     const text = await textInside(folder, name);
+    if (text !== undefined) texts[name] = text;
+  }
+  for (const name of LOCK_FILES) {
+    const text = await headInside(folder, name, LOCK_HEAD);
     if (text !== undefined) texts[name] = text;
   }
   return projectFiles(await readdir(folder), texts);
@@ -50,6 +69,19 @@ export async function textInside(folder: string, name: string): Promise<string |
   if (stat.size > LARGEST_TOLD)
     throw new BuildError(`${name} is larger than ${LARGEST_TOLD / 1024} KiB; make it smaller`);
   return readFile(path, 'utf8');
+}
+
+/** The first bytes of a file as text; undefined if there is none, or if a link leads out of the folder. */
+async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
+  const path = await resolveInside(folder, name);
+  if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /** The real path of a file inside a folder. Throws like `folderInside`. */
@@ -131,32 +163,4 @@ export async function contents(folder: string): Promise<string> {
 /** The part of `path` below `root`; '' for the root itself. */
 export function below(root: string, path: string): string {
   return relative(root, path);
-}
-
-export interface PublishInput {
-  project: string;
-  publishDirectory: string;
-  /** True if the setting has its default value. */
-  isDefault: boolean;
-  /** True if commands have run. */
-  built: boolean;
-}
-
-/**
- * The folder that a static site publishes: `publishDirectory` below the project. It is the project itself if nothing
- * was built, the setting has its default value, and there is an index.html. Throws `BuildError`.
- */
-export async function publishedFolder({ project, publishDirectory, isDefault, built }: PublishInput): Promise<string> {
-  const has = async (path: string) => (await resolveInside(project, path)) !== MISSING;
-  if (!(await has(publishDirectory))) {
-    if (!built && isDefault && typeof (await resolveInside(project, 'index.html')) === 'string') return project;
-    const when = built ? ' after the build' : '';
-    throw new BuildError(`publishDirectory "${publishDirectory}" does not exist${when}; ${await contents(project)}`);
-  }
-  const folder = await folderInside(project, publishDirectory, 'publishDirectory');
-  if ((await readdir(folder)).length === 0)
-    throw new BuildError(
-      `publishDirectory "${publishDirectory}" is empty; check that the build writes its files there`,
-    );
-  return folder;
 }

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
-import type { BuiltImage } from '../../shared/images/model.js';
+import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import type { RepositorySource } from '../sources/repository-source.js';
-import { BUILD_SANDBOX, Commands, inSearchPath, storageMb } from './build-commands.js';
+import { BUILD_SANDBOX, Commands, heapOptions, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
@@ -23,9 +23,14 @@ import type { BuildPlan } from './build-plan.js';
 import { TimeLimit } from './build-time-limit.js';
 import type { BuildContext, Builder, BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
+import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
+import { warmReader } from './reader/reader-pool.js';
+import { linkKept } from './toolchains/framework-caches.js';
+import { registryEnvironment } from './toolchains/registry-environment.js';
+import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface RepositoryBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
@@ -33,6 +38,7 @@ export interface RepositoryBuilderOptions {
   sandbox: Sandbox;
   source: RepositorySource;
   images: LocalImageStore;
+  toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
 }
 
 /**
@@ -40,12 +46,12 @@ export interface RepositoryBuilderOptions {
  * a folder.
  */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
+  const leftovers = new Leftovers(options);
   return {
+    expectBuild: warmReader,
     build: async (request, context) => {
+      leftovers.removeSoon();
       const deps = { dataDir: options.config.dataDir, log: options.log };
-      await removeLeftovers(options).catch((error: unknown) => {
-        options.log.error({ err: error }, `the leftovers of other builds could not be removed: ${errorMessage(error)}`);
-      });
       const folder = await openBuildFolder(options.config.dataDir, request.id);
       try {
         return await new RepositoryBuild(options, request, context, folder).run();
@@ -54,30 +60,56 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
       }
     },
     sweep: async () => {
-      await removeLeftovers(options);
+      await leftovers.remove();
       const deps = { dataDir: options.config.dataDir, log: options.log };
       return removeUnused(deps, cachesFolder(deps.dataDir));
     },
   };
 }
 
-/** Removes folders, processes and groups of builds whose worker was killed. */
-async function removeLeftovers({ config, sandbox, log }: RepositoryBuilderOptions): Promise<void> {
-  await removeDeadBuilds({ dataDir: config.dataDir, log });
-  const builds = buildsFolder(config.dataDir);
-  const ended = await sandbox.sweep((id) => {
-    if (!id.startsWith(BUILD_SANDBOX)) return true;
-    return existsSync(join(builds, id.slice(BUILD_SANDBOX.length).replace(/-\d+$/, '')));
-  });
-  if (ended > 0) log.warn({ ended }, 'processes of builds whose worker has died were ended');
+/** The shortest time between two removals that builds cause, in milliseconds. */
+const LEFTOVERS_MS = 15_000;
+
+/** Folders, processes and groups of builds whose worker was killed. */
+class Leftovers {
+  readonly #options: RepositoryBuilderOptions;
+  #removedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RepositoryBuilderOptions) {
+    this.#options = options;
+  }
+
+  /** Removes them in the background, unless that happened a moment ago. No build waits for it. */
+  removeSoon(): void {
+    if (performance.now() - this.#removedAt < LEFTOVERS_MS) return;
+    this.remove().catch((error: unknown) => {
+      this.#options.log.error(
+        { err: error },
+        `the leftovers of other builds could not be removed: ${errorMessage(error)}`,
+      );
+    });
+  }
+
+  async remove(): Promise<void> {
+    const { config, sandbox, log } = this.#options;
+    this.#removedAt = performance.now();
+    await removeDeadBuilds({ dataDir: config.dataDir, log });
+    const builds = buildsFolder(config.dataDir);
+    const ended = await sandbox.sweep((id) => {
+      if (!id.startsWith(BUILD_SANDBOX)) return true;
+      return existsSync(join(builds, id.slice(BUILD_SANDBOX.length).replace(/-\d+$/, '')));
+    });
+    if (ended > 0) log.warn({ ended }, 'processes of builds whose worker has died were ended');
+  }
 }
 
 class RepositoryBuild {
   readonly #options: RepositoryBuilderOptions;
   readonly #request: BuildRequest;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #app: string;
   readonly #limit: TimeLimit;
+  readonly #cache: Promise<string>;
 
   constructor(options: RepositoryBuilderOptions, request: BuildRequest, context: BuildContext, folder: BuildFolder) {
     this.#options = options;
@@ -85,11 +117,14 @@ class RepositoryBuild {
     this.#context = context;
     this.#app = folder.app;
     this.#limit = new TimeLimit(request, context);
+    this.#cache = openCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
   }
 
   async run(): Promise<BuiltImage> {
     const { configuration, kind, userNumber } = this.#request;
-    await this.#limit.within('the checkout', () =>
+    // Measuring the cache takes as long as the checkout; if that fails, nobody awaits the cache.
+    this.#cache.catch(() => undefined);
+    const { hasSubmodules } = await this.#limit.within('the checkout', () =>
       checkOut({
         source: this.#options.source,
         request: this.#request,
@@ -98,45 +133,46 @@ class RepositoryBuild {
         signal: this.#limit.signal,
       }),
     );
+    this.#context = { ...this.#context, hasSubmodules };
     const app = await realpath(this.#app);
     const { signal } = this.#limit;
     const { project, plan } = await this.#limit.within('looking at the repository', () =>
       readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal }),
     );
-    await this.#announce(plan);
-    await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
-    await this.#runCommands(plan, below(app, project));
-    this.#context.signal.throwIfAborted();
-    return this.#limit.within('storing the image', () => this.#store(plan, app, project));
-  }
-
-  async #announce({ type, runtime, startCommand }: BuildPlan): Promise<void> {
-    const what =
-      type === 'static' ? 'a static site' : `${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`;
-    await this.#context.log(`Detected: ${what}`);
-  }
-
-  async #runCommands(plan: BuildPlan, cwd: string): Promise<void> {
-    const cache = await openCache(
-      { dataDir: this.#options.config.dataDir, log: this.#options.log },
-      this.#request,
-      this.#context,
+    for (const line of explain(plan)) await this.#context.log(line);
+    const tools = await this.#limit.within('installing the tools that the project names', () =>
+      this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
+    // If nothing runs, the files stay the platform's own.
+    if (plan.tools.length + plan.install.length + plan.build.length > 0) {
+      await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
+      await this.#runCommands(plan, tools);
+    }
+    this.#context.signal.throwIfAborted();
+    return this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
+  }
+
+  async #runCommands(plan: BuildPlan, tools: readonly string[]): Promise<void> {
+    const cache = await this.#cache;
+    const { folders } = plan;
     const commands = new Commands({
       sandbox: this.#options.sandbox,
       app: this.#app,
-      cwd,
+      cwd: folders.install,
       searchPath: plan.searchPath,
       request: this.#request,
       context: this.#context,
       deadline: this.#limit.deadline,
       writable: [cache],
       environment: this.#environment(plan, cache),
+      tools: tools.map((name) => this.#options.toolchains.pathOf(name)),
     });
     await commands.requireTools(plan);
     // Builds need tools that are development dependencies, also if the application runs with another NODE_ENV.
     for (const command of plan.install) await commands.run(command, { NODE_ENV: 'development' });
-    for (const command of plan.build) await commands.run(command);
+    for (const command of plan.build) {
+      await commands.run(command, {}, { preparation: linkKept(plan.keptFolders, cache), cwd: folders.build });
+    }
   }
 
   /**
@@ -147,42 +183,63 @@ class RepositoryBuild {
     const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
     return {
       ...this.#options.config.buildEnvironment,
+      ...registryEnvironment(this.#options.config.buildEnvironment),
       CI: 'true',
       ...plan.environment,
       ...plan.buildEnvironment,
       ...Object.fromEntries(caches),
       ...this.#request.environment,
+      ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(this.#request) }),
     };
   }
 
-  async #store(plan: BuildPlan, app: string, project: string): Promise<BuiltImage> {
+  async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {
     const { configuration } = this.#request;
-    const isStatic = plan.type === 'static';
     const { publishDirectory } = configuration;
-    const published = {
+    const result = {
+      app,
       project,
+      starts: plan.starts,
+      publish: plan.publish,
       publishDirectory,
       isDefault: publishDirectory === DEFAULT_CONFIGURATION.publishDirectory,
       built: plan.build.length > 0,
     };
     const { signal } = this.#limit;
-    const folder = isStatic ? await readFiles('publishedFolder', published, { signal }) : app;
+    const settled = await readFiles('settleResult', result, { signal });
+    for (const note of settled.notes) await this.#context.log(note);
+    const folder = settled.type === 'static' ? settled.folder : app;
     const { digest, sizeBytes } = await this.#options.images.put(folder, {
       limitBytes: storageMb(this.#request) * 1024 ** 2,
       seenAs: join(this.#options.sandbox.pathOf({ directory: app }), below(app, folder)),
       signal,
     });
-    return {
-      digest,
-      sizeBytes,
-      manifest: {
-        type: plan.type,
-        runtime: plan.runtime,
-        startCommand: isStatic ? '' : inSearchPath(plan.searchPath, plan.startCommand),
-        workingDirectory: isStatic ? '' : below(app, project),
-        publishDirectory: '',
-        environment: isStatic ? {} : plan.environment,
-      },
-    };
+    const manifest: ImageManifest =
+      settled.type === 'static'
+        ? {
+            type: 'static',
+            runtime: 'static',
+            startCommand: '',
+            workingDirectory: '',
+            publishDirectory: '',
+            environment: {},
+            ...(settled.fallback === '' ? {} : { fallback: settled.fallback }),
+          }
+        : {
+            type: 'process',
+            runtime: plan.runtime,
+            startCommand: inSearchPath(plan.searchPath, directly(plan, settled.startCommand)),
+            shownCommand: settled.startCommand,
+            workingDirectory: below(app, project),
+            publishDirectory: '',
+            environment: plan.environment,
+            ...(tools.length === 0 ? {} : { tools }),
+          };
+    return { digest, sizeBytes, manifest };
   }
+}
+
+/** A command that does the same with fewer processes, if there is one. */
+function directly({ starts }: BuildPlan, startCommand: string): string {
+  return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

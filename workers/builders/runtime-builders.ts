@@ -7,11 +7,10 @@ import type { Sandbox } from '../sandbox/sandbox.js';
 import { createOriginResolver, type OriginResolver } from '../sources/deployment-origin.js';
 import type { RepositorySource } from '../sources/repository-source.js';
 import type { Builder, ImageStore } from './builder.js';
-import { createContainerBuilder } from './container/container-builder.js';
-import { createEngineImageStore } from './container/engine-image-store.js';
 import type { Railpack } from './container/railpack.js';
 import { createImageStore, type LocalImageStore } from './folder-image-store.js';
 import { createRepositoryBuilder } from './repository-builder.js';
+import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface BuildersOptions {
   config: Config;
@@ -24,6 +23,7 @@ export interface BuildersOptions {
   /** Builds images of repositories without a Dockerfile; if it is null, the platform writes Dockerfiles for them. */
   railpack: Railpack | null;
   findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  toolchains: ToolchainStore;
 }
 
 export interface Builders {
@@ -36,10 +36,10 @@ export interface Builders {
  * Creates what builds and stores images for the configured runtime. Without an engine, images are folders of this host.
  * With an engine, services are images in the engine, and sites are folders.
  */
-export function createBuilders(options: BuildersOptions): Builders {
-  const { config, log, sandbox, source, engine, railpack, installationId, findAccount } = options;
+export async function createBuilders(options: BuildersOptions): Promise<Builders> {
+  const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
   const folders = createImageStore({ dataDir: config.dataDir, log });
-  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders });
+  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders, toolchains });
   const registry = registryOf(config);
   const policy = {
     allowLocal: config.allowLocalRepositories,
@@ -47,9 +47,23 @@ export function createBuilders(options: BuildersOptions): Builders {
   };
   const origins = createOriginResolver({ source, policy, images: engine && { engine, findAccount } });
   if (engine === null) return { builder: sites, images: folders, origins };
+  // The client of the engine is large, and only this runtime needs it.
+  const { createContainerBuilder } = await import('./container/container-builder.js');
+  const { createEngineImageStore } = await import('./container/engine-image-store.js');
   const images = createEngineImageStore({ engine, registry, installationId, log });
   return {
-    builder: createContainerBuilder({ config, log, engine, railpack, sandbox, source, images, sites, findAccount }),
+    builder: createContainerBuilder({
+      config,
+      log,
+      engine,
+      railpack,
+      sandbox,
+      source,
+      images,
+      sites,
+      findAccount,
+      toolchains,
+    }),
     images: joined(folders, images),
     origins,
   };

@@ -16,6 +16,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { removeTree } from '../folders.js';
 import { isBelow } from '../sandbox/sandbox-plan.js';
 import { BuildError } from './builder.js';
+import { isFrameworkCache } from './toolchains/framework-caches.js';
 
 export interface SealOptions {
   /** The largest size of the content. */
@@ -144,7 +145,7 @@ async function existingEnd(path: string): Promise<string> {
 }
 
 function isLeftOut(path: string): boolean {
-  return /(^|\/)(\.git|node_modules\/\.cache|\.next\/cache)$/.test(path);
+  return /(^|\/)\.git$/.test(path) || isFrameworkCache(path);
 }
 
 /** Copies a file, so that it cannot be changed through another name that it has elsewhere. */

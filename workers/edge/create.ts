@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { Logger } from '../../shared/core/log.js';
-import { CaddyEdge } from './caddy/caddy-edge.js';
 import type { Edge } from './edge.js';
 import { NodeEdge } from './proxy/node-edge.js';
 
@@ -12,7 +11,7 @@ export interface EdgeNeeds {
 }
 
 /** The edge that the settings ask for (`EDGE`). */
-export function createEdge(config: Config, { log, refresh }: EdgeNeeds): Edge {
+export async function createEdge(config: Config, { log, refresh }: EdgeNeeds): Promise<Edge> {
   const {
     edgePort: port,
     edgeDomain: domain,
@@ -23,5 +22,6 @@ export function createEdge(config: Config, { log, refresh }: EdgeNeeds): Edge {
   } = config;
   const imagesDir = join(config.dataDir, 'images');
   if (config.edge === 'node') return new NodeEdge({ port, imagesDir, limits, log, refresh });
+  const { CaddyEdge } = await import('./caddy/caddy-edge.js');
   return new CaddyEdge({ port, domain, adminUrl, socketDir, tls, imagesDir, limits, log, refresh });
 }

@@ -26,7 +26,7 @@ try {
   await assertMigrated(db);
 
   const identity = { id: randomUUID(), host: hostname(), pid: process.pid };
-  const edge = createEdge(config, { log, refresh: (serviceId) => sync.reload(serviceId) });
+  const edge = await createEdge(config, { log, refresh: (serviceId) => sync.reload(serviceId) });
   const sync = new RouteSync({ db, log, edge, identity, domain: config.edgeDomain });
   const listener = new Listener(url, log);
   listener.on(CHANNELS.route, (serviceId) => sync.wake(serviceId));

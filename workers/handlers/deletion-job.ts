@@ -2,9 +2,10 @@ import { runningReleases } from '../../shared/deployments/release-store.js';
 import { hasOpenDeployment } from '../../shared/deployments/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { makeDue } from '../../shared/queues/due.js';
+import { countOpenRuns } from '../../shared/runs/store.js';
 import { eraseService } from '../../shared/services/lifecycle-store.js';
 import { edgesApplied } from '../edges-applied.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 import { runOperation } from './run-operation.js';
 
@@ -12,14 +13,14 @@ const LOOK_AGAIN_MS = 500;
 
 /** Queue `deletion`: stops everything that a service has outside the database, then erases its records. */
 export function deletionJob(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   { operationId }: Payloads['deletion'],
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ operation, service, signal }) => {
-    // The request has cancelled its deployments. Another job looks again later, so that this one does not hold a slot
+    // The request has cancelled its deployments and runs. Another job looks again later, so that this one does not hold a slot
     // until their workers have stopped.
-    if (await hasOpenDeployment(deps.db, service.id)) {
+    if ((await hasOpenDeployment(deps.db, service.id)) || (await countOpenRuns(deps.db, service.id)) > 0) {
       await makeDue(deps.db, 'operations', operation, LOOK_AGAIN_MS);
       return 'later';
     }

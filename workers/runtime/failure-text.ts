@@ -1,7 +1,10 @@
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import { ADVICE_LINES, adviceFor, memoryAdvice, withAdvice } from '../failure-advice.js';
 
 /** Lines of output that a failure quotes. */
-export const QUOTED_LINES = 8;
+const QUOTED_LINES = 8;
+/** Lines of output that are searched for the cause of a failure. */
+export const SEARCHED_LINES = ADVICE_LINES;
 
 /**
  * How a replica or a command ended, as text that follows its name. `text` is an exit code, "signal <name>" or
@@ -13,14 +16,16 @@ export function exitDetail(text: string, memoryMb: number): string {
   return text === '' ? 'ended without an exit code' : `exited with code ${text}`;
 }
 
-/** Why a replica ended before it was ever ready, with its last output. */
+/** Why a replica ended before it was ever ready, with its last output and what to do. */
 export function exitMessage(
   { position, exit_detail: detail }: Pick<ReplicaRow, 'position' | 'exit_detail'>,
   output: readonly string[],
+  memoryMb: number,
 ): string {
   const cause = `replica ${position} ${detail}`;
   if (neverRan(detail)) return cause;
-  return `${cause} before it was healthy; ${output.length === 0 ? 'it printed nothing' : quoted(output)}`;
+  const text = `${cause} before it was healthy; ${output.length === 0 ? 'it printed nothing' : quoted(output)}`;
+  return withAdvice(text, startAdvice(detail, output, memoryMb));
 }
 
 /** True if the start itself failed: nothing of the application ever ran, so there is no output to quote. */
@@ -28,11 +33,22 @@ export function neverRan(detail: string): boolean {
   return detail.startsWith('could not be started');
 }
 
-/** Why a command failed, with its last output. `cause` follows the command, for instance "exited with code 1". */
-export function commandMessage(command: string, cause: string, output: readonly string[]): string {
-  return `the command "${command}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
+/** Why a command failed, with its last output and what to do. `cause` follows the command: "exited with code 1". */
+export function commandMessage(command: string, cause: string, output: readonly string[], memoryMb: number): string {
+  const text = `the command "${command}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
+  return withAdvice(text, startAdvice(cause, output, memoryMb));
+}
+
+/** What to do about an application that runs and listens nowhere. */
+export const LISTENS_NOWHERE =
+  'The application must listen on the port that the variable PORT names. If it answers no requests, make it a service of the kind worker.';
+
+/** What to do about an application that ended; null if its output tells nothing. */
+export function startAdvice(detail: string, output: readonly string[], memoryMb: number): string | null {
+  const facts = { phase: 'start', memoryMb } as const;
+  return detail.startsWith('was killed: it used more') ? memoryAdvice(facts) : adviceFor(output, facts);
 }
 
 function quoted(output: readonly string[]): string {
-  return `its last output: ${output.join('\n')}`;
+  return `its last output: ${output.slice(-QUOTED_LINES).join('\n')}`;
 }

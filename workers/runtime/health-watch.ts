@@ -1,21 +1,29 @@
+import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
-import { recordChecked, recordReady, recordUnhealthy } from '../../shared/replicas/store.js';
+import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../../shared/replicas/store.js';
 import { checkHealth } from './health-check.js';
+import { replacementDelayMs } from './health-replacement.js';
+import { Liveness } from './liveness.js';
 import { CHECKS_KEPT, decideReadiness, hasSettled } from './readiness.js';
 import type { ReleaseSpec } from './runtime-driver.js';
+
+/** A check that changes nothing is recorded this often, in milliseconds. */
+const RECORD_MS = 1_000;
 
 /** The readiness probe of one replica: runs a check when one is due and records what `decideReadiness` decides. */
 export class HealthWatch {
   readonly #db: Db;
-  readonly #edgeDomain: string;
+  readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
+  readonly #liveness = new Liveness();
   #checks: boolean[] = [];
   #startedAt = 0;
   #nextCheckAt = 0;
+  #recordedAt = 0;
 
-  constructor(db: Db, edgeDomain: string) {
+  constructor(db: Db, config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>) {
     this.#db = db;
-    this.#edgeDomain = edgeDomain;
+    this.#config = config;
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
@@ -28,6 +36,7 @@ export class HealthWatch {
     this.#checks = [];
     this.#startedAt = Date.now();
     this.#nextCheckAt = 0;
+    this.#liveness.begin();
   }
 
   /**
@@ -36,21 +45,43 @@ export class HealthWatch {
    */
   async check(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<void> {
     if (Date.now() < this.#nextCheckAt) return;
-    const passed = await this.#passes(row, spec, ownsPort);
-    this.#checks = [...this.#checks, passed].slice(-CHECKS_KEPT);
+    const answer = await this.#trouble(row, spec, ownsPort);
+    this.#checks = [...this.#checks, answer === ''].slice(-CHECKS_KEPT);
     const { state, port } = row;
-    const { verdict, nextCheckMs } = decideReadiness({ state, port, checks: this.#checks });
+    const { verdict, nextCheckMs } = decideReadiness({
+      state,
+      port,
+      checks: this.#checks,
+      upMs: Date.now() - this.#startedAt,
+    });
     if (verdict === 'ready') await recordReady(this.#db, row);
-    else if (verdict === 'unhealthy') await recordUnhealthy(this.#db, row);
-    else if (state === 'ready') await recordChecked(this.#db, row);
+    else if (verdict === 'unhealthy') {
+      const delayMs = replacementDelayMs(
+        this.#config.healthReplaceSeconds * 1000,
+        wasStable(row, new Date()) ? 0 : row.replacements,
+      );
+      await recordUnhealthy(this.#db, row, { answer, replaceAt: new Date(Date.now() + delayMs) });
+    } else if (row.ready_at !== null) await this.#recordUnchanged(row, answer);
     this.#nextCheckAt = Date.now() + nextCheckMs;
   }
 
-  async #passes(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<boolean> {
+  async #recordUnchanged(row: ReplicaRow, answer: string): Promise<void> {
+    const now = Date.now();
+    if (now - this.#recordedAt < RECORD_MS) return;
+    this.#recordedAt = now;
+    await recordChecked(this.#db, row, answer);
+  }
+
+  /** Why the replica does not pass the check; '' if it passes. */
+  async #trouble(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<string> {
     const { address, port } = row;
-    if (port === null) return hasSettled(this.#startedAt, Date.now());
-    if (!(await ownsPort(port))) return false;
-    const host = `${spec.slug}.${this.#edgeDomain}`;
-    return (await checkHealth({ address, port, path: spec.configuration.healthCheckPath, host })).healthy;
+    if (port === null) return hasSettled(this.#startedAt, Date.now()) ? '' : 'it has just been started';
+    if (!(await ownsPort(port))) return `its process does not listen on port ${port}`;
+    const host = `${spec.slug}.${this.#config.edgeDomain}`;
+    const { healthCheckPath: path } = spec.configuration;
+    const health = await checkHealth({ address, port, path, host });
+    if (!health.healthy) return health.answer;
+    // Only the applications of web services are known to speak HTTP.
+    return path === '' && spec.kind === 'web' ? this.#liveness.observe({ address, port, host }) : '';
   }
 }

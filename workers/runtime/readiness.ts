@@ -2,10 +2,10 @@ import type { ReplicaState } from '../../shared/replicas/model.js';
 
 /** Time until the next check, in milliseconds, by how the replica does. */
 const INTERVAL_MS = {
-  /** No check of the new replica has succeeded yet. */
-  starting: 100,
+  /** No check of the new replica has succeeded yet: a share of the time since its start, within these bounds. */
+  starting: { share: 1 / 6, least: 15, most: 250 },
   /** The new replica passed a check and has to pass another one. */
-  proving: 200,
+  proving: 50,
   failing: 1_000,
   ready: 5_000,
 };
@@ -26,6 +26,8 @@ export interface CheckedReplica {
   port: number | null;
   /** The results of this attempt's checks, oldest first, true if the check passed. */
   checks: readonly boolean[];
+  /** The time since this attempt began, in milliseconds. */
+  upMs: number;
 }
 
 export interface Readiness {
@@ -36,7 +38,7 @@ export interface Readiness {
 }
 
 /** Decides from the history of checks whether a replica gets requests, and when to check it again. */
-export function decideReadiness({ state, port, checks }: CheckedReplica): Readiness {
+export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): Readiness {
   const passes = inARow(checks, true);
   const failures = inARow(checks, false);
   if (state === 'ready') {
@@ -48,7 +50,12 @@ export function decideReadiness({ state, port, checks }: CheckedReplica): Readin
     return { verdict: 'ready', nextCheckMs: INTERVAL_MS.ready };
   }
   if (!isNew) return { verdict: 'same', nextCheckMs: INTERVAL_MS.failing };
-  return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : INTERVAL_MS.starting };
+  return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : startingInterval(upMs) };
+}
+
+function startingInterval(upMs: number): number {
+  const { share, least, most } = INTERVAL_MS.starting;
+  return Math.min(most, Math.max(least, Math.round(upMs * share)));
 }
 
 /** The check of a replica that listens on no port. Times are milliseconds since the epoch. */

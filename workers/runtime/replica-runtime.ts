@@ -4,15 +4,19 @@ import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { LogLine } from '../../shared/logs/model.js';
+import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../../shared/replicas/attempt-store.js';
 import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { replicasOf } from '../../shared/replicas/store.js';
+import type { AttemptOutcome } from '../../shared/runs/model.js';
+import { attemptProgress } from './attempt-progress.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
 import {
   type CommandOptions,
   ReleaseError,
   type ReleaseSpec,
   type ReplicaView,
+  type RunAttempt,
   type RuntimeDriver,
 } from './runtime-driver.js';
 
@@ -20,6 +24,9 @@ import {
 const POLL_MS = 250;
 /** Added to the grace period of the processes: edges have to drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
+
+/** The same for a run, which may last for hours. */
+const RUN_POLL_MS = 2_000;
 
 /** What a runtime works with that keeps the wanted and the observed state of its replicas in the `replicas` table. */
 export interface ReplicaRuntimeDeps {
@@ -37,7 +44,7 @@ export interface ReplicaRuntimeDeps {
 /** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
 export interface RuntimeLogs {
   append(
-    batch: { serviceId: string; deploymentId: string; source: 'runtime'; lines: LogLine[] },
+    batch: { serviceId: string; deploymentId: string; source: 'runtime' | 'system'; lines: LogLine[] },
     trx: Transaction,
   ): Promise<void>;
 }
@@ -81,7 +88,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
-    if (spec.image.manifest.type === 'static') return;
+    if (!isResident(spec)) return;
     await this.#bringUp(spec, spec.configuration.replicas, false, signal);
   }
 
@@ -90,7 +97,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   async scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void> {
-    if (spec.image.manifest.type === 'static') return;
+    if (!isResident(spec)) return;
     const before = await this.#running(spec.deploymentId);
     try {
       await this.#bringUp(spec, replicas, false, signal);
@@ -107,7 +114,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   async restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
-    if (spec.image.manifest.type === 'static') return;
+    if (!isResident(spec)) return;
     const before = await this.#running(spec.deploymentId);
     const { generation: oldest, count } = generationToReplace(before, spec.configuration.replicas);
     let generation = 0;
@@ -137,6 +144,38 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
     return this.#backend.runCommand(spec, command, options);
+  }
+
+  async runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
+    signal.throwIfAborted();
+    const { db, hostId, config } = this.#deps;
+    const { runId, attempt: number, timeoutMs } = attempt;
+    const { serviceId, deploymentId } = spec;
+    await wantAttempt(db, { runId, runNumber: attempt.runNumber, attempt: number, serviceId, deploymentId, hostId });
+    for (;;) {
+      const row = await findAttempt(db, runId, number);
+      const now = Date.now();
+      const progress = attemptProgress(row, { now, timeoutMs, startMs: config.releaseTimeoutSeconds * 1000 });
+      if (progress.type !== 'pending') {
+        if (progress.type === 'timeout' || progress.type === 'notStarted') await this.stopRun(runId);
+        return progress;
+      }
+      await this.#notified(Math.min(RUN_POLL_MS, progress.nextMs), signal);
+    }
+  }
+
+  async stopRun(runId: string): Promise<void> {
+    const { db, config } = this.#deps;
+    await db.transaction((trx) => stopAttempts(trx, runId));
+    const deadline = Date.now() + config.stopGraceSeconds * 1000 + STOP_SLACK_MS;
+    while ((await countAttempts(db, runId)) > 0) {
+      if (Date.now() >= deadline) {
+        throw new ReleaseError(
+          `run ${runId} was not stopped in time; a worker must run on the host that carries it out`,
+        );
+      }
+      await this.#notified(POLL_MS, new AbortController().signal);
+    }
   }
 
   /** Writes that the replicas are wanted and waits until all of their generation are ready. Returns the generation. */
@@ -186,8 +225,10 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
+  /** The replicas that are wanted. One that starts to take a failing one's place is not among them before it has the place. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
-    return (await replicasOf(this.#deps.db, deploymentId)).filter((row) => row.desired === 'running');
+    const rows = await replicasOf(this.#deps.db, deploymentId);
+    return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
 
   /** Resolves when a replica has changed, or after `ms`. Rejects with the signal's reason. */
@@ -206,4 +247,9 @@ export class ReplicaRuntime implements RuntimeDriver {
       unlisten();
     }
   }
+}
+
+/** True for a release that runs all the time: a site has no process, and a cron service has one only while a run lasts. */
+function isResident({ kind, image }: ReleaseSpec): boolean {
+  return image.manifest.type !== 'static' && kind !== 'cron';
 }

@@ -1,5 +1,6 @@
 import type { ImageManifest } from '../../shared/images/model.js';
 import type { ReplicaState } from '../../shared/replicas/model.js';
+import type { AttemptOutcome } from '../../shared/runs/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
 
@@ -39,6 +40,16 @@ export class ReleaseError extends Error {
   }
 }
 
+/** One attempt of a run of a cron service. */
+export interface RunAttempt {
+  runId: string;
+  /** The number of the run; no other run has it. */
+  runNumber: number;
+  /** Counts from 1. */
+  attempt: number;
+  timeoutMs: number;
+}
+
 export interface CommandOptions {
   signal: AbortSignal;
   timeoutMs: number;
@@ -69,4 +80,11 @@ export interface RuntimeDriver {
   inspect(deploymentId: string): Promise<ReplicaView[]>;
   /** Runs one command in the release's image and environment, beside its replicas. Throws `ReleaseError` naming the command. */
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
+  /**
+   * Carries out the release's command once, with its output in the log. An attempt that is under way goes on, whichever worker
+   * began it. An abort rejects with the signal's reason, and the command runs on. Throws `ReleaseError`.
+   */
+  runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome>;
+  /** Ends what runs of a run (TERM, grace period, KILL). Resolves when nothing of it is left. */
+  stopRun(runId: string): Promise<void>;
 }

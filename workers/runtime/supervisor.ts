@@ -4,6 +4,7 @@ import { errorMessage } from '../../shared/core/errors.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { replicasOfHost } from '../../shared/replicas/store.js';
 import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
+import { Replacer } from './replacer.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime.js';
 
 /** Reconciles one replica: makes what runs match the row. */
@@ -12,6 +13,8 @@ export interface ReplicaController {
   readonly nextCheckAt: number;
   /** Observes the replica and applies what follows. Calls never overlap. A rejection is retried with a back-off. */
   reconcile(row: ReplicaRow): Promise<void>;
+  /** True if nothing can have changed since the last reconciliation, so that this row need not be reconciled now. */
+  isIdle?(row: ReplicaRow): boolean;
   /** Ends what runs in the background: the replica is gone, or another supervisor controls it. */
   close?(): void;
 }
@@ -25,11 +28,13 @@ export interface ReplicaHost {
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
   /** Ends what belongs to no replica of the table. The replicas in `busy` may be newer than `rows`. */
   sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void>;
+  /** True if a second replica fits beside this one. Without it there is always room. */
+  hasRoom?(row: ReplicaRow): Promise<boolean>;
   /** Ends all replicas because the whole platform ends. */
   end?(rows: readonly ReplicaRow[]): Promise<void>;
 }
 
-type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId'>;
+type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId' | 'logs'>;
 
 /**
  * Reconciles the replicas of one host with the `replicas` table. One worker of a host leads: it holds a lock that the
@@ -40,6 +45,7 @@ export class Supervisor {
   readonly #deps: Deps;
   readonly #host: ReplicaHost;
   readonly #leadership: Leadership;
+  readonly #replacer: Replacer;
   readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
   /** Replicas whose last reconciliation failed: how often in a row, and when to try again. */
@@ -55,6 +61,7 @@ export class Supervisor {
   constructor(deps: Deps, host: ReplicaHost) {
     this.#deps = deps;
     this.#host = host;
+    this.#replacer = new Replacer(deps, async (row) => (await host.hasRoom?.(row)) ?? true);
     const name = `ranvier.host.${deps.hostId}`;
     this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#onLeadership());
   }
@@ -115,10 +122,13 @@ export class Supervisor {
         this.#deps.log.warn({ err: error }, `the sweep of this host failed: ${errorMessage(error)}`);
       });
     }
+    await this.#replacer.pass(rows);
     const { drop, reconcile } = this.#plan(rows, Date.now());
     this.#drop(drop);
     const chosen = new Set(reconcile);
-    for (const row of rows) if (chosen.has(row.id)) this.#reconcile(row);
+    for (const row of rows) {
+      if (chosen.has(row.id) && this.#controllers.get(row.id)?.isIdle?.(row) !== true) this.#reconcile(row);
+    }
   }
 
   #plan(rows: readonly ReplicaRow[], now: number): ReconcilePlan {

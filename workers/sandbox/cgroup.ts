@@ -104,7 +104,7 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
   const pids = join(roots.pids, id);
   const cpu = join(roots.cpu, id);
   const bytes = String(limits.memoryMb * 1024 * 1024);
-  const quota = Math.max(1000, Math.round(limits.cpu * CPU_PERIOD_US));
+  const quota = quotaOf(limits.cpu);
   const sockets = roots.sockets === null ? null : join(roots.sockets, id);
   const folders = [...new Set([memory, pids, cpu, ...(sockets === null ? [] : [sockets])])];
   for (const folder of folders) await mkdir(folder, { recursive: true });
@@ -125,6 +125,20 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
     oomFile: join(memory, roots.version === 1 ? 'memory.oom_control' : 'memory.events'),
     sockets,
   };
+}
+
+/** Changes how many cores a sandbox may use. Does nothing if it has no group any more. */
+export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Promise<void> {
+  const quota = quotaOf(cpu);
+  const [file, text] =
+    roots.version === 1 ? ['cpu.cfs_quota_us', String(quota)] : ['cpu.max', `${quota} ${CPU_PERIOD_US}`];
+  await writeFile(join(roots.cpu, id, file), text, { flag: 'r+' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENODEV') throw error;
+  });
+}
+
+function quotaOf(cpu: number): number {
+  return Math.max(1000, Math.round(cpu * CPU_PERIOD_US));
 }
 
 /** True if the kernel killed a process of the group because its memory was used up. */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../shared/core/log.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
-import { discardTree } from '../folders.js';
+import { discardTree, exists } from '../folders.js';
 import type { HostNetwork } from '../network/host-network.js';
 import { startRelay } from '../network/loopback-relay.js';
 import type { NetworkSpec } from '../network/network-model.js';
@@ -15,6 +15,7 @@ import {
   type Cgroup,
   type CgroupRoots,
   cgroupMembers,
+  limitCpu,
   listCgroups,
   makeCgroup,
   procsFilesOf,
@@ -120,7 +121,7 @@ export class HostSandbox implements Sandbox {
       const prepared = await this.#prepare(spec, true);
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
-      await this.#end(spec.id, null);
+      await this.#end(spec.id, null, false);
       this.#running.delete(spec.id);
     }
   }
@@ -164,11 +165,17 @@ export class HostSandbox implements Sandbox {
 
   async stop(id: string, process: DetachedProcess, graceMs: number): Promise<void> {
     const deadline = Date.now() + graceMs;
-    if (graceMs > 0 && (await this.isAlive(process))) {
+    const wasAlive = await this.isAlive(process);
+    if (graceMs > 0 && wasAlive) {
       signalGroup(process.pid, 'SIGTERM');
       while (Date.now() < deadline && (await this.isAlive(process))) await sleep(STEP_MS);
     }
-    await this.#end(id, process);
+    // If the leader is alive, it ends its helpers or they are in its group. If it had ended before, one may be left.
+    await this.#end(id, process, !wasAlive);
+  }
+
+  async limitCpu(id: string, cpu: number): Promise<void> {
+    if (this.#cgroups !== null) await limitCpu(this.#cgroups, id, cpu);
   }
 
   async listeningPorts(id: string): Promise<number[] | null> {
@@ -210,8 +217,8 @@ export class HostSandbox implements Sandbox {
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
-    // A worker that died may have left the same run behind.
-    await this.#end(spec.id, null);
+    // A worker that died may have left the same run behind. Its folder is made first and removed last.
+    if (await exists(join(this.#scratchRoot(), spec.id))) await this.#end(spec.id, null);
     const uid = uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
     const mounted = this.level === 'namespaces' && this.#host.overlay;
@@ -235,7 +242,7 @@ export class HostSandbox implements Sandbox {
     const { directory, image, cgroup } = made.value;
     const inside = this.level === 'namespaces';
     const env = {
-      PATH: searchPath(this.#host),
+      PATH: searchPath(this.#host, spec.tools),
       HOME: inside ? HOME_PATH : join(scratch, 'home'),
       TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
       ...spec.env,
@@ -249,6 +256,7 @@ export class HostSandbox implements Sandbox {
       image,
       scratch,
       writable: spec.writable ?? [],
+      tools: spec.tools ?? [],
       limits: spec.limits,
       procsFiles: cgroup?.procsFiles ?? [],
       tied,
@@ -279,14 +287,14 @@ export class HostSandbox implements Sandbox {
     const lifeline = this.level === 'namespaces' ? [] : (['pipe'] as const);
     const argv = sandboxArguments(this.#host, prepared.plan);
     const child = this.#spawn(argv, prepared, ['ignore', 'pipe', 'pipe', 'pipe', ...lifeline]);
-    const { code, cut } = await runChild(child, prepared.script, options, () => this.#killAll(id, null));
+    const { code, cut } = await runChild(child, prepared.script, options, () => this.#killAll(id, null, false));
     if (cut !== null) return { reason: cut };
     return outcomeOf(code, prepared.cgroup);
   }
 
-  /** Kills until nothing of the sandbox is left, and removes its traces. */
-  async #end(id: string, process: DetachedProcess | null): Promise<void> {
-    await this.#killAll(id, process);
+  /** Kills until nothing of the sandbox is left, and removes its traces. `byMark` as for `#members`. */
+  async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
+    await this.#killAll(id, process, byMark);
     await this.#discard(id);
   }
 
@@ -296,12 +304,12 @@ export class HostSandbox implements Sandbox {
     await discardTree({ dataDir: this.#dataDir, log: this.#log }, join(this.#scratchRoot(), id));
   }
 
-  async #killAll(id: string, process: DetachedProcess | null): Promise<void> {
+  async #killAll(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {
       const leader = process !== null && (await this.isAlive(process));
       if (leader) signalGroup(process.pid, 'SIGKILL');
-      const members = await this.#members(id);
+      const members = await this.#members(id, byMark);
       for (const pid of members) signalProcess(pid, 'SIGKILL');
       if (!leader && members.length === 0) return;
       if (Date.now() > deadline) {
@@ -312,10 +320,17 @@ export class HostSandbox implements Sandbox {
     }
   }
 
-  async #members(id: string): Promise<number[]> {
+  /**
+   * The processes of a sandbox. The command and its descendants cannot leave their control group. Only the platform's own
+   * helpers around them are not in it; `byMark` finds those too, by a look at every process of the host. Without control
+   * groups that is the only way.
+   */
+  async #members(id: string, byMark = true): Promise<number[]> {
     const wanted = `${this.#token}:${id}`;
     const members = new Set<number>();
-    for (const [pid, marker] of await markedProcesses(wanted)) if (marker === wanted) members.add(pid);
+    if (byMark || this.#cgroups === null) {
+      for (const [pid, marker] of await markedProcesses(wanted)) if (marker === wanted) members.add(pid);
+    }
     if (this.#cgroups !== null) {
       for (const pid of await cgroupMembers(this.#cgroups, id)) {
         if ((await processStart(pid)) !== null) members.add(pid);

@@ -1,4 +1,4 @@
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import type { Attachment } from '../network/host-network.js';
 import type { SandboxLevel, SandboxLimits } from './sandbox.js';
 import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
@@ -8,6 +8,7 @@ export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
 export const HOME_PATH = `${INSIDE}/home`;
 const NODE_PATH = `${INSIDE}/node`;
+const TOOLS_PATH = `${INSIDE}/tools`;
 
 /** Folders of the host with secrets, sockets or files of other users. */
 const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'];
@@ -40,6 +41,7 @@ export interface Plan {
   /** Private folder of this sandbox, with `home`, `tmp`, `passwd` and `group`. */
   scratch: string;
   writable: string[];
+  tools: readonly string[];
   limits: SandboxLimits;
   /** The cgroup.procs files to join; empty without control groups. */
   procsFiles: string[];
@@ -64,10 +66,16 @@ export function hiddenNode(host: Pick<Host, 'nodeFolder' | 'hidden'>): string | 
   return covered ? dirname(host.nodeFolder) : null;
 }
 
-/** PATH of a command: first the platform's own Node, then the usual folders. */
-export function searchPath(host: Host): string {
+/** The path at which a command sees the folder of a tool. At level `namespaces` it is the same for builds and replicas. */
+export function toolPath(host: Pick<Host, 'level'>, folder: string): string {
+  return host.level === 'namespaces' ? `${TOOLS_PATH}/${basename(folder)}` : folder;
+}
+
+/** PATH of a command: first its tools, then the platform's own Node, then the usual folders. */
+export function searchPath(host: Host, tools: readonly string[] = []): string {
   const node = host.level === 'namespaces' && hiddenNode(host) !== null ? `${NODE_PATH}/bin` : host.nodeFolder;
-  return [node, ...USUAL_PATH.filter((path) => path !== node)].join(':');
+  const bins = tools.map((folder) => `${toolPath(host, folder)}/bin`);
+  return [...bins, node, ...USUAL_PATH.filter((path) => path !== node)].join(':');
 }
 
 /** The argument vector of a sandbox that ends with its command. */
@@ -134,11 +142,12 @@ function resourceLimits(host: Host, plan: Plan): string[] {
 /** The init's mounts in order: everything that is needed onto a stage, then what hides, then what goes over that. */
 export function mountOperations(host: Host, plan: Plan): string[] {
   const node = hiddenNode(host);
-  const { scratch, directory, image, writable } = plan;
+  const { scratch, directory, image, writable, tools } = plan;
   const sources = [
     directory,
     scratch,
     ...writable,
+    ...tools,
     ...(image === null ? [] : [image]),
     ...(node === null ? [] : [node]),
   ];
@@ -157,6 +166,7 @@ export function mountOperations(host: Host, plan: Plan): string[] {
     ...content,
     ...['bind', `${scratch}/home`, `${stage}/home`, 'bind', `${scratch}/tmp`, `${stage}/tmp`],
     ...(node === null ? [] : ['readonly', node, `${stage}/node`]),
+    ...tools.flatMap((path) => ['readonly', path, `${stage}/tools/${basename(path)}`]),
     ...writable.flatMap((path, i) => ['bind', path, `${stage}/writable/${i}`]),
     ...['file', `${scratch}/passwd`, '/etc/passwd', 'file', `${scratch}/group`, '/etc/group'],
     ...(plan.network ? ['names', plan.network.hostsFile, plan.network.resolvFile ?? '', stage] : []),

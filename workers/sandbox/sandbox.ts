@@ -22,6 +22,8 @@ export interface SandboxSpec {
   limits: SandboxLimits;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
+  /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in this order. */
+  tools?: readonly string[];
   /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
   image?: string;
   /** The network that the command joins if this host gives each one its own. By default it is alone in one, as a build. */
@@ -96,6 +98,8 @@ export interface Sandbox {
   isAlive(process: DetachedProcess): Promise<boolean>;
   /** TERM to the whole tree, KILL after `graceMs`. Resolves when nothing of the sandbox is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
+  /** Changes how many cores the sandbox may use, if this host limits them. Does nothing if it has ended. */
+  limitCpu(id: string, cpu: number): Promise<void>;
   /** The TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
   /**

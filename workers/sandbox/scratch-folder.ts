@@ -16,6 +16,7 @@ interface Wanted {
   directory: string;
   image?: string;
   writable?: string[];
+  tools?: readonly string[];
   userNumber: number;
   uid: number;
   scratch: string;
@@ -57,7 +58,7 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
       ? { directory, image }
       : { directory: await copyImage(wanted, image, directory), image: null };
   if (level === 'user') {
-    for (const path of [found.directory, join(scratch, 'home'), ...(wanted.writable ?? [])]) {
+    for (const path of [found.directory, join(scratch, 'home'), ...(wanted.writable ?? []), ...(wanted.tools ?? [])]) {
       await allowTraversal(wanted.dataDir, path);
     }
   }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ownSmallTree } from '../small-tree.js';
 
 const run = promisify(execFile);
 
@@ -102,5 +103,6 @@ function overlap(a: UserRange, b: UserRange): boolean {
 export async function ownDirectory(path: string, userNumber: number, signal?: AbortSignal): Promise<void> {
   if (!isRoot()) return;
   const uid = uidOf(userNumber);
+  if (await ownSmallTree(path, uid, uid)) return;
   await run('chown', ['-hR', '--', `${uid}:${uid}`, path], signal ? { signal } : {});
 }

@@ -2,7 +2,6 @@ import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import { isImageSource, repositoryProblem } from '../../shared/services/source.js';
 import type { Engine } from '../docker/engine.js';
-import { PullError, resolveDigest } from '../docker/pull-image.js';
 import type { RegistryAccount } from '../docker/registry.js';
 import { type RepositorySource, SourceError } from './repository-source.js';
 
@@ -79,6 +78,8 @@ async function resolveImage({ images, policy }: OriginOptions, request: OriginRe
 }
 
 async function digestOf(engine: Engine, name: string, account: RegistryAccount | undefined): Promise<string> {
+  // The client of the engine is large, and workers without an engine never come here.
+  const { PullError, resolveDigest } = await import('../docker/pull-image.js');
   try {
     return await resolveDigest(engine, name, account);
   } catch (error) {

@@ -15,6 +15,8 @@ export interface GitCommand {
 
 interface OutputLimit {
   bytes: number;
+  /** The most records that end with NUL; any number by default. */
+  records?: number;
   problem: string;
 }
 
@@ -155,9 +157,11 @@ function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit):
     );
     const stdout: Buffer[] = [];
     let length = 0;
+    let records = 0;
     child.stdout?.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length > atMost.bytes) stop(new SourceError(atMost.problem));
+      if (atMost.records !== undefined) records += recordsIn(chunk);
+      if (length > atMost.bytes || records > (atMost.records ?? 0)) stop(new SourceError(atMost.problem));
       else stdout.push(chunk);
     });
     let stderr = '';
@@ -180,6 +184,12 @@ function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit):
       else resolve({ code, killedBy, stdout: Buffer.concat(stdout).toString('utf8'), stderr });
     });
   });
+}
+
+function recordsIn(chunk: Buffer): number {
+  let found = 0;
+  for (let at = chunk.indexOf(0); at >= 0; at = chunk.indexOf(0, at + 1)) found += 1;
+  return found;
 }
 
 function gitMissing(): SourceError {

@@ -11,6 +11,11 @@ export function refusesCommits({ stderr }: GitResult): boolean {
   return /Server does not allow request for unadvertised object/.test(stderr);
 }
 
+/** True if the repository has no branch of the name that was fetched, or if no branch can have that name. */
+export function missesBranch({ code, stderr }: GitResult): boolean {
+  return code !== 0 && /couldn't find remote ref|invalid refspec/i.test(stderr);
+}
+
 /**
  * The cause of a failure if the server or the connection is to blame, for people; null if this host's copy may be
  * damaged.

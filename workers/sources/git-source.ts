@@ -5,8 +5,9 @@ import type { Config } from '../../shared/core/config.js';
 import type { Logger } from '../../shared/core/log.js';
 import { removeUnused, touch } from '../folders.js';
 import { Git, type GitResult, gitNetwork } from './git-command.js';
-import { explainRemote, isRedirect, lastLine, refusesCommits } from './git-failure.js';
-import { type Mirror, MirrorDamaged, withMirror } from './mirror.js';
+import { explainRemote, isRedirect, lastLine, missesBranch, refusesCommits } from './git-failure.js';
+import { JoinedRuns } from './joined-runs.js';
+import { Mirror, MirrorDamaged, mirrorPath } from './mirror.js';
 import { type AddressPolicy, hostPolicy, openRemote, type Remote, redirectedAddress } from './remote.js';
 import {
   type RepositoryRequest,
@@ -39,6 +40,8 @@ class GitSource implements RepositorySource {
   readonly #network: Record<string, string>;
   readonly #policy: AddressPolicy;
   readonly #git: Git;
+  /** Deployments of one branch that begin together share one fetch. */
+  readonly #resolved = new JoinedRuns<ResolvedCommit | null>();
 
   constructor({ config, log, policy = hostPolicy(config.allowLocalRepositories) }: GitSourceOptions) {
     this.#dataDir = config.dataDir;
@@ -56,10 +59,15 @@ class GitSource implements RepositorySource {
   async resolve({ url, signal, ref }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
     if (!REF.test(ref)) throw new SourceError(`"${ref}" is not a name that a branch or tag can have`);
     const remote = await this.#open(url);
+    const path = await mirrorPath(this.#mirrors, url);
+    if (!SHA.test(ref)) {
+      const found = await this.#resolved.join(`${path} ${ref}`, signal, (joint, begins) =>
+        this.#resolveBranch(remote, new Mirror(this.#git, path, joint), ref, joint, begins),
+      );
+      if (found !== null) return found;
+    }
     const wanted = SHA.test(ref) ? { remote, sha: ref } : await this.#findRef(remote, ref, signal);
-    return this.#withCommit(url, wanted.remote, wanted.sha, signal, async (mirror, sha) => {
-      return { sha, message: await mirror.subject(sha) };
-    });
+    return this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, wanted.sha, signal, describe);
   }
 
   async checkout({
@@ -70,7 +78,8 @@ class GitSource implements RepositorySource {
   }: RepositoryRequest & { sha: string; directory: string }): Promise<void> {
     if (!SHA.test(sha)) throw new SourceError(`"${sha}" is not the number of a commit`);
     const remote = await this.#open(url);
-    await this.#withCommit(url, remote, sha, signal, (mirror) => mirror.checkout(sha, directory));
+    const mirror = new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal);
+    await this.#withCommit(mirror, remote, sha, signal, (copy, commit) => copy.checkout(commit, directory));
   }
 
   async sweep(): Promise<number> {
@@ -106,34 +115,83 @@ class GitSource implements RepositorySource {
     return new SourceError(`branch or tag "${ref}" does not exist in ${remote.url}; ${has}`);
   }
 
-  /** Runs `work` on a mirror that has the commit. A damaged mirror is removed and made again once. */
+  /** Fetches the newest commit of a branch. Null if the repository has no such branch: it may be a tag. */
+  async #resolveBranch(
+    remote: Remote,
+    mirror: Mirror,
+    branch: string,
+    signal: AbortSignal,
+    begins: () => void,
+  ): Promise<ResolvedCommit | null> {
+    return mirror.alone(async () => {
+      begins();
+      return this.#mended(remote, mirror, async () => {
+        await mirror.open();
+        const { result } = await this.#reach(
+          remote,
+          signal,
+          (to) => mirror.fetchBranch(to.url, to.config, branch),
+          missesBranch,
+        );
+        if (missesBranch(result)) return null;
+        if (result.code !== 0) throw new MirrorDamaged(result);
+        return describe(mirror, await mirror.newest(branch));
+      });
+    });
+  }
+
+  /**
+   * Runs `work`, which reads a commit of the mirror. If that fails because the mirror lacks the commit or is damaged, the
+   * commit is fetched, or the mirror made again, and `work` runs once more.
+   */
   async #withCommit<T>(
-    address: string,
+    mirror: Mirror,
     remote: Remote,
     sha: string,
     signal: AbortSignal,
     work: (mirror: Mirror, sha: string) => Promise<T>,
   ): Promise<T> {
-    return withMirror(this.#git, this.#mirrors, address, signal, async (mirror) => {
-      const attempt = async () => {
+    try {
+      return await work(mirror, sha);
+    } catch (error) {
+      if (!(error instanceof MirrorDamaged)) throw error;
+    }
+    return mirror.alone(async () => {
+      await mirror.open();
+      const known = await mirror.find(sha);
+      if (known !== null) {
+        // Another caller may have replaced the mirror while this one read it.
+        try {
+          return await work(mirror, known);
+        } catch (error) {
+          if (!(error instanceof MirrorDamaged)) throw error;
+          this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);
+          await mirror.discard();
+        }
+      }
+      return this.#mended(remote, mirror, async () => {
         await mirror.open();
-        return work(mirror, (await mirror.find(sha)) ?? (await this.#fetch(mirror, remote, sha, signal)));
-      };
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!(error instanceof MirrorDamaged)) throw error;
-        this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);
-        await mirror.discard();
-      }
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!(error instanceof MirrorDamaged)) throw error;
-        await mirror.discard();
-        throw new SourceError(`${remote.url} cannot be copied: ${error.message}`);
-      }
+        return work(mirror, await this.#fetch(mirror, remote, sha, signal));
+      });
     });
+  }
+
+  /** Runs `attempt` on a mirror of which the caller has the lock. A damaged mirror is removed and made again once. */
+  async #mended<T>(remote: Remote, mirror: Mirror, attempt: () => Promise<T>): Promise<T> {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof MirrorDamaged)) throw error;
+      this.#log.warn({ repository: remote.url }, `the mirror is damaged and made again: ${error.message}`);
+      await mirror.discard();
+    }
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof MirrorDamaged)) throw error;
+      await mirror.discard();
+      throw new SourceError(`${remote.url} cannot be copied: ${error.message}`);
+    }
   }
 
   async #fetch(mirror: Mirror, remote: Remote, sha: string, signal: AbortSignal): Promise<string> {
@@ -150,17 +208,19 @@ class GitSource implements RepositorySource {
 
   /**
    * Runs a git command against a repository. Redirects are followed here and not by git, so that each new address is checked
-   * like the first one. Throws `SourceError` if the server is the cause of a failure; returns other failures.
+   * like the first one. Throws `SourceError` if the server is the cause of a failure; returns other failures, and those for
+   * which `isAnswer` is true.
    */
   async #reach(
     first: Remote,
     signal: AbortSignal,
     talk: (remote: Remote) => Promise<GitResult>,
+    isAnswer: (result: GitResult) => boolean = () => false,
   ): Promise<{ remote: Remote; result: GitResult }> {
     let remote = first;
     for (let redirects = 0; ; redirects++) {
       const result = await talk(remote);
-      if (result.code === 0) return { remote, result };
+      if (result.code === 0 || isAnswer(result)) return { remote, result };
       if (!isRedirect(result)) {
         const cause = explainRemote(remote, result);
         if (cause !== null) throw new SourceError(cause);
@@ -185,6 +245,10 @@ class GitSource implements RepositorySource {
     if (location === undefined) throw new SourceError(`${remote.url} redirects and does not name the new address`);
     return location;
   }
+}
+
+async function describe(mirror: Mirror, sha: string): Promise<ResolvedCommit> {
+  return { sha, message: await mirror.subject(sha) };
 }
 
 /** Makes git accept local repositories of other users: it reads that setting from a file only. */

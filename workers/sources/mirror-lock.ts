@@ -11,14 +11,46 @@ interface Holder {
   id: string;
 }
 
-/** Interval between two attempts to take the lock, in milliseconds. */
-const POLL_MS = 50;
+/** Interval between two attempts to take the lock from another process, in milliseconds. */
+const POLL_MS = 20;
+
+/** For each lock file, a promise that resolves when the last caller of this process in its queue has left. */
+const queues = new Map<string, Promise<void>>();
 
 /**
  * Runs `work` while this caller holds the lock file: no other caller on this host holds it then, in this process or another
- * one. The lock of a process that was killed is taken over. Rejects with the signal's reason if it is aborted while waiting.
+ * one. Callers of one process take turns without polling. The lock of a process that was killed is taken over. Rejects with
+ * the signal's reason if it is aborted while waiting.
  */
 export async function withFileLock<T>(path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(path) ?? Promise.resolve();
+  let leave = () => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const all = before.then(() => left);
+  queues.set(path, all);
+  void all.then(() => {
+    if (queues.get(path) === all) queues.delete(path);
+  });
+  try {
+    await orAborted(before, signal);
+    return await withFile(path, signal, work);
+  } finally {
+    leave();
+  }
+}
+
+function orAborted(turn: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    void turn.then(resolve).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+async function withFile<T>(path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const id = randomUUID();
   const own = `${path}.${id}`;
   const holder: Holder = { pid: process.pid, startedAt: await processStart(process.pid), id };

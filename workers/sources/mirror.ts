@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree, touch } from '../folders.js';
 import type { Git, GitResult } from './git-command.js';
@@ -11,22 +11,16 @@ import { SourceError } from './repository-source.js';
 export const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
 /** Each fetch adds a pack. With more packs, a new copy is faster. */
 const MOST_PACKS = 200;
+/** Commits whose checkouts were measured. A commit never changes, so this holds for every copy of it. */
+const measured = new Set<string>();
+const MOST_MEASURED = 10_000;
 
-/** Runs `work` with this host's bare copy of a repository, while no other caller uses it. */
-export async function withMirror<T>(
-  git: Git,
-  folder: string,
-  address: string,
-  signal: AbortSignal,
-  work: (mirror: Mirror) => Promise<T>,
-): Promise<T> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  // The hash of the whole address, so that a copy made with one password is not used with another one.
-  const path = join(folder, createHash('sha256').update(address).digest('hex'));
-  return withFileLock(`${path}.lock`, signal, () => work(new Mirror(git, path, signal)));
-}
+type Settings = readonly (readonly [string, string])[];
 
-/** A bare repository with the commits that were fetched, each without its history. */
+/**
+ * This host's bare copy of a repository, with the commits that were fetched, each without its history. Any number of callers
+ * may read it at the same time. Only those that change it hold its lock.
+ */
 export class Mirror {
   readonly #git: Git;
   readonly #path: string;
@@ -38,11 +32,15 @@ export class Mirror {
     this.#signal = signal;
   }
 
-  /** Creates the repository if there is none. One that is damaged or has too many packs is replaced. */
+  /** Runs `work` while no other caller on this host changes the copy. Readers may go on. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return withFileLock(`${this.#path}.lock`, this.#signal, work);
+  }
+
+  /** Creates the repository if there is none, and replaces one with too many packs. The caller is alone. */
   async open(): Promise<void> {
-    const counted = await this.#run(['count-objects', '-v']);
-    const packs = Number(/^packs: (\d+)$/m.exec(counted.stdout)?.[1] ?? Number.POSITIVE_INFINITY);
-    if (counted.code !== 0 || packs > MOST_PACKS) {
+    const packs = await this.#packs();
+    if (packs === null || packs > MOST_PACKS) {
       await this.discard();
       await expectSuccess(
         this.#git.run({ args: ['init', '-q', '--bare', '--template=', '--', this.#path], signal: this.#signal }),
@@ -51,6 +49,7 @@ export class Mirror {
     await touch(this.#path);
   }
 
+  /** Removes the copy. The caller is alone; readers that are under way fail with `MirrorDamaged`. */
   async discard(): Promise<void> {
     await removeTree(this.#path, { signal: this.#signal });
   }
@@ -61,16 +60,30 @@ export class Mirror {
     return code === 0 ? stdout.trim() : null;
   }
 
-  /** Fetches one commit. Returns git's result: a failure may be the server's, or that of this copy. */
-  async fetchCommit(url: string, config: readonly (readonly [string, string])[], sha: string): Promise<GitResult> {
+  /** Fetches one commit. Returns git's result: a failure may be the server's, or that of this copy. The caller is alone. */
+  async fetchCommit(url: string, config: Settings, sha: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);
   }
 
-  /** Fetches all branches and tags, for servers that give no commit by its number. */
-  async fetchAll(url: string, config: readonly (readonly [string, string])[]): Promise<GitResult> {
+  /** Fetches the newest commit of a branch; `newest` names it afterwards. The caller is alone. */
+  async fetchBranch(url: string, config: Settings, branch: string): Promise<GitResult> {
+    return this.#fetch(['--depth=1'], url, config, [`+refs/heads/${branch}:${nameOf(branch)}`]);
+  }
+
+  /** The commit that `fetchBranch` found last. Throws `MirrorDamaged` if it is not there. */
+  async newest(branch: string): Promise<string> {
+    const text = await readFile(join(this.#path, nameOf(branch)), 'utf8').catch(() => '');
+    const sha = text.trim();
+    if (!/^[0-9a-f]{40}$/.test(sha)) throw new MirrorDamaged(`the copy has lost the branch ${branch}`);
+    return sha;
+  }
+
+  /** Fetches all branches and tags, for servers that give no commit by its number. The caller is alone. */
+  async fetchAll(url: string, config: Settings): Promise<GitResult> {
     return this.#fetch([], url, config, ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*']);
   }
 
+  /** The subject line of a commit. Throws `MirrorDamaged` if this copy does not have the commit. */
   async subject(sha: string): Promise<string> {
     const { stdout } = await expectSuccess(this.#run(['log', '-1', '--format=%s', '--end-of-options', sha]));
     return stdout.trim();
@@ -78,12 +91,12 @@ export class Mirror {
 
   /** Writes the commit's files into a folder. Throws `SourceError` if they are too many or too large. */
   async checkout(sha: string, directory: string): Promise<void> {
+    await touch(this.#path);
     await this.#refuseBlowUp(sha);
     const index = `${this.#path}.index.${randomUUID()}`;
     const env = { GIT_INDEX_FILE: index };
     try {
-      await expectSuccess(this.#run(['read-tree', sha], env));
-      await expectSuccess(this.#run([`--work-tree=${directory}`, 'checkout-index', '--all', '--force', '-q'], env));
+      await expectSuccess(this.#run([`--work-tree=${directory}`, 'read-tree', '--reset', '-u', sha], env));
     } finally {
       await rm(index, { force: true });
       await rm(`${index}.lock`, { force: true });
@@ -91,13 +104,13 @@ export class Mirror {
   }
 
   async #refuseBlowUp(sha: string): Promise<void> {
-    const list = (format: string) => [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', `--format=${format}`, sha];
+    if (measured.has(sha)) return;
+    const args = [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
     const { files: most } = LARGEST_CHECKOUT;
     // A few nested folders can stand for billions of files, so the list is cut off at a limit.
     const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
-    const atMost = { bytes: most * '.\0'.length, problem };
-    await expectSuccess(this.#git.run({ args: list('.'), signal: this.#signal, atMost }));
-    const { stdout } = await expectSuccess(this.#git.run({ args: list('%(objectsize)'), signal: this.#signal }));
+    const atMost = { bytes: most * 16, records: most, problem };
+    const { stdout } = await expectSuccess(this.#git.run({ args, signal: this.#signal, atMost }));
     const bytes = stdout.split('\0').reduce((sum, size) => sum + (Number(size) || 0), 0);
     if (bytes > LARGEST_CHECKOUT.bytes) {
       const gib = (bytes / 1024 ** 3).toFixed(1);
@@ -105,14 +118,22 @@ export class Mirror {
         `the commit's files have ${gib} GiB; the most that can be deployed is ${LARGEST_CHECKOUT.bytes / 1024 ** 3} GiB`,
       );
     }
+    if (measured.size >= MOST_MEASURED) measured.clear();
+    measured.add(sha);
   }
 
-  async #fetch(
-    options: string[],
-    url: string,
-    config: readonly (readonly [string, string])[],
-    refspecs: string[],
-  ): Promise<GitResult> {
+  /** How many packs the copy has; null if it is no repository. */
+  async #packs(): Promise<number | null> {
+    try {
+      await readFile(join(this.#path, 'HEAD'));
+      const names = await readdir(join(this.#path, 'objects', 'pack'));
+      return names.filter((name) => name.endsWith('.pack')).length;
+    } catch {
+      return null;
+    }
+  }
+
+  async #fetch(options: string[], url: string, config: Settings, refspecs: string[]): Promise<GitResult> {
     // This caller holds the mirror's lock, so this file was left behind by a git that was killed.
     await rm(join(this.#path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
@@ -128,10 +149,21 @@ export class Mirror {
   }
 }
 
-/** The copy is damaged. It is replaced by a new copy of the repository. */
+/** The path of a repository's copy. It is derived from the whole address, so that a copy made with one password is not used with another one. */
+export async function mirrorPath(folder: string, address: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return join(folder, createHash('sha256').update(address).digest('hex'));
+}
+
+/** The name of a branch in the copy. A hash, because of two branches one may be the other's folder. */
+function nameOf(branch: string): string {
+  return `refs/ranvier/branches/${createHash('sha256').update(branch).digest('hex').slice(0, 40)}`;
+}
+
+/** The copy lacks something or is damaged. */
 export class MirrorDamaged extends Error {
-  constructor(result: GitResult) {
-    super(lastLine(result));
+  constructor(result: GitResult | string) {
+    super(typeof result === 'string' ? result : lastLine(result));
     this.name = 'MirrorDamaged';
   }
 }

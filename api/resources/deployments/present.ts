@@ -1,8 +1,8 @@
 import { statusOf } from '../../../shared/deployments/model.js';
-import type { DeploymentView } from '../../../shared/deployments/store.js';
+import type { ListedDeployment } from '../../../shared/deployments/store.js';
 import type { DeploymentPresentation } from './schema.js';
 
-export function presentDeployment(row: DeploymentView): DeploymentPresentation {
+export function presentDeployment(row: ListedDeployment): DeploymentPresentation {
   return {
     id: row.id,
     status: statusOf(row.status),

@@ -1,9 +1,8 @@
-import type { Db } from '../../../shared/core/database/client.js';
-import { type LogQuery as LogQueryInput, readLogs } from '../../../shared/logs/line-store.js';
+import { invalidRequest } from '../../../shared/core/errors.js';
+import { isFiltered, readLogs } from '../../../shared/logs/line-store.js';
 import type { ServiceView } from '../../../shared/services/store.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
-import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
-import { findWorkspace } from '../../../shared/workspaces/store.js';
+import { type WorkspaceRow, workspaceConfiguration } from '../../../shared/workspaces/model.js';
 import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { readService } from '../services/find-service.js';
 import { isHosted } from '../services/present.js';
@@ -25,21 +24,26 @@ export const logRoutes = [
     response: LogResponse,
     handler: async (request) => {
       const service = await readService(request);
-      const { after, limit = MOST_LINES, hours = LOOKBACK_HOURS, deploymentId, source, search } = request.query;
+      const { after, limit = MOST_LINES, hours = LOOKBACK_HOURS, before, deploymentId, source, search } = request.query;
+      if (after !== undefined && before !== undefined)
+        throw invalidRequest('query.before', 'cannot be given with after');
       const query = {
         serviceId: service.id,
         deploymentId,
-        branch: deploymentId === undefined ? await shownBranch(request.db, service) : undefined,
+        branch: deploymentId === undefined ? shownBranch(request.workspace.row, service) : undefined,
         source,
         search,
         hours: clamp(hours, 1, planOf(service.configuration.plan).logDays * 24),
         after,
+        before,
         limit,
       };
-      const { lines, hasMore } = await inTurn(request, isSearch(query), () => readLogs(request.db, query));
+      const { lines, hasMore, cursor, unsearchedBefore } = await inTurn(request, isFiltered(query), () =>
+        readLogs(request.db, query),
+      );
       return {
         available: isHosted(request.deps.config, service),
-        cursor: lines.at(-1)?.id ?? after ?? 0,
+        cursor,
         hasMore,
         items: lines.map(({ id, level, message, source, logged_at }) => ({
           id,
@@ -49,15 +53,11 @@ export const logRoutes = [
           timestamp: logged_at.toISOString(),
         })),
         limit,
+        ...(unsearchedBefore === null ? {} : { unsearchedBefore }),
       };
     },
   }),
 ];
-
-/** Without an index for what it looks for, a search may have to look at every line. */
-function isSearch({ search, source, branch }: LogQueryInput): boolean {
-  return Boolean(search) || source !== undefined || branch !== undefined;
-}
 
 /** Runs a search when fewer than a few run already: they are the longest statements that callers can cause. */
 async function inTurn<T>({ deps, workspace }: Searching, search: boolean, read: () => Promise<T>): Promise<T> {
@@ -71,9 +71,8 @@ async function inTurn<T>({ deps, workspace }: Searching, search: boolean, read: 
 }
 
 /** The branch whose lines are shown by default; undefined shows all, if the workspace includes logs of previews. */
-async function shownBranch(db: Db, service: ServiceView): Promise<string | undefined> {
-  const workspace = await findWorkspace(db, service.workspace_id);
-  const { includePreviewLogs } = workspaceConfiguration(workspace?.configuration ?? {});
+function shownBranch({ configuration }: WorkspaceRow, service: ServiceView): string | undefined {
+  const { includePreviewLogs } = workspaceConfiguration(configuration);
   return includePreviewLogs ? undefined : service.configuration.branch;
 }
 

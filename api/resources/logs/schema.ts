@@ -4,6 +4,8 @@ import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const LogQuery = Strict({
   after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  /** The newest lines with a smaller id. Not together with `after`. */
+  before: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
   deploymentId: Type.Optional(Uuid),
   source: Type.Optional(oneOf(LOG_SOURCES)),
@@ -29,4 +31,6 @@ export const LogResponse = Strict({
   hasMore: Type.Boolean(),
   items: Type.Array(LogLineSchema),
   limit: Type.Integer({ minimum: 1, maximum: 500 }),
+  /** A search of a very large log has not looked at older lines yet: it goes on with this as `before`. */
+  unsearchedBefore: Type.Optional(Type.Integer({ minimum: 1 })),
 });

@@ -4,12 +4,14 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
-/** The service of the path. Throws not_found. */
+/** The service of the path. Throws not_found. A read with a key has it already. */
 export async function readService(
-  { db, params }: Pick<ReadRequest<ServicePath>, 'db' | 'params'>,
-  options: { deleted?: boolean } = {},
+  { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
+  { deleted = false }: { deleted?: boolean } = {},
 ): Promise<ServiceView> {
-  return found(await findServiceView(db, params.workspaceId, params.serviceId, options));
+  if (known === undefined) return found(await findServiceView(db, params.workspaceId, params.serviceId, { deleted }));
+  const service = found(known.service);
+  return found(service.deleted_at === null || deleted ? service : undefined);
 }
 
 /** The service of the path, locked for a change. Throws not_found, and forbidden if its environment is protected. */

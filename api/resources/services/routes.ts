@@ -1,9 +1,9 @@
 import { createService } from '../../../shared/services/create-service.js';
 import { deleteService, setArchived } from '../../../shared/services/lifecycle-commands.js';
 import { hasInfrastructure } from '../../../shared/services/lifecycle-store.js';
-import { listServiceViews } from '../../../shared/services/store.js';
+import { listServiceViews, lockServiceRow } from '../../../shared/services/store.js';
 import { updateService } from '../../../shared/services/update-service.js';
-import { assertConfirmed } from '../../http/assertions.js';
+import { assertConfirmed, found } from '../../http/assertions.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
@@ -82,12 +82,16 @@ export const serviceRoutes = [
     body: UpdateServiceBody,
     response: ServiceResponse,
     handler: async (request) => {
-      const { trx, deps, caller, body, authorize, needEngine } = request;
-      const { id, project_id, environment_id } = await lockService(request);
-      const { projectId = project_id, environmentId = environment_id } = body;
+      const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      await updateService(trx, deps, {
-        serviceId: id,
+      // The environment that a service leaves is not read again when the change is written.
+      const service = moves
+        ? await lockService(request)
+        : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));
+      authorize({ protectedEnvironment: service.environment_protected });
+      const { projectId = service.project_id, environmentId = service.environment_id } = body;
+      const updated = await updateService(trx, deps, {
+        service,
         actor: caller.email,
         name: body.name,
         kind: body.kind,
@@ -96,7 +100,7 @@ export const serviceRoutes = [
         authorize,
         needEngine,
       });
-      return { service: presentService(await readService({ ...request, db: trx }), deps.config) };
+      return { service: presentService(updated, deps.config) };
     },
   }),
   defineRoute({

@@ -11,8 +11,8 @@ export type Transaction = Knex.Transaction;
 
 const INT8_OID = 20;
 
-/** Milliseconds after which PostgreSQL ends the transaction of a process that hangs, so that its locks are released. */
-const IDLE_IN_TRANSACTION_MS = 5000;
+/** The usual `idleInTransactionMs`: the locks of a process that hangs are released so that others go on. */
+const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
 const types = {
@@ -30,19 +30,28 @@ export interface DatabaseOptions {
   poolSize?: number;
   /** A statement that runs for longer is cancelled, in milliseconds; 0 for never. */
   statementTimeoutMs?: number;
+  /** After this time without a statement PostgreSQL ends a transaction, in milliseconds; 0 for never. */
+  idleInTransactionMs?: number;
   /** Gets a warning for each connection that was lost; its queries fail too. */
   log?: Logger;
 }
 
 /** Opens the pool; nothing connects before the first query. The caller destroys it. */
-export function createDatabase({ url, name, poolSize = 10, statementTimeoutMs = 0, log }: DatabaseOptions): Db {
+export function createDatabase({
+  url,
+  name,
+  poolSize = 10,
+  statementTimeoutMs = 0,
+  idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
+  log,
+}: DatabaseOptions): Db {
   return knexFactory({
     client: 'pg',
     connection: {
       connectionString: url,
       application_name: name,
       keepAlive: true,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      idle_in_transaction_session_timeout: idleInTransactionMs,
       ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
       types,
     } as Knex.PgConnectionConfig,

@@ -1,11 +1,8 @@
 import { type Db, rowsOf } from './client.js';
 
 /**
-
  * A worker's hold on a record. Every write of the worker names the fence, and changes nothing after another worker has
-
  * claimed the record.
-
  */
 export interface Lease {
   id: string;
@@ -13,7 +10,7 @@ export interface Lease {
 }
 
 /** The tables whose open records are held by leases. */
-export type LeasedTable = 'deployments' | 'operations';
+export type LeasedTable = 'deployments' | 'operations' | 'runs';
 
 /** Seconds that a lease lasts without renewal. The dispatcher's reconciliation skips leased records. */
 export const LEASE_SECONDS = 10;
@@ -28,6 +25,7 @@ export const UNHELD = 'worker_id = null, lease_expires_at = null, updated_at = n
 const CANCELLED: Record<LeasedTable, string> = {
   deployments: 'r.cancel_requested_at is not null',
   operations: 'false',
+  runs: 'r.cancel_requested_at is not null',
 };
 
 /**

@@ -72,10 +72,25 @@ export const HOSTING_SETTINGS = {
     'Names that no service gets as its host name, separated by commas, in addition to the built-in ones (`www`, `api`, `admin`, `mail`, `wpad`, …).',
   ),
   WORKER_CONCURRENCY: setting(integer(4, 1, 256), ['worker'], 'Deployments that one worker process runs at a time.'),
+  RUN_CONCURRENCY: setting(
+    integer(16, 1, 256),
+    ['worker'],
+    'Runs of cron services that one worker process carries out at a time. One workspace gets at most half of the slots of all workers.',
+  ),
+  RUN_RETRY_SECONDS: setting(
+    integer(5, 1, 3600),
+    ['worker'],
+    'Seconds before the second attempt of a run that failed; twice as many before each further one.',
+  ),
   RELEASE_TIMEOUT_SECONDS: setting(
     integer(60, 1, 3600),
     ['worker'],
     'Seconds that a release may take to become healthy.',
+  ),
+  HEALTH_REPLACE_SECONDS: setting(
+    integer(60, 1, 3600),
+    ['worker'],
+    'Seconds for which a replica may fail its health check before a new one takes its place. The wait doubles each time that does not help.',
   ),
   STOP_GRACE_SECONDS: setting(integer(10, 1, 600), ['worker'], 'Seconds between TERM and KILL.'),
   RUNTIME: setting(

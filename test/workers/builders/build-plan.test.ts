@@ -3,13 +3,17 @@ import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../share
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { planBuild } from '../../../workers/builders/build-plan.js';
 import { BuildError } from '../../../workers/builders/builder.js';
+import { plainProject } from '../../../workers/builders/detection/detected-project.js';
 import { projectFiles } from '../../../workers/builders/project-files.js';
 import { packageJson } from '../../support/repositories.js';
 
 type Names = Record<string, string>;
 
 function plan(files: Names, settings: Partial<ServiceConfiguration> = {}, kind: ServiceKind = 'web') {
-  return planBuild(projectFiles(Object.keys(files), files), kind, { ...DEFAULT_CONFIGURATION, ...settings });
+  return planBuild(plainProject(projectFiles(Object.keys(files), files)), kind, {
+    ...DEFAULT_CONFIGURATION,
+    ...settings,
+  });
 }
 
 function refusal(files: Names, settings: Partial<ServiceConfiguration> = {}, kind: ServiceKind = 'web'): string {
@@ -35,7 +39,7 @@ describe('The plan of a build', () => {
     expect(install({})).to.deep.equal(['npm install']);
     expect(
       install({ 'package.json': packageJson({ main: 'a.js', packageManager: 'pnpm@9.0.0' }), 'a.js': '' }),
-    ).to.deep.equal(['pnpm install']);
+    ).to.deep.equal(['pnpm install --no-frozen-lockfile']);
   });
 
   it('starts a Node project by setting, Procfile, start script, main and entry file, in this order', () => {

@@ -10,9 +10,11 @@ import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../share
 import { type BuildContext, BuildError, type Builder, type BuildRequest } from '../../../workers/builders/builder.js';
 import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
+import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { createGitSource } from '../../../workers/sources/git-source.js';
+import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 import {
   builtSite,
   createRepository,
@@ -27,16 +29,7 @@ import {
 
 const run = promisify(execFile);
 const log = createLogger('test', 'silent');
-const hasRegistry =
-  spawnSync('npm', ['view', 'ms@2.1.3', 'version'], { timeout: 30_000 }).stdout?.toString().trim() === '2.1.3';
 const hasPython = spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0;
-
-/** An operator's variables for proxies, registries and certificates. The test run's own variables are used. */
-const BUILD_ENVIRONMENT = Object.fromEntries(
-  ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'npm_config_registry'].flatMap(
-    (name) => (process.env[name] ? [[name, process.env[name]]] : []),
-  ),
-);
 
 describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, function () {
   this.timeout(120_000);
@@ -57,7 +50,8 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     images = createImageStore({ dataDir, log });
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
     const source = createGitSource({ config, log });
-    builder = createRepositoryBuilder({ config, log, sandbox, source, images });
+    const toolchains = createToolchains({ dataDir, buildEnvironment: BUILD_ENVIRONMENT, log });
+    builder = createRepositoryBuilder({ config, log, sandbox, source, images, toolchains });
   });
   afterEach(async () => {
     const left = existsSync(join(dataDir, 'builds')) ? await readdir(join(dataDir, 'builds')) : [];
@@ -154,10 +148,13 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     const files = await npmServer();
     const built = await build({ files });
     const { manifest, folder, output } = built;
-    expect(manifest).to.deep.equal({
+    const { startCommand, ...rest } = manifest;
+    // The script of `npm start` runs itself: no npm stays beside the application.
+    expect(startCommand).to.match(/^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; .*'exec node /s);
+    expect(rest).to.deep.equal({
       type: 'process',
       runtime: 'node',
-      startCommand: 'export PATH="$PWD/node_modules/.bin:$PATH"; npm start',
+      shownCommand: 'npm start',
       workingDirectory: '',
       publishDirectory: '',
       environment: {},
@@ -240,9 +237,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   it('names a tool that is missing on the host', async () => {
     const files = { 'package.json': packageJson({ scripts: { start: 'x' } }), 'yarn.lock': '' };
     const request = { environment: { PATH: '/nowhere' } };
-    expect(await failure({ files, request })).to.match(
-      /node and yarn are not installed on this host; .*npm install -g yarn/,
-    );
+    expect(await failure({ files, request })).to.match(/node is not installed on this host; install Node\.js/);
   });
 
   it('works in rootDirectory and leaves out files that the path filters match', async () => {
@@ -287,10 +282,29 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(await failure({ files: broken })).to.match(/^"npm ci" exited with code 1: npm /);
   });
 
+  it('keeps what frameworks cache for the next build of the service, and clearCache empties it', async () => {
+    const kept = '.next/cache/count node_modules/.cache/count';
+    const files: Files = {
+      'package.json': packageJson({
+        scripts: { build: `for f in ${kept}; do echo x >>$f; wc -l <$f; done; echo heap $NODE_OPTIONS`, start: 'x' },
+        dependencies: { next: 'file:./next' },
+      }),
+      'next/package.json': JSON.stringify({ name: 'next', version: '1.0.0' }),
+    };
+    const request = { serviceId: 'service-kept', userNumber: 7999 };
+    const counts = ({ lines }: { lines: string[] }) => lines.filter((line) => /^\d+$/.test(line.trim())).map(Number);
+    const first = await build({ files, request });
+    expect(counts(first)).to.deep.equal([1, 1]);
+    expect(first.output).to.contain('heap --max-old-space-size=1536');
+    expect(existsSync(join(first.folder, '.next/cache'))).to.equal(false);
+    expect(counts(await build({ files, request }))).to.deep.equal([2, 2]);
+    expect(counts(await build({ files, request: { ...request, clearCache: true } }))).to.deep.equal([1, 1]);
+  });
+
   it('ends a build that hangs', async () => {
     const files = script('echo begun; sleep 987 & sleep 987');
-    expect(await failure({ files, configuration: { timeoutSeconds: 4 } })).to.match(
-      /^"npm (run build|install)" did not finish within 4 s/,
+    expect(await failure({ files, configuration: { timeoutSeconds: 15 } })).to.match(
+      /^"npm (run build|install)" did not finish within 15 s/,
     );
     expect(await processes('sleep 987')).to.equal('');
   });
@@ -308,7 +322,9 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
       ...script('node eat.js'),
       'eat.js': 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1));\n',
     };
-    expect(await failure({ files })).to.match(/^"npm run build" was killed for using more than 2048 MB of memory/);
+    expect(await failure({ files })).to.match(
+      /^"npm run build" was killed for using more than 2048 MB of memory\. A build on the plan pro may use 4096 MB\./,
+    );
   });
 
   it("lets a build write only in its own folders, and hides the platform's files from it", async function () {

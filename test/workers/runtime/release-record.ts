@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../shared/core/database/client.js';
 import type { ImageManifest } from '../../../shared/images/model.js';
 import { insertImage } from '../../../shared/images/store.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import type { ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
+import type { ReleaseSpec, RunAttempt } from '../../../workers/runtime/runtime-driver.js';
 import { makeService } from '../../support/factories.js';
 import { newDeployment } from '../../support/records.js';
 
@@ -16,7 +17,7 @@ export interface ReleaseInit {
   environment?: Record<string, string> | undefined;
 }
 
-/** A service with a deployment and an image in the tables, ready to be released: what stands there when a build is done. */
+/** A service with a deployment and an image in the tables, ready to be released, as a finished build leaves them. */
 export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSpec> {
   const { environmentId = null, environment = {} } = init;
   const manifest: ImageManifest = {
@@ -47,7 +48,24 @@ export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSp
   };
 }
 
-/** Makes a release the one that serves. */
+/** Makes a release the live one. */
 export async function goLive(db: Db, { deploymentId, serviceId }: ReleaseSpec): Promise<void> {
   await db.raw('update services set live_deployment_id = ? where id = ?', [deploymentId, serviceId]);
+}
+
+/** The first attempt of a run of the release, as a worker carries it out. */
+export async function storeRun(db: Db, spec: ReleaseSpec, timeoutMs = 60_000): Promise<RunAttempt> {
+  const [run] = await db('runs')
+    .insert({
+      id: uuidv7(),
+      workspace_id: spec.workspaceId,
+      service_id: spec.serviceId,
+      deployment_id: spec.deploymentId,
+      trigger: 'manual',
+      max_retries: 0,
+      timeout_seconds: timeoutMs / 1000,
+      scheduled_at: new Date(),
+    })
+    .returning(['id', 'number']);
+  return { runId: run.id, runNumber: run.number, attempt: 1, timeoutMs };
 }

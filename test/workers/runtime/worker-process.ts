@@ -5,11 +5,12 @@ import { createDatabase } from '../../../shared/core/database/client.js';
 import { Listener } from '../../../shared/core/database/listener.js';
 import { createLogger } from '../../../shared/core/log.js';
 import { insertLogBatch } from '../../../shared/logs/batch-store.js';
+import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
 import { ReleaseError, type ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 
-/** A worker that does nothing but look after its host: the test that forked it kills it. */
+/** A worker that only reconciles the replicas of its host. The test that forked it kills it. */
 const config = loadConfig();
 const log = createLogger('test-worker', 'silent');
 const url = config.databaseUrl.reveal();
@@ -23,6 +24,7 @@ const runtime = createProcessRuntime({
   log,
   hostId: process.env.HOST_ID ?? '',
   sandbox: await createSandbox({ log, dataDir: config.dataDir }),
+  toolchains: createToolchains({ ...config, log }),
   loadRelease: async (deploymentId) => {
     const specs: ReleaseSpec[] = JSON.parse(await readFile(join(config.dataDir, 'specs.json'), 'utf8'));
     const spec = specs.find((candidate) => candidate.deploymentId === deploymentId);

@@ -1,4 +1,5 @@
 import { engineMessage, engineStatus } from '../../docker/engine.js';
+import { withAdvice } from '../../failure-advice.js';
 import { BuildError } from '../builder.js';
 
 /** The messages with which versions of BuildKit report a failed command and its code. */
@@ -25,17 +26,22 @@ export interface ExplainedBuild {
 }
 
 /**
- * Why a build failed, for the person who deployed: the command, its code and `cause` (the line of its output that tells
- * most), or the engine's message. If the engine did not answer, the error is a fault of the platform and is returned
+ * Why a build failed, for the person who deployed: the command, its code, `cause` (the line of its output that tells most)
+ * and `advice` (what to do about a failure that many projects have), or the engine's message. If the engine did not answer, the error is a fault of the platform and is returned
  * unchanged.
  */
-export function explainBuild(error: unknown, build: ExplainedBuild, cause: string): unknown {
+export function explainBuild(
+  error: unknown,
+  build: ExplainedBuild,
+  cause: string,
+  advice: string | null = null,
+): unknown {
   if (error instanceof BuildError) return error;
   if (typeof error !== 'string' && engineStatus(error) === undefined) return error;
   const message = bounded(typeof error === 'string' ? error : engineMessage(error));
   for (const pattern of FAILED_COMMAND) {
     const [found, command = '', code = ''] = pattern.exec(message) ?? [];
-    if (found !== undefined) return failedCommand(command, Number(code), cause);
+    if (found !== undefined) return failedCommand(command, Number(code), cause, advice);
   }
   const reason = withoutFrame(message);
   if (/docker\/dockerfile(?!\S*\.)/.test(message)) {
@@ -66,12 +72,13 @@ function bounded(message: string): string {
   return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;
 }
 
-function failedCommand(command: string, code: number, cause: string): BuildError {
+function failedCommand(command: string, code: number, cause: string, advice: string | null): BuildError {
   const name = command.replace(SHELL, '').replace(PREFIX, '');
   if (code === KILLED) {
     return new BuildError(`"${name}" was killed (code ${code}); it may have used too much memory`);
   }
-  return new BuildError(`"${name}" exited with code ${code}${cause === '' ? '' : `: ${cause}`}`);
+  const text = `"${name}" exited with code ${code}${cause === '' ? '' : `: ${cause}`}`;
+  return new BuildError(withAdvice(text, advice));
 }
 
 /** Removes the prefixes that the layers of the engine add. */

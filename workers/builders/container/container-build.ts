@@ -6,16 +6,21 @@ import type { Engine } from '../../docker/engine.js';
 import type { Accounts, RegistryAccount } from '../../docker/registry.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { RepositorySource } from '../../sources/repository-source.js';
-import { storageMb } from '../build-commands.js';
+import { buildMemoryMb, storageMb } from '../build-commands.js';
 import { type BuildFolder, openCache } from '../build-folder.js';
 import type { BuildPlan } from '../build-plan.js';
 import { TimeLimit } from '../build-time-limit.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest } from '../builder.js';
 import { checkOut } from '../checkout.js';
+import { explain } from '../detection/explain.js';
 import { below, projectOf } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
+import { toolsOfImage } from '../toolchains/own-tools.js';
+import { shownName } from '../toolchains/tool-packages.js';
+import type { ToolchainStore } from '../toolchains/toolchain-store.js';
 import { packContext } from './build-context.js';
 import { withoutPaths } from './dockerfile-context.js';
+import { startInContainer } from './dockerfile-writer.js';
 import { buildInEngine, cacheNamespace, type EngineBuild } from './engine-build.js';
 import type { EngineImageStore } from './engine-image-store.js';
 import { loadImage } from './image-archive.js';
@@ -36,6 +41,8 @@ export interface ContainerBuilderOptions {
   sites: Builder;
   /** The account of a workspace's `registryId`; null if there is none. */
   findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  /** Chooses the versions of the tools that generated Dockerfiles install. */
+  toolchains: Pick<ToolchainStore, 'choose'>;
 }
 
 /** Folders of a build on this host. */
@@ -49,7 +56,7 @@ interface Places {
 export class ContainerBuild {
   readonly #options: ContainerBuilderOptions;
   readonly #request: BuildRequest;
-  readonly #context: BuildContext;
+  #context: BuildContext;
   readonly #limit: TimeLimit;
 
   constructor(options: ContainerBuilderOptions, request: BuildRequest, context: BuildContext) {
@@ -63,7 +70,8 @@ export class ContainerBuild {
     const { configuration, kind } = this.#request;
     const { log, signal } = this.#context;
     const checkout = { source: this.#options.source, request: this.#request, directory: folder.app, log, signal };
-    await this.#limit.within('the checkout', () => checkOut(checkout));
+    const { hasSubmodules } = await this.#limit.within('the checkout', () => checkOut(checkout));
+    this.#context = { ...this.#context, hasSubmodules };
     const app = await realpath(folder.app);
     const { railpack } = this.#options;
     const about = { app, ...projectOf(configuration, kind), railpack: railpack !== null };
@@ -119,18 +127,23 @@ export class ContainerBuild {
     return this.#keep(imageId, 'docker', configuration.startCommand.trim());
   }
 
-  async #fromPlan(plan: BuildPlan, { app, project }: Places): Promise<BuiltImage> {
+  async #fromPlan(plan: BuildPlan, { app }: Places): Promise<BuiltImage> {
     const { engine, images, config } = this.#options;
-    const { runtime, startCommand } = plan;
-    const what = `${runtime === 'auto' ? 'as it is' : runtime}, "${startCommand}"`;
-    await this.#context.log(`Detected: ${what}; builds a Dockerfile written for it`);
+    const { runtime } = plan;
+    for (const line of explain(plan)) await this.#context.log(line);
+    await this.#context.log('Builds a Dockerfile written for it');
     const build = await this.#engineBuild({ origin: 'BASE_IMAGES', labels: images.labels.image });
+    const own = toolsOfImage(config.baseImages.node ?? '');
+    const tools = await this.#options.toolchains.choose(plan.versions, own, this.#context.signal);
+    for (const { name, version, source } of tools) {
+      await this.#context.log(`Installs ${shownName(name)} ${version} (${source})`);
+    }
     const { content, buildArgs, cacheCleaner } = await planContext({
       plan,
+      tools,
       request: this.#request,
       config,
       app,
-      project: below(app, project),
       labels: images.labels.cache,
     });
     if (build.noCache && cacheCleaner !== null) {
@@ -139,7 +152,7 @@ export class ContainerBuild {
       await buildInEngine(engine, { ...build, context, labels: images.labels.cache }, this.#context);
     }
     const imageId = await buildInEngine(engine, { ...build, context: packContext(content), buildArgs }, this.#context);
-    return this.#keep(imageId, runtime, startCommand);
+    return this.#keep(imageId, runtime, startInContainer(plan));
   }
 
   async #byRailpack(railpack: Railpack, startCommand: string | null, places: Places): Promise<BuiltImage> {
@@ -179,6 +192,7 @@ export class ContainerBuild {
       secrets: {},
       labels: {},
       noCache: this.#request.clearCache,
+      memoryMb: buildMemoryMb(this.#request),
       accounts: new Map(),
       cacheNamespace: cacheNamespace(config.secretsKey, this.#request.serviceId),
       ...build,

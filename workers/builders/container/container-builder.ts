@@ -17,6 +17,7 @@ export function createContainerBuilder(options: ContainerBuilderOptions): Builde
         : await buildRepository(options, request, context);
       return built ?? options.sites.build(request, context);
     },
+    expectBuild: () => options.sites.expectBuild?.(),
     sweep: async () => (await options.sites.sweep()) + (await options.images.removeOldCaches()),
   };
 }

@@ -1,12 +1,14 @@
 import type { BuildPlan } from '../build-plan.js';
 import { BuildError } from '../builder.js';
+import { keptName } from '../toolchains/framework-caches.js';
+import { packageOf, type ToolVersion } from '../toolchains/tool-packages.js';
 
 export interface DockerfileInput {
   plan: BuildPlan;
+  /** Tools that are installed in these versions, whatever the base image has. */
+  tools: readonly ToolVersion[];
   /** Runtime → image. `auto` is for projects without a language, and runs compiled programs. */
   baseImages: Readonly<Record<string, string>>;
-  /** The project's folder below the repository; '' if it is the repository itself. */
-  project: string;
   /** Names of the variables that the build may see. Their values are given as build arguments. */
   variables: readonly string[];
   /** The context has a folder `certificates`. */
@@ -45,18 +47,19 @@ export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<st
 
 /** A Dockerfile that empties the caches of `writeDockerfile`; null if there are none. */
 export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInput): string | null {
-  const mounts = cacheMounts(plan, cacheName);
+  const mounts = cacheMounts({ ...plan, caches: { ...plan.caches, ...keptCaches(plan) } }, cacheName);
   if (mounts.length === 0) return null;
   const image = baseImage(baseImages, plan.runtime);
   return `FROM ${image}\n${run(mounts, `rm -rf ${CACHES}/*/* ${CACHES}/*/.[!.]*`)}\n`;
 }
 
 function buildStage(input: DockerfileInput): string[] {
-  const { plan, project, variables, certificates, cacheName, labels } = input;
+  const { plan, variables, certificates, cacheName, labels, tools: versions } = input;
   const mounts = cacheMounts(plan, cacheName);
-  const folder = projectFolder(project);
+  const { folders } = plan;
+  const [folder, buildFolder] = [projectFolder(folders.install), projectFolder(folders.build)];
   const everything = `COPY ["app/", "${APP}/"]`;
-  const copied = plan.manifests?.map((name) => contextPath(project, name)) ?? null;
+  const copied = plan.manifests?.map((name) => contextPath(folders.install, name)) ?? null;
   const install = plan.install.map((command) => run(mounts, `export NODE_ENV=development; ${command}`));
   const tools = plan.tools.flatMap(({ check, install: command }) =>
     command === undefined
@@ -71,18 +74,21 @@ function buildStage(input: DockerfileInput): string[] {
       .join(' ')}`,
     ...(declared.length > 0 ? [`ARG ${declared.join(' ')}`] : []),
     ...(certificates ? [`COPY ["certificates/", "${CERTIFICATES}/"]`] : []),
-    `ENV PATH=${searchPath(folder, plan)}`,
+    `ENV PATH=${searchPath(folder, input)}`,
     `WORKDIR ${escaped(folder)}`,
+    ...(versions.length > 0 ? [run(mounts, installTools(versions))] : []),
     ...tools,
     ...(copied === null || install.length === 0
       ? [everything, ...install]
       : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
-    ...plan.build.map((command) => run(mounts, command)),
+    ...(buildFolder === folder ? [] : [`WORKDIR ${escaped(buildFolder)}`]),
+    ...plan.build.map((command) => run([...mounts, ...keptMounts(input)], command)),
   ];
 }
 
-function finalStage({ plan, baseImages, project, port }: DockerfileInput): string[] {
-  const folder = projectFolder(project);
+function finalStage(input: DockerfileInput): string[] {
+  const { plan, baseImages, port } = input;
+  const folder = projectFolder(plan.folders.project);
   const environment = Object.entries(plan.environment).map(([name, value]) => `${name}=${quoted(value)} `);
   const user = [
     `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
@@ -94,18 +100,59 @@ function finalStage({ plan, baseImages, project, port }: DockerfileInput): strin
   return [
     `FROM ${baseImage(baseImages, plan.runtime === 'go' ? 'auto' : plan.runtime)}`,
     run([], user.join(' && ')),
-    ...(hasTools(plan) ? [`COPY --from=build ["${TOOLS}/", "${TOOLS}/"]`] : []),
+    ...(hasTools(input) ? [`COPY --from=build ["${TOOLS}/", "${TOOLS}/"]`] : []),
     `COPY --from=build --chown=${USER}:${USER} ["${APP}/", "${APP}/"]`,
-    `ENV ${environment.join('')}PATH=${searchPath(folder, plan)}`,
+    `ENV ${environment.join('')}PATH=${searchPath(folder, input)}`,
     `WORKDIR ${escaped(folder)}`,
     `USER ${USER}:${USER}`,
     `EXPOSE ${port}`,
-    `CMD ${JSON.stringify(['/bin/sh', '-c', plan.startCommand])}`,
+    `CMD ${JSON.stringify(['/bin/sh', '-c', startInContainer(plan)])}`,
   ];
 }
 
-function hasTools({ tools }: BuildPlan): boolean {
-  return tools.some((tool) => tool.install !== undefined);
+/** Only the container knows which files its build has made, so that it chooses between several starts itself. */
+export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
+  const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
+  const tests = choices.flatMap(({ command, needs }) => {
+    if (needs === null) return [`exec ${inShell(command)}`];
+    const paths = ['', '.js', '.cjs', '.mjs'].map((end) => `[ -e ${quotedWord(needs + end)} ]`);
+    return [`if ${paths.join(' || ')}; then exec ${inShell(command)}; fi`];
+  });
+  return [...tests, startCommand].join('\n');
+}
+
+function inShell(command: string): string {
+  return `/bin/sh -c ${quotedWord(command)}`;
+}
+
+function quotedWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function hasTools({ plan, tools }: DockerfileInput): boolean {
+  return tools.length > 0 || plan.tools.some((tool) => tool.install !== undefined);
+}
+
+/**
+ * The command that installs tools below TOOLS with the npm of the base image. Node.js comes last, because npm may not run
+ * on it. The binaries are those of the engine's processor, which may differ from the worker's.
+ */
+function installTools(tools: readonly ToolVersion[]): string {
+  const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';
+  const commands = [...tools.filter(({ name }) => name !== 'node'), ...tools.filter(({ name }) => name === 'node')].map(
+    (tool) => {
+      const { name, programs } = packageOf(tool, { platform: 'linux', arch: '$ARCH', avx2: true });
+      // Without AVX2, and with it: bun's baseline runs on every processor.
+      const wanted = tool.name === 'bun' ? '@oven/bun-linux-$BUN' : name;
+      if (programs === null) return `${npm} --global --prefix ${TOOLS} "${wanted}@${tool.version}"`;
+      const links = Object.entries(programs).map(
+        ([command, file]) => `ln -sf "../${tool.name}/node_modules/${wanted}/${file}" ${TOOLS}/bin/${command}`,
+      );
+      return [`${npm} --prefix ${TOOLS}/${tool.name} "${wanted}@${tool.version}"`, ...links].join(' && ');
+    },
+  );
+  const machine = `ARCH=$(node -p process.arch) && BUN=$(node -p "process.arch === 'arm64' ? 'aarch64' : 'x64-baseline'")`;
+  return [`mkdir -p ${TOOLS}/bin`, machine, ...commands].join(' && ');
 }
 
 /** In JSON form, no line of a tenant's command is read as an instruction of the Dockerfile. */
@@ -113,9 +160,23 @@ function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
 
-function cacheMounts({ caches }: BuildPlan, cacheName: string | null): string[] {
+/** The kept folders of frameworks, where their tools write. */
+function keptMounts({ plan, cacheName }: DockerfileInput): string[] {
+  const folder = projectFolder(plan.folders.build);
+  // Options of an instruction cannot quote every path.
+  if (cacheName === null || !/^[\w./-]+$/.test(folder)) return [];
+  return plan.keptFolders.map(
+    (kept) => `--mount=type=cache,id=${cacheName}-${keptName(kept)},target=${folder}/${kept},sharing=locked`,
+  );
+}
+
+function keptCaches({ keptFolders }: BuildPlan): Record<string, string> {
+  return Object.fromEntries(keptFolders.map((kept) => [kept, keptName(kept)]));
+}
+
+function cacheMounts({ caches }: Pick<BuildPlan, 'caches'>, cacheName: string | null): string[] {
   if (cacheName === null) return [];
-  return Object.values(caches).map(
+  return [...new Set(Object.values(caches))].map(
     (folder) => `--mount=type=cache,id=${cacheName}-${folder},target=${CACHES}/${folder},sharing=locked`,
   );
 }
@@ -139,8 +200,9 @@ function contextPath(project: string, name: string): string {
   return `app/${project === '' ? '' : `${project}/`}${name}`.replace(/[\\*?[\]]/g, '\\$&').replace(/\$/g, '\\$');
 }
 
-function searchPath(folder: string, plan: BuildPlan): string {
-  const folders = [...plan.searchPath.map((path) => `${folder}/${path}`), ...(hasTools(plan) ? [`${TOOLS}/bin`] : [])];
+function searchPath(folder: string, input: DockerfileInput): string {
+  const { plan } = input;
+  const folders = [...plan.searchPath.map((path) => `${folder}/${path}`), ...(hasTools(input) ? [`${TOOLS}/bin`] : [])];
   if (folders.length === 0) return '$PATH';
   return `${quoted(`${folders.join(':')}:`).slice(0, -1)}$PATH"`;
 }

@@ -28,6 +28,8 @@ export interface EngineBuild {
   accounts: Accounts;
   /** Separates the caches that commands mount: no build can name a cache of another namespace. */
   cacheNamespace: string;
+  /** What the plan gives a build, in MB. */
+  memoryMb: number;
 }
 
 /** Arguments are part of a URL, and an engine reads no longer one. */
@@ -47,6 +49,9 @@ export async function buildInEngine(engine: Engine, build: EngineBuild, context:
   build.context.on('error', (error) => {
     unpackable ??= error;
   });
+  const { hasSubmodules } = context;
+  const facts = { phase: 'build', memoryMb: build.memoryMb, hasSubmodules } as const;
+  const explained = (error: unknown) => explainBuild(error, build, output.cause(), output.advice(facts));
   try {
     assertArgumentsFit(build);
     session = await openBuildkitSession(engine, build);
@@ -56,13 +61,13 @@ export async function buildInEngine(engine: Engine, build: EngineBuild, context:
       ...(context.masker ? { cutter: context.masker } : {}),
     });
     await output.close();
-    if (error !== null) throw explainBuild(error, build, output.cause());
+    if (error !== null) throw explained(error);
     if (imageId === null)
       throw new BuildError('the engine ended the build without an image and without a reason; deploy again');
     return imageId;
   } catch (error) {
     context.signal.throwIfAborted();
-    throw unpackable instanceof BuildError ? unpackable : explainBuild(error, build, output.cause());
+    throw unpackable instanceof BuildError ? unpackable : explained(error);
   } finally {
     build.context.destroy();
     session?.close();

@@ -1,7 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Config } from '../../../shared/core/config.js';
+import { heapOptions } from '../build-commands.js';
 import type { BuildPlan } from '../build-plan.js';
 import type { BuildRequest } from '../builder.js';
+import { registryEnvironment } from '../toolchains/registry-environment.js';
+import type { ToolVersion } from '../toolchains/tool-packages.js';
 import type { ContextContent } from './build-context.js';
 import {
   CERTIFICATES,
@@ -20,11 +23,12 @@ export interface PlannedBuild {
 
 export interface PlanContextInput {
   plan: BuildPlan;
+  /** The tools that the project names, and that the base image may not have. */
+  tools: readonly ToolVersion[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
-  /** The repository's files, and the project's folder below them. */
+  /** The repository's files. */
   app: string;
-  project: string;
   labels: Record<string, string>;
 }
 
@@ -37,16 +41,18 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
   const { variables, certificates } = await platformVariables(config.buildEnvironment);
   const buildArgs = {
     ...variables,
+    ...registryEnvironment(variables),
     CI: 'true',
     ...plan.environment,
     ...plan.buildEnvironment,
     ...cacheVariables(plan),
     ...request.environment,
+    ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(request) }),
   };
   const dockerfile: DockerfileInput = {
     plan,
+    tools: input.tools,
     baseImages: config.baseImages,
-    project: input.project,
     variables: Object.keys(buildArgs).sort(),
     certificates: Object.keys(certificates).length > 0,
     cacheName: `ranvier-${request.serviceId}`,

@@ -116,6 +116,7 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
       cwd: project,
       writable: [tools, cache, dirname(program)],
       searchPath: [],
+      tools: [],
       environment: {
         ...buildEnvironment,
         ...given,

@@ -1,25 +1,22 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, setPriority } from 'node:os';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { fileURLToPath } from 'node:url';
-import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../command-wrappers.js';
 import { BuildError } from '../builder.js';
 import type { Input, OperationName, Output, StreamInput, StreamName } from './reader-operations.js';
+import { giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
-const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
 /** Time limit of operations that decide something, in milliseconds. Operations on all files have the build's time limit. */
 const DECIDE_MS = 60_000;
-const MEMORY_MB = 1024;
 const UNBOUNDED: readonly string[] = ['sealTree', 'filterPaths'];
 const LARGEST_ANSWER = 64 * 1024 ** 2;
+const NEWLINE = 0x0a;
 
 interface Answer {
   output?: unknown;
   error?: string;
   explained?: boolean;
+  /** True if the process ends now, because the request has cost it much memory. */
+  last?: boolean;
 }
 
 export interface ReadOptions {
@@ -30,8 +27,8 @@ export interface ReadOptions {
 }
 
 /**
- * Runs an operation on a tenant's files in a process of its own, so that files that are costly to read cannot block the
- * worker. The process has 1 GiB of memory, and a minute if it decides something. Throws `BuildError` if the files are the
+ * Runs an operation on a tenant's files in another process, so that files that are costly to read cannot block the worker.
+ * The process has 1 GiB of memory, and a minute if the operation decides something. Throws `BuildError` if the files are the
  * cause, which includes these limits. An abort rejects with the signal's reason.
  */
 export async function readFiles<N extends OperationName>(
@@ -39,14 +36,22 @@ export async function readFiles<N extends OperationName>(
   input: Input<N>,
   { signal, timeoutMs = UNBOUNDED.includes(name) ? undefined : DECIDE_MS }: ReadOptions,
 ): Promise<Output<N>> {
-  const reading = await start(name, input, signal, timeoutMs, 'ignore');
-  reading.child.stdout?.resume();
-  return (await reading.answer) as Output<N>;
+  signal.throwIfAborted();
+  const reader = await takeReader();
+  let again = false;
+  try {
+    const { output, last } = await ask(reader, { name, input }, signal, timeoutMs);
+    again = last !== true;
+    return output as Output<N>;
+  } finally {
+    if (again) giveBack(reader);
+    else reader.child.kill('SIGKILL');
+  }
 }
 
 /**
- * Runs an operation that answers with a stream, as `readFiles` does. A failure destroys the stream with the error. If the
- * caller destroys the stream, the process ends. `source` becomes the operation's standard input.
+ * Runs an operation that answers with a stream, as `readFiles` does, in a process of its own. A failure destroys the stream
+ * with the error. If the caller destroys the stream, the process ends. `source` becomes the operation's standard input.
  */
 export function streamFiles<N extends StreamName>(
   name: N,
@@ -58,12 +63,21 @@ export function streamFiles<N extends StreamName>(
   output.once('close', () => closed.abort(new Error('the stream was closed')));
   const ends = signal ? AbortSignal.any([signal, closed.signal]) : closed.signal;
   const run = async () => {
-    const { child, answer } = await start(name, input, ends, undefined, source ? 'pipe' : 'ignore');
-    // If the source fails, its error explains more than the end of the process that read it.
-    const feeding = source ? pipeline(source, child.stdin as Writable).catch(ignoreBrokenPipe) : undefined;
-    const passing = pipeline(child.stdout as Readable, output, { end: false });
-    await Promise.all([answer, passing, feeding]);
-    output.end();
+    ends.throwIfAborted();
+    const reader = await startReader(source ? 'pipe' : 'ignore', 'pipe');
+    const { child } = reader;
+    try {
+      const exit = once(child, 'exit');
+      exit.catch(() => undefined);
+      // If the source fails, its error explains more than the end of the process that read it.
+      const feeding = source ? pipeline(source, child.stdin as Writable).catch(ignoreBrokenPipe) : undefined;
+      const passing = pipeline(child.stdout as Readable, output, { end: false });
+      await Promise.all([ask(reader, { name, input }, ends, undefined), passing, feeding]);
+      await exit;
+      output.end();
+    } finally {
+      child.kill('SIGKILL');
+    }
   };
   run().catch((error: unknown) => {
     source?.destroy();
@@ -76,34 +90,12 @@ function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
 }
 
-let wrapper: Promise<string[]> | null = null;
-
-async function start(
-  name: string,
-  input: unknown,
+async function ask(
+  { child, requests, answers }: Reader,
+  request: { name: string; input: unknown },
   signal: AbortSignal,
   timeoutMs: number | undefined,
-  stdin: 'ignore' | 'pipe',
-): Promise<{ child: ChildProcess; answer: Promise<unknown> }> {
-  signal.throwIfAborted();
-  wrapper ??= findWrappers([DIES_WITH_WORKER]);
-  const [file = '', ...args] = [...(await wrapper), process.execPath, `--max-old-space-size=${MEMORY_MB}`, MAIN];
-  signal.throwIfAborted();
-  const child = spawn(file, args, {
-    cwd: '/',
-    env: { PATH: SYSTEM_PATH },
-    stdio: [stdin, 'pipe', 'ignore', 'pipe', 'pipe'],
-  });
-  return { child, answer: settle(child, name, input, signal, timeoutMs) };
-}
-
-async function settle(
-  child: ChildProcess,
-  name: string,
-  input: unknown,
-  signal: AbortSignal,
-  timeoutMs: number | undefined,
-): Promise<unknown> {
+): Promise<Answer> {
   let late = false;
   const kill = () => child.kill('SIGKILL');
   const giveUp = () => {
@@ -113,24 +105,24 @@ async function settle(
   const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
   signal.addEventListener('abort', kill, { once: true });
   try {
-    if (child.pid === undefined) await once(child, 'spawn');
-    lowerPriority(child.pid);
-    const exit = once(child, 'exit');
-    const request = child.stdio[4] as Writable;
-    request.on('error', () => undefined);
-    request.end(JSON.stringify({ name, input }));
-    const answer = await bounded(child.stdio[3] as Readable);
-    const [code, killedBy] = await exit;
+    if (signal.aborted) kill();
+    requests.write(`${JSON.stringify(request)}\n`);
+    const line = await nextLine(answers);
     signal.throwIfAborted();
-    if (answer === '') throw unanswered(late, timeoutMs, killedBy ?? code);
-    const { output, error, explained } = JSON.parse(answer) as Answer;
-    if (error === undefined) return output;
-    throw explained ? new BuildError(error) : new Error(error);
+    if (line === null) throw unanswered(late, timeoutMs, await endOf(child));
+    const answer = JSON.parse(line) as Answer;
+    if (answer.error === undefined) return answer;
+    throw answer.explained ? new BuildError(answer.error) : new Error(answer.error);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', kill);
-    kill();
   }
+}
+
+async function endOf(child: Reader['child']): Promise<unknown> {
+  if (child.pid === undefined) return 'an error: it could not be started';
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.signalCode ?? child.exitCode;
 }
 
 /** Node ends itself with SIGABRT when its heap is full. The system uses SIGKILL when the memory is full. */
@@ -145,21 +137,28 @@ function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown):
   return new Error(`the process that reads the files ended with ${end}`);
 }
 
-async function bounded(stream: Readable): Promise<string> {
-  let bytes = 0;
-  stream.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > LARGEST_ANSWER)
-      stream.destroy(new BuildError('the files of the repository describe too much; make them smaller'));
+/** The next line of a stream, without its end; null if the stream ends before. */
+function nextLine(stream: Readable): Promise<string | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const settle = (finish: () => void) => {
+      stream.off('data', onData).off('end', onEnd).off('close', onEnd).off('error', onEnd);
+      stream.pause();
+      finish();
+    };
+    const onEnd = () => settle(() => resolve(null));
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (chunk.at(-1) === NEWLINE) settle(() => resolve(Buffer.concat(chunks).toString('utf8')));
+      else if (bytes > LARGEST_ANSWER)
+        settle(() => reject(new BuildError('the files of the repository describe too much; make them smaller')));
+    };
+    stream.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd);
+    // It was paused after the last answer.
+    stream.resume();
+    // A stream that has ended before has no further event.
+    if (stream.readableEnded || stream.destroyed) onEnd();
   });
-  return text(stream);
-}
-
-/** Services and builds get the processor first. */
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // It has ended, or the system does not allow it.
-  }
 }

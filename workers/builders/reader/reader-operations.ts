@@ -1,13 +1,16 @@
 import { readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { type BuildPlan, givenStart, isSite, planBuild, type Settings, wantsDockerfile } from '../build-plan.js';
+import { type BuildPlan, givenStart, type Settings, wantsDockerfile } from '../build-plan.js';
 import { type DockerfileBuild, type DockerfileInput, readDockerfile } from '../container/dockerfile-context.js';
 import { type PackedContent, packFolders } from '../container/pack-folders.js';
 import { renameArchive } from '../container/rename-archive.js';
+import type { FoundApplication } from '../detection/find-applications.js';
+import { type SettleInput, settleResult } from '../detection/settle-result.js';
 import { createPathFilter } from '../path-filter.js';
-import { folderInside, publishedFolder, readProject } from '../project-files.js';
+import { folderInside, readProject } from '../project-files.js';
 import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
 
 interface Project {
@@ -18,12 +21,22 @@ interface Project {
   settings: Settings;
 }
 
+export interface ProcessPlan {
+  /** Real path of the project's folder. */
+  project: string;
+  plan: BuildPlan;
+  applications: FoundApplication[];
+}
+
 /** How a project becomes an image of a container engine. */
 export type ContainerPlan = { project: string } & (
   | { by: 'dockerfile' }
   | { by: 'railpack'; startCommand: string | null }
   | { by: 'plan'; plan: BuildPlan }
 );
+
+/** Loaded by the operations that need it: the others start faster without its libraries. */
+const detection = () => import('../detection/detect-project.js');
 
 /** Operations on a repository's files that run in a process of their own. Input and output are JSON. */
 export const OPERATIONS = {
@@ -33,25 +46,38 @@ export const OPERATIONS = {
     return removeFiles(directory, (path) => !filter.keeps(path));
   },
 
-  planProcess: async ({ app, rootDirectory, kind, settings }: Project) => {
-    const project = await folderInside(app, rootDirectory, 'rootDirectory');
-    return { project, plan: planBuild(await readProject(project), kind, settings) };
+  planProcess: async (input: Project): Promise<ProcessPlan> => {
+    const { detectAndPlan } = await detection();
+    const { project, plan, applications } = await detectAndPlan(input, { containers: false });
+    return { project: join(input.app, project.folder), plan, applications };
   },
 
   planContainer: async (input: Project & { railpack: boolean }): Promise<ContainerPlan> => {
     const { app, rootDirectory, kind, settings, railpack } = input;
-    const project = await folderInside(app, rootDirectory, 'rootDirectory');
-    const files = await readProject(project);
-    if (wantsDockerfile(files, kind, settings)) return { project, by: 'dockerfile' };
-    if (railpack && settings.buildMethod === 'railpack' && !isSite(files, kind, settings)) {
-      return { project, by: 'railpack', startCommand: givenStart(files, kind, settings) };
+    const folder = await folderInside(app, rootDirectory, 'rootDirectory');
+    const asked = await readProject(folder);
+    if (wantsDockerfile(asked, kind, settings)) return { project: folder, by: 'dockerfile' };
+    const { detectAndPlan } = await detection();
+    const { project, plan } = await detectAndPlan(input, { containers: true });
+    const place = join(app, project.folder);
+    if (railpack && settings.buildMethod === 'railpack' && plan.type !== 'static') {
+      return { project: place, by: 'railpack', startCommand: givenStart(project.files, kind, settings) };
     }
-    return { project, by: 'plan', plan: planBuild(files, kind, settings, { containers: true }) };
+    return { project: place, by: 'plan', plan };
+  },
+
+  detect: async (input: {
+    app: string;
+    rootDirectory: string;
+    containers: boolean;
+  }): Promise<Omit<Detection, 'commitSha'>> => {
+    const { describeDetection } = await import('../detection/describe-detection.js');
+    return describeDetection(input);
   },
 
   readDockerfile: (input: DockerfileInput): Promise<DockerfileBuild> => readDockerfile(input),
 
-  publishedFolder: (input: Parameters<typeof publishedFolder>[0]) => publishedFolder(input),
+  settleResult: (input: SettleInput) => settleResult(input),
 
   sealTree: ({ folder, ...options }: SealOptions & { folder: string }): Promise<SealedTree> =>
     sealTree(folder, options),

@@ -1,27 +1,42 @@
-import { closeSync, readFileSync, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { BuildError } from '../builder.js';
 import { OPERATIONS, STREAMS } from './reader-operations.js';
 
 /**
- * The process that reads what a tenant has written. It reads one request from descriptor 4 and writes the answer to
- * descriptor 3, both as JSON. A stream goes to the standard output.
+ * The process that reads what tenants have written. Each line of descriptor 4 is a request and each line of descriptor 3 its
+ * answer, both as JSON. A stream goes to the standard output, and the process ends after it.
  */
 const CHANNEL = 3;
-const REQUEST = 4;
+const REQUESTS = 4;
+/** A process that has become larger than this ends after its answer, in bytes. */
+const LARGEST_REUSED = 256 * 1024 ** 2;
 
 type Operation = (input: unknown) => unknown;
+interface Request {
+  name: string;
+  input: unknown;
+}
 
-const { name, input } = JSON.parse(readFileSync(REQUEST, 'utf8')) as { name: string; input: unknown };
-const answer = await run().then(
-  (output) => ({ output }),
-  (error: unknown) => ({ error: errorMessage(error), explained: error instanceof BuildError }),
-);
-writeWhole(Buffer.from(JSON.stringify(answer)));
-closeSync(CHANNEL);
+// A socket that is destroyed does not keep the process, as a read of a file would.
+const requests = new Socket({ fd: REQUESTS, readable: true, writable: false });
+for await (const line of createInterface({ input: requests })) {
+  const request = JSON.parse(line) as Request;
+  const streams = !Object.hasOwn(OPERATIONS, request.name);
+  const answer = await run(request).then(
+    (output) => ({ output }),
+    (error: unknown) => ({ error: errorMessage(error), explained: error instanceof BuildError }),
+  );
+  const last = streams || process.memoryUsage.rss() > LARGEST_REUSED;
+  writeWhole(Buffer.from(`${JSON.stringify({ ...answer, last })}\n`));
+  if (last) break;
+}
+requests.destroy();
 
-async function run(): Promise<unknown> {
+async function run({ name, input }: Request): Promise<unknown> {
   if (Object.hasOwn(OPERATIONS, name)) return (OPERATIONS as unknown as Record<string, Operation>)[name]?.(input);
   const stream = (STREAMS as unknown as Record<string, Operation>)[name]?.(input) as NodeJS.ReadableStream;
   await pipeline(stream, process.stdout);

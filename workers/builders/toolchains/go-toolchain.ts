@@ -1,4 +1,5 @@
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
+import { NO_WISHES } from './version-wish.js';
 
 const BINARY = '.ranvier/app';
 
@@ -9,16 +10,19 @@ export const go: Toolchain = {
   plan(files): ToolchainPlan {
     return {
       tools: [program('go', 'install Go')],
+      versions: NO_WISHES,
       install: ['go mod download'],
       // A module may be replaced by a folder of the repository, so that the manifests alone are not enough.
       manifests: /=>\s*\./.test(files.text('go.mod') ?? '') ? null : ['go.mod', 'go.sum'].filter(files.has),
       build: [`go build -o ${BINARY} .`],
       start: `./${BINARY}`,
+      manager: '',
       startAdvice: 'keep the main package in the root directory',
       searchPath: [],
       environment: {},
       buildEnvironment: { GOFLAGS: '-buildvcs=false -modcacherw', GOTOOLCHAIN: 'local' },
       caches: { GOCACHE: 'go-build', GOMODCACHE: 'go-mod' },
+      keptFolders: [],
     };
   },
 };

@@ -1,5 +1,6 @@
 import type { ProjectFiles } from '../project-files.js';
 import { program, type Tool, type Toolchain, type ToolchainPlan } from './toolchain.js';
+import { NO_WISHES } from './version-wish.js';
 
 /** The folder of installed packages. It is part of the image and is found relative to the project. */
 const PACKAGES = '.python_packages';
@@ -25,10 +26,12 @@ export const python: Toolchain = {
     const entry = ENTRY_FILES.find((name) => files.has(name));
     return {
       tools: [PYTHON, ...tools],
+      versions: NO_WISHES,
       install,
       manifests: manifestsOf(files),
       build: [],
       start: entry === undefined ? null : `python3 ${entry}`,
+      manager: '',
       startAdvice: `name the file that starts it ${ENTRY_FILES.join(', ')}`,
       searchPath: install.length > 0 ? [`${PACKAGES}/bin`] : [],
       environment: { PYTHONUNBUFFERED: '1', ...(install.length > 0 ? { PYTHONPATH: PACKAGES } : {}) },
@@ -40,6 +43,7 @@ export const python: Toolchain = {
         SOURCE_DATE_EPOCH: '315532800',
       },
       caches: { PIP_CACHE_DIR: 'pip' },
+      keptFolders: [],
     };
   },
 };

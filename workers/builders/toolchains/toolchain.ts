@@ -1,4 +1,5 @@
 import type { ProjectFiles } from '../project-files.js';
+import type { ToolWishes } from './version-wish.js';
 
 /** A program that a build needs on the host. */
 export interface Tool {
@@ -14,6 +15,8 @@ export interface Tool {
 /** How a project in one language is installed, built and started if its configuration says nothing. */
 export interface ToolchainPlan {
   tools: Tool[];
+  /** The tools that the platform installs in the version that the project names. */
+  versions: ToolWishes;
   install: string[];
   /** The files that alone decide what `install` does; null if it may need the whole project. */
   manifests: string[] | null;
@@ -21,6 +24,8 @@ export interface ToolchainPlan {
   build: string[];
   /** Null if nothing in the repository says how to start it. */
   start: string | null;
+  /** The package manager that runs the project's scripts; '' if it has none. */
+  manager: string;
   /** Completes "nothing says how to start it: set startCommand, …". */
   startAdvice: string;
   /** Folders below the project's folder that come first in the PATH. */
@@ -31,6 +36,8 @@ export interface ToolchainPlan {
   buildEnvironment: Record<string, string>;
   /** Variables that name a folder kept between builds → that folder's name. */
   caches: Record<string, string>;
+  /** Folders of the project in which its tools keep results for the next build. They are no part of the image. */
+  keptFolders: string[];
 }
 
 export interface Toolchain {

@@ -13,6 +13,7 @@ export async function queued(run: DeploymentRun): Promise<DeploymentEvent> {
     return { type: 'imageFound' };
   }
 
+  deps.builder.expectBuild?.();
   const origin = await deps.origins.resolve({
     workspaceId: service.workspace_id,
     configuration: deployment.configuration,

@@ -29,8 +29,12 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
       onLine: (line) => run.channel.write('build', line),
     });
   }
-  if (spec.image.manifest.type === 'process') {
-    const command = spec.image.manifest.startCommand || "the image's own command";
+  if (spec.kind === 'cron') {
+    const { schedule, timezone } = (await getService(deps.db, spec.serviceId))?.configuration ?? spec.configuration;
+    await run.say(`Nothing runs between the runs; the schedule is "${schedule}" (${timezone})`);
+  } else if (spec.image.manifest.type === 'process') {
+    const { shownCommand, startCommand } = spec.image.manifest;
+    const command = shownCommand || startCommand || "the image's own command";
     await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${command}`);
     await deps.runtime.release(spec, run.signal);
     await sayPort(run, spec);

@@ -1,11 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** What a URL's path names within a published folder. */
+/** What a URL's path refers to in a published folder. */
 export type SitePath =
   /** `path` is relative to the folder, with `/` between its parts. */
   | { type: 'file'; path: string }
-  /** A folder named without its final slash. */
+  /** The path of a folder without its final slash. */
   | { type: 'redirect'; location: string }
   | { type: 'missing' }
   | { type: 'invalid' };
@@ -14,8 +14,8 @@ const MISSING: SitePath = { type: 'missing' };
 const INVALID: SitePath = { type: 'invalid' };
 
 /**
- * Finds the file for a request target. Nothing outside `root`, which must be a real path, is ever found: neither
- * through `..` in any encoding nor through symbolic links. Dotfiles are missing, `.well-known` apart.
+ * Finds the file for a request target. `root` must be a real path. Files outside of it are never found, neither through
+ * `..` in any encoding nor through symbolic links. Dotfiles are never found either, except `.well-known`.
  */
 export async function findSitePath(root: string, target: string): Promise<SitePath> {
   const [pathname = '/', ...query] = target.split('?');
@@ -25,20 +25,26 @@ export async function findSitePath(root: string, target: string): Promise<SitePa
   const path = parts.join('/');
   const kind = await kindWithin(root, path);
   if (kind === 'file') return pathname.endsWith('/') ? MISSING : { type: 'file', path };
-  if (kind === null) return MISSING;
+  if (kind === null) return page(root, path);
   const index = path === '' ? 'index.html' : `${path}/index.html`;
-  if ((await kindWithin(root, index)) !== 'file') return MISSING;
+  if ((await kindWithin(root, index)) !== 'file') return path === '' ? MISSING : page(root, path);
   if (pathname.endsWith('/')) return { type: 'file', path: index };
   const location = `/${parts.map(encodeURIComponent).join('/')}/`;
   return { type: 'redirect', location: query.length > 0 ? `${location}?${printable(query.join('?'))}` : location };
 }
 
-/** A query as a header may hold it. Its characters are bytes. */
+/** `/about` is about.html, as generators of sites write their links. */
+async function page(root: string, path: string): Promise<SitePath> {
+  const name = `${path}.html`;
+  return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
+}
+
+/** A query with every byte encoded that a header must not contain. */
 function printable(query: string): string {
   return query.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** The parts of a path, each decoded once; null where one could be read as more than a name. */
+/** The parts of a path, each decoded once. Null if a part could be read as more than one name. */
 function decodeParts(pathname: string): string[] | null {
   try {
     const parts = pathname.split('/').map(decodeURIComponent);
@@ -49,7 +55,7 @@ function decodeParts(pathname: string): string[] | null {
   }
 }
 
-/** What a path is, or null where it does not exist or leads out of the folder. */
+/** The type of a path, or null if it does not exist or leads out of the folder. */
 export async function kindWithin(root: string, path: string): Promise<'file' | 'directory' | null> {
   try {
     const real = await realpath(join(root, path));

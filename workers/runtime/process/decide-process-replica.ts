@@ -18,7 +18,7 @@ export type ProcessAction =
   | 'stop';
 
 export interface ObservedProcess {
-  row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at'>;
+  row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at' | 'run_id'>;
   /** True if the process that the row names lives. */
   alive: boolean;
 }
@@ -35,10 +35,25 @@ export function decideProcessReplica({ row, alive }: ObservedProcess, now: numbe
     case 'ready':
     case 'unhealthy':
       if (row.pid === null) return ['abandonAttempt'];
-      return alive ? ['followOutput', 'checkHealth'] : ['recordEnd'];
+      if (!alive) return ['recordEnd'];
+      // The attempt of a run is never ready: it ends by itself.
+      return row.run_id === null ? ['followOutput', 'checkHealth'] : ['followOutput'];
     case 'stopped':
       return [];
   }
+}
+
+/** How long a replica that is not ready may use more processor than its plan has, in milliseconds. */
+const STARTING_MS = 30_000;
+
+/** True once the plan's limit of the processor holds: a replica that starts may use more, so that it is ready sooner. */
+export function isCpuLimited({ state, started_at }: Pick<ReplicaRow, 'state' | 'started_at'>, now: number): boolean {
+  return state !== 'starting' || started_at === null || now - started_at.getTime() > STARTING_MS;
+}
+
+/** The cores that a replica may use while it starts. */
+export function startingCpu(cpu: number, cores: number): number {
+  return Math.max(cpu, Math.min(cores, 2));
 }
 
 /** A replica may lose its port this often and start again at once. */

@@ -5,17 +5,17 @@ import { planOf } from '../../../shared/workspaces/catalog.js';
 import { discardTree } from '../../folders.js';
 import { scopeOf } from '../../network/network-model.js';
 import type { RunOutcome } from '../../sandbox/sandbox.js';
-import { commandMessage, exitDetail, QUOTED_LINES } from '../failure-text.js';
+import { commandMessage, exitDetail, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
 import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
-import { COMMAND_SANDBOX, type ProcessRuntimeDeps } from './replica-sandbox.js';
+import { COMMAND_SANDBOX, type ProcessRuntimeDeps, toolsOf } from './replica-sandbox.js';
 
 /**
  * Runs one command as the release's replicas run: same image, environment, user and limits. What it writes is thrown away.
  * Throws `ReleaseError` if it fails, and the signal's reason if it is aborted.
  */
 export async function runReleaseCommand(
-  { sandbox, config, log }: Pick<ProcessRuntimeDeps, 'sandbox' | 'config' | 'log'>,
+  { sandbox, toolchains, config, log }: Pick<ProcessRuntimeDeps, 'sandbox' | 'toolchains' | 'config' | 'log'>,
   spec: ReleaseSpec,
   command: string,
   { signal, timeoutMs, onLine }: CommandOptions,
@@ -27,7 +27,7 @@ export async function runReleaseCommand(
   const discard = () => discardTree({ dataDir: config.dataDir, log }, directory);
   await discard();
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const output = new LastLines(QUOTED_LINES);
+  const output = new LastLines(SEARCHED_LINES);
   const masker = maskerOf(spec);
   try {
     const outcome = await sandbox.run(
@@ -36,6 +36,7 @@ export async function runReleaseCommand(
         command,
         directory,
         image: join(config.dataDir, 'images', digest),
+        tools: await toolsOf(spec, toolchains, signal),
         cwd: manifest.workingDirectory,
         env: {
           ...spec.environment,
@@ -60,7 +61,7 @@ export async function runReleaseCommand(
     signal.throwIfAborted();
     if (outcome.reason === 'exited' && outcome.exitCode === 0) return;
     const shown = output.lines.map((line) => masker.mask(line));
-    throw new ReleaseError(commandMessage(command, causeOf(outcome, timeoutMs, memoryMb), shown));
+    throw new ReleaseError(commandMessage(command, causeOf(outcome, timeoutMs, memoryMb), shown, memoryMb));
   } finally {
     await discard();
   }

@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import { restingPorts } from '../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import {
@@ -23,17 +25,28 @@ import type { HostAllowance } from '../log-allowance.js';
 import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
 import { ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
 import type { ReplicaController } from '../supervisor.js';
-import { decidePortLoss, decideProcessReplica, type ProcessAction } from './decide-process-replica.js';
+import {
+  decidePortLoss,
+  decideProcessReplica,
+  isCpuLimited,
+  type ProcessAction,
+  startingCpu,
+} from './decide-process-replica.js';
 import type { Firewall } from './firewall.js';
 import { freePort } from './free-port.js';
 import { LogTail } from './log-tail.js';
+import { OutputWatch } from './output-watch.js';
 import { PortFinder } from './port-finder.js';
 import { ReplicaFiles } from './replica-files.js';
-import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
+import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf, toolsOf } from './replica-sandbox.js';
 
 const PORT_TRIES = 20;
 /** Output is copied this often while a replica stops, in milliseconds. */
 const FOLLOW_MS = 250;
+/** A replica of which nothing was observed is looked at after this time, in milliseconds: its end or output may have been missed. */
+const WATCHED_MS = 5_000;
+/** The same if this worker did not start its process, or cannot watch its output. */
+const UNWATCHED_MS = 400;
 
 type Deps = ProcessRuntimeDeps & { firewall: Pick<Firewall, 'apply'> };
 
@@ -46,19 +59,34 @@ export class ProcessController implements ReplicaController {
   readonly #release: RetainedRelease;
   readonly #logShare: HostAllowance;
   readonly #health: HealthWatch;
+  readonly #output: OutputWatch;
   readonly #ports: PortFinder;
   #tail: LogTail | null = null;
+  #following: Promise<unknown> = Promise.resolve();
   #attempt = -1;
   #portLosses = 0;
+  /** The attempt whose processor use is limited to the plan. */
+  #limitedAttempt = -1;
+  /** The attempt whose process is a child of this worker, so that its end is noticed at once. */
+  #ownAttempt = -1;
+  /** The row of the last reconciliation, and when that ended; null while one runs, or after it failed. */
+  #row: ReplicaRow | null = null;
+  #reconciledAt: number | null = null;
+  /** True if something was observed since the last reconciliation began. */
+  #woken = true;
 
   constructor(deps: Deps, id: string, wake: () => void, logShare: HostAllowance) {
     this.#deps = deps;
     this.#id = id;
     this.#files = new ReplicaFiles({ dataDir: deps.config.dataDir, log: deps.log }, id);
-    this.#wake = wake;
+    this.#wake = () => {
+      this.#woken = true;
+      wake();
+    };
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+    this.#health = new HealthWatch(deps.db, deps.config);
+    this.#output = new OutputWatch(this.#files.output, () => this.#followNews());
     this.#ports = new PortFinder(deps.sandbox);
   }
 
@@ -66,9 +94,27 @@ export class ProcessController implements ReplicaController {
     return this.#health.nextCheckAt;
   }
 
+  isIdle(row: ReplicaRow): boolean {
+    const [seen, at] = [this.#row, this.#reconciledAt];
+    if (this.#woken || seen === null || at === null || row.desired === 'stopped') return false;
+    const now = Date.now();
+    if (seen.updated_at.getTime() !== row.updated_at.getTime() || now >= this.nextCheckAt) return false;
+    if (row.next_start_at !== null && row.next_start_at.getTime() <= now) return false;
+    const isWatched = this.#ownAttempt === row.restarts && this.#output.active;
+    return now - at < (isWatched ? WATCHED_MS : UNWATCHED_MS);
+  }
+
   async reconcile(row: ReplicaRow): Promise<void> {
+    this.#woken = false;
+    this.#reconciledAt = null;
+    this.#row = row;
     const alive = row.pid !== null && (await this.#deps.sandbox.isAlive(processOf(row)));
     for (const action of decideProcessReplica({ row, alive }, Date.now())) await this.#apply(row, action);
+    this.#reconciledAt = Date.now();
+  }
+
+  close(): void {
+    this.#output.close();
   }
 
   async #apply(row: ReplicaRow, action: ProcessAction): Promise<void> {
@@ -81,6 +127,8 @@ export class ProcessController implements ReplicaController {
         return this.#recordEnd(row);
       case 'followOutput':
         if (this.#attempt !== row.restarts) this.#beginAttempt(row);
+        await this.#limitCpu(row);
+        this.#output.open();
         await this.#follow(row, false);
         return;
       case 'checkHealth':
@@ -100,6 +148,7 @@ export class ProcessController implements ReplicaController {
       if (port === 'lost') return;
       this.#beginAttempt(row);
       const process = await this.#run(row, spec, port);
+      this.#ownAttempt = row.restarts;
       const { address } = process;
       const place = address === undefined ? undefined : { address, port, given_port: port };
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt, place))) {
@@ -116,12 +165,16 @@ export class ProcessController implements ReplicaController {
   async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<StartedProcess> {
     if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
     try {
+      const tools = await toolsOf(spec, this.#deps.toolchains);
       await this.#files.prepare();
-      return await this.#deps.sandbox.start(this.#sandboxSpec(row, spec, port), {
-        logFile: this.#files.output,
-        exitFile: this.#files.exit,
-        onExit: this.#wake,
-      });
+      return await this.#deps.sandbox.start(
+        { ...this.#sandboxSpec(row, spec, port), tools },
+        {
+          logFile: this.#files.output,
+          exitFile: this.#files.exit,
+          onExit: this.#wake,
+        },
+      );
     } catch (error) {
       throw new ReleaseError(errorMessage(error));
     }
@@ -166,9 +219,10 @@ export class ProcessController implements ReplicaController {
         RANVIER_SERVICE_ID: spec.serviceId,
         RANVIER_DEPLOYMENT_ID: spec.deploymentId,
         ...(port === null ? {} : { PORT: String(port) }),
+        ...(row.run_id === null ? {} : { RANVIER_RUN_ID: row.run_id }),
       },
       userNumber: spec.userNumber,
-      limits: { memoryMb: plan.memoryMb, cpu: plan.cpu, pids: plan.pids },
+      limits: { memoryMb: plan.memoryMb, cpu: this.#cpuAtStart(row, plan.cpu), pids: plan.pids },
       ...(port === null ? {} : { port }),
       network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug },
     };
@@ -176,6 +230,19 @@ export class ProcessController implements ReplicaController {
 
   #imageOf(spec: ReleaseSpec): string {
     return join(this.#deps.config.dataDir, 'images', spec.image.digest);
+  }
+
+  /** A replica that was ready before, and ended, starts with its plan's processor: it could end often. */
+  #cpuAtStart({ ready_at }: ReplicaRow, cpu: number): number {
+    return ready_at === null ? startingCpu(cpu, availableParallelism()) : cpu;
+  }
+
+  /** Ends the time in which a new replica may use more processor than its plan has. */
+  async #limitCpu(row: ReplicaRow): Promise<void> {
+    if (this.#limitedAttempt === row.restarts || !isCpuLimited(row, Date.now())) return;
+    const spec = await this.#release.readable(row.deployment_id);
+    if (spec) await this.#deps.sandbox.limitCpu(sandboxIdOf(row), planOf(spec.configuration.plan).cpu);
+    this.#limitedAttempt = row.restarts;
   }
 
   /** A worker died between the claim and the record of the process. What it started has the mark of that attempt. */
@@ -241,7 +308,8 @@ export class ProcessController implements ReplicaController {
     if (!(await this.#follow(row, true))) return;
     const spec = await this.#release.readable(row.deployment_id);
     const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
-    await recordExit(this.#deps.db, row, detail, new Date());
+    if (row.run_id === null) return recordExit(this.#deps.db, row, detail, new Date());
+    await recordAttemptEnd(this.#deps.db, row, { detail, exitCode: await this.#files.exitCode() });
   }
 
   async #stop(row: ReplicaRow): Promise<void> {
@@ -259,6 +327,7 @@ export class ProcessController implements ReplicaController {
     }
     await stopped;
     if (!(await this.#follow(row, true))) return;
+    this.#output.close();
     await this.#files.remove();
     await recordStopped(db, row);
   }
@@ -269,8 +338,21 @@ export class ProcessController implements ReplicaController {
     this.#ports.begin();
   }
 
+  /** Copies output that was just printed. The process may have ended meanwhile; then a reconciliation copies the rest. */
+  async #followNews(): Promise<void> {
+    const row = this.#row;
+    if (row !== null && row.pid !== null && row.desired === 'running') await this.#follow(row, false);
+  }
+
   /** Returns false if another supervisor has moved the mark meanwhile. The next row that is read has the new mark. */
-  async #follow(row: ReplicaRow, final: boolean): Promise<boolean> {
+  #follow(row: ReplicaRow, final: boolean): Promise<boolean> {
+    // One after the other: a reconciliation and news of the file may come at the same time.
+    const mine = this.#following.then(() => this.#copyOutput(row, final));
+    this.#following = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #copyOutput(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { db, logs } = this.#deps;
     const spec = await this.#release.readable(row.deployment_id);
     // Without the release its secrets are unknown and cannot be masked, so the output stays out of the log.

@@ -1,6 +1,8 @@
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
+import { withAdvice } from '../../failure-advice.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
-import { exitMessage } from '../failure-text.js';
+import { exitMessage, LISTENS_NOWHERE, startAdvice } from '../failure-text.js';
 import { checkHealth } from '../health-check.js';
 import { maskerOf } from '../retained-release.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
@@ -12,17 +14,23 @@ type Deps = Pick<ProcessRuntimeDeps, 'sandbox' | 'config' | 'log'>;
 
 /** Why a replica ended before it was ever ready, with its last output. */
 export async function explainProcessExit({ config, log }: Deps, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
+  return exitMessage(row, await lastOutput({ config, log }, spec, row), planOf(spec.configuration.plan).memoryMb);
+}
+
+/** The last output of a replica, masked. */
+async function lastOutput(
+  { config, log }: Pick<Deps, 'config' | 'log'>,
+  spec: ReleaseSpec,
+  row: ReplicaRow,
+): Promise<string[]> {
   const output = await new ReplicaFiles({ dataDir: config.dataDir, log }, row.id).lastOutput();
   const masker = maskerOf(spec);
-  return exitMessage(
-    row,
-    output.map((line) => masker.mask(line)),
-  );
+  return output.map((line) => masker.mask(line));
 }
 
 /** Why a release is not ready in time although its processes live: the result of a health check, and other ports they use. */
 export async function explainProcessSilence(
-  { sandbox, config }: Deps,
+  { sandbox, config, log }: Deps,
   spec: ReleaseSpec,
   rows: readonly ReplicaRow[],
 ): Promise<string> {
@@ -42,6 +50,10 @@ export async function explainProcessSilence(
     : ((await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? []);
   const silence = `nothing answered on port ${late.port} (PORT) ${within}: ${health.answer}`;
   if (ports.includes(late.port)) return silence;
-  if (ports.length === 0) return `${silence}; the process listens on no port`;
+  if (ports.length === 0) {
+    const output = await lastOutput({ config, log }, spec, late);
+    const advice = startAdvice('', output, planOf(spec.configuration.plan).memoryMb);
+    return withAdvice(`${silence}; the process listens on no port`, advice ?? LISTENS_NOWHERE);
+  }
   return `${silence}; the process listens on port ${ports.join(', ')} instead`;
 }

@@ -1,8 +1,10 @@
 import { readdir } from 'node:fs/promises';
+import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { recordExit, releaseReplica } from '../../../shared/replicas/store.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
 import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../supervisor.js';
 import type { Firewall } from './firewall.js';
@@ -15,6 +17,8 @@ import {
   REPLICA_SANDBOX,
   sandboxIdOf,
 } from './replica-sandbox.js';
+
+const MEGABYTE = 1024 * 1024;
 
 /** Runs replicas as sandboxed processes of this host. Their folders are below DATA_DIR. */
 export class ProcessHost implements ReplicaHost {
@@ -30,6 +34,12 @@ export class ProcessHost implements ReplicaHost {
 
   controller(id: string, wake: () => void): ProcessController {
     return new ProcessController(this.#deps, id, wake, this.#logShare);
+  }
+
+  /** A second replica fits if as much memory as its plan allows is free. */
+  async hasRoom(row: ReplicaRow): Promise<boolean> {
+    const { configuration } = await this.#deps.loadRelease(row.deployment_id);
+    return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
   /** Writes the names of neighbours again if a replica became ready or ceased to be. */

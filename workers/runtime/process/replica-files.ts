@@ -2,9 +2,9 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DiscardDeps, discardTree } from '../../folders.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
-import { exitDetail, QUOTED_LINES } from '../failure-text.js';
+import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 
-const LAST_BYTES = 4096;
+const LAST_BYTES = 16 * 1024;
 
 /** A replica's folder `<dataDir>/replicas/<id>/`: its changes over the image, its output, and how it ended. */
 export class ReplicaFiles {
@@ -47,6 +47,12 @@ export class ReplicaFiles {
     return exitDetail(text.trim(), memoryMb);
   }
 
+  /** The command's exit code; null if something else ended it, or its end was not observed. */
+  async exitCode(): Promise<number | null> {
+    const text = (await readFile(this.exit, 'utf8').catch(() => '')).trim();
+    return /^\d+$/.test(text) ? Number(text) : null;
+  }
+
   /** The last lines of output that are not blank, unmasked. */
   async lastOutput(): Promise<string[]> {
     const file = await open(this.output, 'r').catch(() => null);
@@ -61,7 +67,7 @@ export class ReplicaFiles {
       return lines
         .slice(start > 0 ? 1 : 0)
         .filter((line) => line.trim() !== '')
-        .slice(-QUOTED_LINES);
+        .slice(-SEARCHED_LINES);
     } finally {
       await file.close();
     }

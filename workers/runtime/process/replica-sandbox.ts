@@ -1,10 +1,13 @@
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
 import type { DetachedProcess, Sandbox } from '../../sandbox/sandbox.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
 
 /** What the process runtime works with. */
 export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   sandbox: Sandbox;
+  toolchains: Pick<ToolchainStore, 'restore'>;
 }
 
 /** Prefix of the sandboxes of replicas. The supervisor ends those that no row names. */
@@ -23,4 +26,17 @@ export const NOBODY: DetachedProcess = { pid: 0, startedAt: '' };
 /** The process that the row of a replica names. */
 export function processOf(row: ReplicaRow): DetachedProcess {
   return { pid: row.pid ?? NOBODY.pid, startedAt: row.pid_started ?? NOBODY.startedAt };
+}
+
+/** A replica that starts waits this long for tools that have to be installed again, in milliseconds. */
+const RESTORE_MS = 5 * 60_000;
+
+/** The folders of the tools with which a release was built. They are installed again if somebody removed them. */
+export function toolsOf(
+  { image }: Pick<ReleaseSpec, 'image'>,
+  toolchains: ProcessRuntimeDeps['toolchains'],
+  signal = AbortSignal.timeout(RESTORE_MS),
+): Promise<string[]> {
+  const { tools = [] } = image.manifest;
+  return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
 }

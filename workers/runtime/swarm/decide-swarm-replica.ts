@@ -127,8 +127,23 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
 }
 
+/** The attempt of a run: its service has one task, which Swarm does not restart. */
+function watchAttempt({ row, view, spec }: Observed): SwarmAction[] {
+  if (spec === null) return [{ type: 'failUnreadable' }];
+  const service = view.serviceOf(row.id);
+  const task = service && view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
+  if (!task) return [{ type: 'recordEnd', detail: REMOVED }];
+  if (hasEnded(task)) {
+    return isTakenAway(task, view)
+      ? [{ type: 'recordEnd', detail: taskLoss(view, task) }]
+      : [{ type: 'recordTaskEnd', task }];
+  }
+  return view.isLost(task) ? [{ type: 'recordLoss', detail: taskLoss(view, task) }] : [{ type: 'followOutput' }];
+}
+
 function watch(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
+  if (row.run_id !== null) return watchAttempt(seen);
   if (spec === null) return [{ type: 'failUnreadable' }];
   const isComingUp = row.ready_at === null;
   const service = view.serviceOf(row.id);

@@ -68,6 +68,24 @@ export function replicaService(
   };
 }
 
+/** The Swarm service of one attempt of a run: as a replica, but it has one task, which Swarm does not restart. */
+export function attemptService(
+  spec: ReleaseSpec,
+  replicaId: string,
+  runId: string,
+  context: SwarmContext,
+): CreateServiceOptions {
+  const service = replicaService(
+    { ...spec, environment: { ...spec.environment, RANVIER_RUN_ID: runId } },
+    replicaId,
+    context,
+  );
+  return {
+    ...service,
+    TaskTemplate: { ...service.TaskTemplate, RestartPolicy: { Condition: 'none', MaxAttempts: 0 } },
+  } as CreateServiceOptions;
+}
+
 /** The Swarm service that runs one command once, in the way the release's replicas run. */
 export function commandService(spec: ReleaseSpec, command: string, context: SwarmContext): CreateServiceOptions {
   const base = baseService(spec, context, { [LABELS.command]: spec.deploymentId });

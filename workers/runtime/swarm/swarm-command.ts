@@ -3,7 +3,7 @@ import { LastLines } from '../../../shared/core/last-lines.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
 import { unlessGone } from '../../docker/engine.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
-import { commandMessage, QUOTED_LINES } from '../failure-text.js';
+import { commandMessage, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
 import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
 import { commandService } from './service-spec.js';
@@ -43,7 +43,7 @@ class CommandRun {
   readonly #command: string;
   readonly #options: CommandOptions;
   readonly #name: string;
-  readonly #output = new LastLines(QUOTED_LINES);
+  readonly #output = new LastLines(SEARCHED_LINES);
   readonly #masker;
   readonly #splitters;
   #mark: string | null = null;
@@ -147,6 +147,8 @@ class CommandRun {
 
   #failure(cause: string): ReleaseError {
     const output = this.#output.lines.map((line) => this.#masker.mask(line));
-    return new ReleaseError(commandMessage(this.#command, cause, output));
+    return new ReleaseError(
+      commandMessage(this.#command, cause, output, planOf(this.#spec.configuration.plan).memoryMb),
+    );
   }
 }

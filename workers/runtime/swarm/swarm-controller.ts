@@ -1,3 +1,4 @@
+import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import {
   claimReplica,
@@ -16,7 +17,7 @@ import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
 import { ReleaseError } from '../runtime-driver.js';
 import type { ReplicaController } from '../supervisor.js';
 import { decideSwarmReplica, type SwarmAction, type SwarmMemory } from './decide-swarm-replica.js';
-import { RESTART_DELAY_MS, replicaService } from './service-spec.js';
+import { attemptService, RESTART_DELAY_MS, replicaService } from './service-spec.js';
 import { createService, freePlacement, removeService, type SwarmRuntimeDeps, scaleToZero } from './swarm-services.js';
 import type { SwarmTask, SwarmView } from './swarm-view.js';
 import { taskEnd } from './task-end.js';
@@ -45,7 +46,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config.edgeDomain);
+    this.#health = new HealthWatch(deps.db, deps.config);
   }
 
   get nextCheckAt(): number {
@@ -94,7 +95,7 @@ export class SwarmController implements ReplicaController {
       case 'recordEnd':
         return this.#recordEnd(row, action.detail);
       case 'recordTaskEnd':
-        return this.#recordEnd(row, await this.#taskEnd(row, action.task));
+        return this.#recordEnd(row, await this.#taskEnd(row, action.task), exitCodeOf(action.task));
       case 'recordLoss':
         this.close();
         this.#log = null;
@@ -103,7 +104,7 @@ export class SwarmController implements ReplicaController {
         (await this.#logOf(row))?.follow();
         return;
       case 'recordUnhealthy':
-        return recordUnhealthy(db, row);
+        return recordUnhealthy(db, row, null);
       case 'checkHealth':
         return this.#checkHealth(row, action.taskId);
       case 'drain':
@@ -137,7 +138,11 @@ export class SwarmController implements ReplicaController {
       }
       const siblings = await replicasOf(this.#deps.db, row.deployment_id);
       const place = startingPlacement(this.#view(), spec, this.#id, siblings);
-      await createService(this.#deps, spec, (context) => replicaService(spec, this.#id, context, place));
+      await createService(this.#deps, spec, (context) =>
+        row.run_id === null
+          ? replicaService(spec, this.#id, context, place)
+          : attemptService(spec, this.#id, row.run_id, context),
+      );
     } catch (error) {
       if (!isExplained(error) && !isRefusal(error)) {
         await recordHindrance(this.#deps.db, row, `the swarm is asked again (${engineMessage(error)})`);
@@ -163,8 +168,9 @@ export class SwarmController implements ReplicaController {
     return taskEnd(this.#deps.engine, task, planOf(spec.configuration.plan).memoryMb);
   }
 
-  async #recordEnd(row: ReplicaRow, detail: string): Promise<void> {
+  async #recordEnd(row: ReplicaRow, detail: string, exitCode: number | null = null): Promise<void> {
     await this.#finishOutput(row);
+    if (row.run_id !== null) return recordAttemptEnd(this.#deps.db, row, { detail, exitCode });
     await recordExit(this.#deps.db, row, detail, new Date(), RESTART_DELAY_MS);
   }
 
@@ -196,4 +202,9 @@ export class SwarmController implements ReplicaController {
 function isRefusal(error: unknown): boolean {
   const status = engineStatus(error);
   return status !== undefined && status < 500;
+}
+
+/** Null for a task whose container never ran. */
+function exitCodeOf({ Status: { State: state, ContainerStatus: container } }: SwarmTask): number | null {
+  return container?.ExitCode ?? (state === 'complete' ? 0 : null);
 }

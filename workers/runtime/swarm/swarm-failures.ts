@@ -1,7 +1,8 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
-import { exitMessage, neverRan, QUOTED_LINES } from '../failure-text.js';
+import { exitMessage, neverRan, SEARCHED_LINES } from '../failure-text.js';
 import { checkHealth } from '../health-check.js';
 import { maskerOf } from '../retained-release.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
@@ -14,14 +15,15 @@ type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'config' | 'log'>;
 /** Why a replica ended before it was ever ready, with its last output. */
 export async function explainSwarmExit(deps: Deps, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
   if (row.task_id === null) return `replica ${row.position} ${row.exit_detail}`;
-  return exitMessage(row, neverRan(row.exit_detail) ? [] : await lastOutput(deps, spec, row.task_id));
+  const output = neverRan(row.exit_detail) ? [] : await lastOutput(deps, spec, row.task_id);
+  return exitMessage(row, output, planOf(spec.configuration.plan).memoryMb);
 }
 
 async function lastOutput({ engine, log }: Deps, spec: ReleaseSpec, taskId: string): Promise<string[]> {
   const masker = maskerOf(spec);
   const splitter = new LineSplitter(masker);
   try {
-    const output = await readOutput(engine, taskId, { tail: QUOTED_LINES });
+    const output = await readOutput(engine, taskId, { tail: SEARCHED_LINES });
     const lines = [...output.flatMap(({ bytes }) => splitter.push(bytes)), ...splitter.end()];
     return lines.filter((line) => line.trim() !== '').map((line) => masker.mask(line));
   } catch (error) {

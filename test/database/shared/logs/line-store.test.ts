@@ -1,18 +1,12 @@
 import { expect } from 'chai';
 import { type LogQuery, readLogs } from '../../../../shared/logs/line-store.js';
-import { deleteExpiredLogs } from '../../../../shared/logs/retention.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { PLANS } from '../../../../shared/workspaces/catalog.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Lines of a log', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db('log_lines').delete();
     service = await makeService(database.db);
@@ -59,14 +53,5 @@ describe('Lines of a log', () => {
     await insert(3, 'x');
     expect(await read({ branch: 'main' })).to.deep.equal([1, 3]);
     expect(await read({ deploymentId: preview.id })).to.deep.equal([2]);
-  });
-
-  it('are deleted after as many days as the plan keeps them', async () => {
-    const [{ id: plan, logDays }] = PLANS;
-    expect(service.configuration.plan).to.equal(plan);
-    await insert(1, 'old', { logged_at: hoursAgo(logDays * 24 + 1) });
-    await insert(2, 'kept', { logged_at: hoursAgo(logDays * 24 - 1) });
-    expect(await deleteExpiredLogs(database.db)).to.equal(1);
-    expect(await read({ hours: 1000 })).to.deep.equal([2]);
   });
 });

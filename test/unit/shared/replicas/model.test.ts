@@ -11,7 +11,9 @@ function replica(changes: Partial<ReplicaFacts> = {}): ReplicaFacts {
     state: 'ready',
     ready_at: NOW,
     exit_detail: '',
+    health_answer: '',
     next_start_at: null,
+    replaces: null,
     ...changes,
   };
 }
@@ -32,10 +34,12 @@ describe('The summary of a release', () => {
   it('says what is wrong with each replica, and when it starts again', () => {
     const next = new Date(NOW.getTime() + 7_400);
     const exited = replica({ state: 'exited', exit_detail: 'exited with code 1', next_start_at: next });
-    expect(describeRuntime([exited, replica({ position: 2, state: 'unhealthy' })], NOW)).to.deep.equal({
+    expect(
+      describeRuntime([exited, replica({ position: 2, state: 'unhealthy', health_answer: 'GET / answered 500' })], NOW),
+    ).to.deep.equal({
       health: 'unhealthy',
       detail:
-        '0 of 2 replicas ready; replica 1 exited with code 1, starts again in 8 s; replica 2 does not pass its health check',
+        '0 of 2 replicas ready; replica 1 exited with code 1, starts again in 8 s; replica 2 does not pass its health check (GET / answered 500)',
     });
   });
 

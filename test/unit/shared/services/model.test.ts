@@ -26,9 +26,9 @@ describe('The status of a service', () => {
 });
 
 describe('What follows from the kind and the name of a service', () => {
-  it('four kinds are deployed', () => {
+  it('five kinds are deployed', () => {
     const kinds = ['web', 'static', 'private', 'worker', 'cron', 'postgres', 'redis'] as const;
-    expect(kinds.filter(isDeployable)).to.deep.equal(['web', 'static', 'private', 'worker']);
+    expect(kinds.filter(isDeployable)).to.deep.equal(['web', 'static', 'private', 'worker', 'cron']);
   });
 
   it('a slug is a DNS label of at most 40 characters, with a suffix behind it', () => {

@@ -50,7 +50,12 @@ describe('route table', () => {
       type: 'static',
       digest: 'abc',
       publishDirectory: 'dist',
+      fallback: null,
       cacheProfile: 'all',
+    });
+    const page = { ...manifest, fallback: 'index.html' };
+    expect(routeOf(facts({ kind: 'web', manifest: page, replicas: [] }), 'd')?.target).to.include({
+      fallback: 'index.html',
     });
   });
 

@@ -13,18 +13,22 @@ describe('The text of a failure', () => {
 
   it('quotes the last output of a replica, unless the start itself failed', () => {
     const replica = { position: 2, exit_detail: 'exited with code 3' };
-    expect(exitMessage(replica, ['one', 'two'])).to.equal(
+    expect(exitMessage(replica, ['one', 'two'], 512)).to.equal(
       'replica 2 exited with code 3 before it was healthy; its last output: one\ntwo',
     );
-    expect(exitMessage(replica, [])).to.equal('replica 2 exited with code 3 before it was healthy; it printed nothing');
+    expect(exitMessage(replica, [], 512)).to.equal(
+      'replica 2 exited with code 3 before it was healthy; it printed nothing',
+    );
     const unstarted = { position: 1, exit_detail: 'could not be started: its image is not on this host' };
-    expect(exitMessage(unstarted, ['old'])).to.equal('replica 1 could not be started: its image is not on this host');
+    expect(exitMessage(unstarted, ['old'], 512)).to.equal(
+      'replica 1 could not be started: its image is not on this host',
+    );
   });
 
   it('names the command that failed', () => {
-    expect(commandMessage('npm run migrate', 'exited with code 1', ['no table'])).to.equal(
+    expect(commandMessage('npm run migrate', 'exited with code 1', ['no table'], 512)).to.equal(
       'the command "npm run migrate" exited with code 1; its last output: no table',
     );
-    expect(commandMessage('false', 'exited with code 1', [])).to.equal('the command "false" exited with code 1');
+    expect(commandMessage('false', 'exited with code 1', [], 512)).to.equal('the command "false" exited with code 1');
   });
 });

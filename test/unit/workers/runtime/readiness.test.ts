@@ -12,7 +12,7 @@ function run(from: ReplicaState, port: number | null, results: readonly boolean[
   let checks: boolean[] = [];
   return results.map((result) => {
     checks = [...checks, result].slice(-CHECKS_KEPT);
-    const { verdict } = decideReadiness({ state, port, checks });
+    const { verdict } = decideReadiness({ state, port, checks, upMs: 0 });
     if (verdict !== 'same') state = verdict;
     return state;
   });
@@ -50,7 +50,7 @@ describe('Readiness of a replica', () => {
     const history = fc.array(fc.boolean(), { minLength: 1, maxLength: CHECKS_KEPT });
     fc.assert(
       fc.property(states, ports, history, (state, port, checks) => {
-        const { verdict } = decideReadiness({ state, port, checks });
+        const { verdict } = decideReadiness({ state, port, checks, upMs: 0 });
         expect(verdict).to.not.equal(checks.at(-1) ? 'unhealthy' : 'ready');
         expect(verdict).to.not.equal(state);
       }),
@@ -64,9 +64,10 @@ describe('Readiness of a replica', () => {
   });
 
   it('checks a new replica often, a failing one each second, and a ready one every five seconds', () => {
-    const next = (state: ReplicaState, checks: boolean[]) => decideReadiness({ state, port: 1, checks }).nextCheckMs;
-    expect(next('starting', [FAIL])).to.equal(100);
-    expect(next('starting', [PASS])).to.equal(200);
+    const next = (state: ReplicaState, checks: boolean[], upMs = 0) =>
+      decideReadiness({ state, port: 1, checks, upMs }).nextCheckMs;
+    expect([0, 60, 300, 3000].map((upMs) => next('starting', [FAIL], upMs))).to.deep.equal([15, 15, 50, 250]);
+    expect(next('starting', [PASS])).to.equal(50);
     expect(next('starting', [PASS, PASS])).to.equal(5_000);
     expect(next('ready', [PASS])).to.equal(5_000);
     expect(next('ready', [FAIL])).to.equal(1_000);

@@ -27,6 +27,7 @@ const PLAN: Plan = {
   image: null,
   scratch: '/var/lib/ranvier/sandboxes/id',
   writable: [],
+  tools: [],
   limits: { memoryMb: 512, cpu: 0.5, pids: 64 },
   procsFiles: ['/cg/memory/id/cgroup.procs'],
   tied: true,

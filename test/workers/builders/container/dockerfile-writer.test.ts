@@ -7,6 +7,7 @@ import {
   writeCacheCleaner,
   writeDockerfile,
 } from '../../../../workers/builders/container/dockerfile-writer.js';
+import { plainProject } from '../../../../workers/builders/detection/detected-project.js';
 import { projectFiles } from '../../../../workers/builders/project-files.js';
 import { packageJson } from '../../../support/repositories.js';
 
@@ -15,14 +16,15 @@ const BASE_IMAGES = { node: 'own/node', python: 'own/python', go: 'own/go', auto
 function input(
   files: Record<string, string>,
   settings: Partial<ServiceConfiguration> = {},
-  further: Partial<DockerfileInput> = {},
+  { project = '', ...further }: Partial<DockerfileInput> & { project?: string } = {},
 ): DockerfileInput {
   const configuration = { ...DEFAULT_CONFIGURATION, ...settings };
-  const plan = planBuild(projectFiles(Object.keys(files), files), 'web', configuration, { containers: true });
+  const repository = plainProject(projectFiles(Object.keys(files), files));
+  const plan = planBuild({ ...repository, folder: project }, 'web', configuration, { containers: true });
   return {
     plan,
+    tools: [],
     baseImages: BASE_IMAGES,
-    project: '',
     variables: ['CI', 'TOKEN', 'https_proxy'],
     certificates: false,
     cacheName: null,
@@ -97,16 +99,20 @@ describe('Dockerfiles of build plans', () => {
     expect(writeCacheCleaner(input(APP))).to.equal(null);
   });
 
-  it('installs a package manager that the base image may lack, for both stages', () => {
+  it('installs the tools that the project names, for both stages, Node.js last', () => {
     const files = { 'package.json': packageJson({ scripts: { start: 'x' }, packageManager: 'pnpm@9.1.0' }) };
-    const dockerfile = input({ ...files, 'pnpm-lock.yaml': '' });
+    const tools = [
+      { name: 'node', version: '24.1.0' },
+      { name: 'pnpm', version: '9.1.0' },
+    ] as const;
+    const dockerfile = input({ ...files, 'pnpm-lock.yaml': '' }, {}, { tools });
     expect(lines(dockerfile, 'RUN')[0]).to.match(
-      /\(command -v pnpm\) .* \|\| npm install --global --prefix \\"\$TOOLS\\" pnpm@9\.1\.0/,
+      /--global --prefix \/opt\/ranvier\/tools \\"pnpm@9\.1\.0\\" && .*node-linux-\$ARCH@24\.1\.0.* ln -sf .*tools\/bin\/node"\]$/,
     );
     expect(lines(dockerfile, 'COPY')).to.include('COPY --from=build ["/opt/ranvier/tools/", "/opt/ranvier/tools/"]');
-    expect(lines(dockerfile, 'ENV')).to.deep.equal(
-      Array(2).fill('ENV PATH="/app/node_modules/.bin:/opt/ranvier/tools/bin:$PATH"'),
-    );
+    const variables = lines(dockerfile, 'ENV');
+    expect(variables).to.have.length(2);
+    for (const line of variables) expect(line).to.contain('PATH="/app/node_modules/.bin:/opt/ranvier/tools/bin:$PATH"');
   });
 
   it('runs compiled programs on the plain image', () => {

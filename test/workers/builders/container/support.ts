@@ -17,6 +17,7 @@ import {
   type EngineImageStore,
 } from '../../../../workers/builders/container/engine-image-store.js';
 import type { Railpack } from '../../../../workers/builders/container/railpack.js';
+import { createToolchains } from '../../../../workers/builders/toolchains/toolchain-store.js';
 import { connectEngine, type Engine } from '../../../../workers/docker/engine.js';
 import type { RegistryAccount } from '../../../../workers/docker/registry.js';
 import { registryOf } from '../../../../workers/docker/registry.js';
@@ -152,6 +153,7 @@ export class BuildGround {
       images: this.images(registryUrl),
       sites: { build: () => Promise.reject(new Error('this is a site')), sweep: async () => 0 },
       findAccount: async () => account ?? null,
+      toolchains: createToolchains({ dataDir: this.dataDir, buildEnvironment, log }),
     });
   }
 

@@ -10,6 +10,7 @@ import { wantReplicas, wantStopped } from '../../../../../shared/replicas/desire
 import type { ReplicaRow } from '../../../../../shared/replicas/rows.js';
 import { claimReplica, recordProcess, recordReady } from '../../../../../shared/replicas/store.js';
 import { acknowledgeRoutes } from '../../../../../shared/routing/store.js';
+import { planOf } from '../../../../../shared/workspaces/catalog.js';
 import { HostAllowance } from '../../../../../workers/runtime/log-allowance.js';
 import { ProcessController } from '../../../../../workers/runtime/process/process-controller.js';
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
@@ -23,6 +24,8 @@ describe('The controller of a replica that runs as a process', () => {
   let dataDir: string;
   let server: Server;
   let status = 200;
+  /** The limits of the processor that the controller set, in order. */
+  let cpus: number[];
   /** What the controller did to the sandbox, in order. */
   let calls: string[];
   let alive: boolean;
@@ -39,7 +42,7 @@ describe('The controller of a replica that runs as a process', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
   beforeEach(() => {
-    [status, calls, alive, holder] = [200, [], true, 'own'];
+    [status, calls, cpus, alive, holder] = [200, [], [], true, 'own'];
   });
 
   const sandbox = {
@@ -51,6 +54,9 @@ describe('The controller of a replica that runs as a process', () => {
     },
     stop: async () => {
       calls.push('stop');
+    },
+    limitCpu: async (_id: string, cpu: number) => {
+      cpus.push(cpu);
     },
   } as unknown as Sandbox;
 
@@ -100,6 +106,26 @@ describe('The controller of a replica that runs as a process', () => {
     await delay(Math.max(0, controller.nextCheckAt - Date.now()));
     await reconcile();
   }
+
+  it("limits the processor to the plan's when the replica is ready, once", async () => {
+    const one = await replica('starting');
+    await check(one);
+    expect(cpus).to.deep.equal([]);
+    await check(one);
+    for (let i = 0; i < 2; i++) await one.reconcile();
+    expect(cpus).to.deep.equal([planOf(one.spec.configuration.plan).cpu]);
+  });
+
+  it('has nothing to do for a row that has not changed, until a check is due', async () => {
+    const one = await replica('ready');
+    expect(one.controller.isIdle(await one.read())).to.equal(false);
+    await one.reconcile();
+    await one.reconcile();
+    const row = await one.read();
+    expect(one.controller.isIdle(row)).to.equal(true);
+    expect(one.controller.isIdle({ ...row, desired: 'stopped' })).to.equal(false);
+    expect(one.controller.isIdle({ ...row, updated_at: new Date() })).to.equal(false);
+  });
 
   it('starts a replica that waits, with a port of the range', async () => {
     const { read, reconcile } = await replica('pending');

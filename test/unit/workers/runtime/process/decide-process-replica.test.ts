@@ -1,18 +1,20 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { REPLICA_STATES } from '../../../../../shared/replicas/model.js';
+import { REPLICA_STATES, type ReplicaState } from '../../../../../shared/replicas/model.js';
 import {
   decidePortLoss,
   decideProcessReplica,
+  isCpuLimited,
   type ObservedProcess,
+  startingCpu,
 } from '../../../../../workers/runtime/process/decide-process-replica.js';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const at = (ms: number) => new Date(NOW + ms);
 
 function decide(row: Partial<ObservedProcess['row']>, alive = true) {
-  const observed = { row: { desired: 'running', state: 'ready', pid: 7, next_start_at: null, ...row }, alive } as const;
-  return decideProcessReplica(observed, NOW);
+  const usual = { desired: 'running', state: 'ready', pid: 7, next_start_at: null, run_id: null } as const;
+  return decideProcessReplica({ row: { ...usual, ...row }, alive }, NOW);
 }
 
 const observations: fc.Arbitrary<ObservedProcess> = fc.record({
@@ -21,6 +23,7 @@ const observations: fc.Arbitrary<ObservedProcess> = fc.record({
     state: fc.constantFrom(...REPLICA_STATES),
     pid: fc.constantFrom(7, null),
     next_start_at: fc.constantFrom(at(-1), at(0), at(1), null),
+    run_id: fc.constantFrom('run', null),
   }),
   alive: fc.boolean(),
 });
@@ -34,6 +37,12 @@ describe('What a controller does to a replica that runs as a process', () => {
     expect(decide({ state: 'exited', next_start_at: at(1) })).to.deep.equal([]);
     expect(decide({ state: 'exited', next_start_at: at(0) })).to.deep.equal(['start']);
     expect(decide({ state: 'exited', next_start_at: null })).to.deep.equal([]);
+  });
+
+  it('checks no health of the attempt of a run, which ends by itself and is not started again', () => {
+    expect(decide({ state: 'starting', run_id: 'run' })).to.deep.equal(['followOutput']);
+    expect(decide({ state: 'starting', run_id: 'run' }, false)).to.deep.equal(['recordEnd']);
+    expect(decide({ state: 'exited', run_id: 'run' }, false)).to.deep.equal([]);
   });
 
   it('drains a replica that gets requests before it stops it, and no other', () => {
@@ -82,5 +91,22 @@ describe('What a controller does when a stranger listens on the port of a replic
     expect(types(1)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
     expect(types(3)).to.deep.equal(['kill', 'finishOutput', 'startAgain']);
     expect(types(4)).to.deep.equal(['kill', 'finishOutput', 'recordExit']);
+  });
+});
+
+describe('The processor of a replica', () => {
+  it('is limited to the plan once the replica was ready, and half a minute after its start in any case', () => {
+    const started_at = new Date(1_000_000);
+    const limited = (state: ReplicaState, sinceMs: number) => isCpuLimited({ state, started_at }, 1_000_000 + sinceMs);
+    expect([limited('starting', 0), limited('starting', 30_000), limited('starting', 30_001)]).to.deep.equal([
+      false,
+      false,
+      true,
+    ]);
+    expect([limited('ready', 1), limited('unhealthy', 1)]).to.deep.equal([true, true]);
+  });
+
+  it('is two cores while a small replica starts, and never less than its plan', () => {
+    expect([startingCpu(0.1, 8), startingCpu(0.1, 1), startingCpu(4, 2)]).to.deep.equal([2, 1, 4]);
   });
 });

@@ -40,6 +40,15 @@ const row = (changes: Partial<ReplicaRow> = {}): ReplicaRow => ({
   started_at: READY,
   checked_at: READY,
   stopped_at: null,
+  failing_since: null,
+  health_answer: '',
+  replace_at: null,
+  replacements: 0,
+  surge_failed: false,
+  replaces: null,
+  run_id: null,
+  run_attempt: null,
+  exit_code: null,
   created_at: READY,
   updated_at: READY,
   ...changes,
@@ -175,6 +184,33 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
       const failed = task({ state: 'failed' });
       expect(types(decide(coming(), { tasks: [failed], disturbed: new Map([['node', NOW]]) }))).to.deep.equal([]);
       expect(types(decide(coming(), { tasks: [failed] }))).to.deep.equal(['recordTaskEnd']);
+    });
+  });
+
+  describe('that is the attempt of a run', () => {
+    const attempt = (changes: Partial<ReplicaRow> = {}) => coming({ run_id: 'run', port: null, ...changes });
+    const spec = { kind: 'cron' as const, configuration: DEFAULT_CONFIGURATION };
+    const only = (tasks: SwarmTask[], nodes = [node()]) => decide(attempt(), { spec, tasks, nodes });
+
+    it('is followed without a health check, and its task is not replaced', () => {
+      expect(types(only([task({ port: null })]))).to.deep.equal(['followOutput']);
+      const [ended, later] = [task({ state: 'complete' }), task({ id: 'task-2', createdAt: 1_000 })];
+      expect(types(only([ended, later]))).to.deep.equal(['recordTaskEnd']);
+    });
+
+    it('ends with its task, its node or its service, whoever took them away', () => {
+      expect(only([task({ state: 'shutdown' })])).to.deep.equal([
+        { type: 'recordEnd', detail: 'was stopped by the swarm' },
+      ]);
+      expect(only([task({})], [node('down')])).to.deep.equal([
+        { type: 'recordLoss', detail: 'was lost with node worker-1, which is down' },
+      ]);
+      expect(types(decide(attempt(), { spec, services: [] }))).to.deep.equal(['recordEnd']);
+      expect(types(only([]))).to.deep.equal(['recordEnd']);
+    });
+
+    it('is not started again when it has ended', () => {
+      expect(decide(attempt({ state: 'exited', ready_at: null }), { spec, services: [] })).to.deep.equal([]);
     });
   });
 

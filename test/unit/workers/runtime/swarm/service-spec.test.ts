@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import { networkScope } from '../../../../../workers/runtime/swarm/release-network.js';
-import { commandService, replicaService } from '../../../../../workers/runtime/swarm/service-spec.js';
+import { attemptService, commandService, replicaService } from '../../../../../workers/runtime/swarm/service-spec.js';
 
 const CONTEXT = { installation: 'ours', network: 'ranvier-staging', stopGraceSeconds: 7 };
 const REPLICA = '01890000-0000-7000-8000-0123456789ab';
@@ -102,6 +102,15 @@ describe('Swarm service of a replica', () => {
     expect(service.EndpointSpec).to.deep.equal({ Mode: 'dnsrr' });
     expect(task(service).RestartPolicy).to.deep.equal({ Condition: 'none', MaxAttempts: 0 });
     expect(task(service).ContainerSpec?.Command).to.deep.equal(['/bin/sh', '-c', 'npm run migrate']);
+  });
+
+  it('carries out the attempt of a run once, with no port and the id of the run', () => {
+    const service = attemptService(release({ kind: 'cron' }), REPLICA, 'run-1', CONTEXT);
+    expect(service.Labels).to.include({ 'ranvier.replica': REPLICA });
+    expect(service.EndpointSpec).to.deep.equal({ Mode: 'dnsrr' });
+    expect(task(service).RestartPolicy).to.deep.equal({ Condition: 'none', MaxAttempts: 0 });
+    expect(task(service).ContainerSpec?.Command).to.deep.equal(['/bin/sh', '-c', 'npm start']);
+    expect(task(service).ContainerSpec?.Env).to.include.members(['GREETING=hello', 'RANVIER_RUN_ID=run-1']);
   });
 
   it("joins its environment's network, or one of its own", () => {

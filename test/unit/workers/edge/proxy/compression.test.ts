@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { brotliDecompressSync } from 'node:zlib';
 import { expect } from 'chai';
-import { encoded } from '../../../../workers/edge/proxy/compression.js';
+import { encoded } from '../../../../../workers/edge/proxy/compression.js';
 
 const TEXT = ['Content-Type', 'text/html'];
 const unlimited = () => () => undefined;

@@ -1,0 +1,57 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { KoaAdapter } from '@bull-board/koa';
+import type { Middleware } from 'koa';
+import type { Engine, JobQueue } from '../../shared/queues/engine.js';
+
+/** BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
+const COUNTED = [
+  'active',
+  'completed',
+  'delayed',
+  'failed',
+  'prioritized',
+  'waiting',
+  'waiting-children',
+  'paused',
+] as Parameters<JobQueue['getJobCounts']>;
+
+/** The pages of Bull Board for the queues of an engine, below a path. */
+export function createBoard(engine: Engine, path: string): Middleware {
+  const serverAdapter = new KoaAdapter();
+  serverAdapter.setBasePath(path);
+  const queues = Object.values(engine.queues).map((queue) =>
+    engine.backend === 'postgres' ? new PostgresQueueAdapter(queue) : new BullMQAdapter(queue),
+  );
+  createBullBoard({
+    queues,
+    serverAdapter,
+    options: { uiConfig: { boardTitle: 'Ranvier', hideRedisDetails: engine.backend === 'postgres' } },
+  });
+  return serverAdapter.registerPlugin() as Middleware;
+}
+
+/** Gives the board what only Redis reports: paused jobs counted as waiting, and workers with an address. */
+class PostgresQueueAdapter extends BullMQAdapter {
+  readonly #queue: JobQueue;
+
+  constructor(queue: JobQueue) {
+    super(queue);
+    this.#queue = queue;
+  }
+
+  override async getJobCounts(): ReturnType<BullMQAdapter['getJobCounts']> {
+    const { paused = 0, waiting = 0, ...counts } = await this.#queue.getJobCounts(...COUNTED);
+    return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
+  }
+
+  override async getWorkers(): ReturnType<BullMQAdapter['getWorkers']> {
+    const workers = await this.#queue.getWorkers();
+    return workers.map(({ name, rawname }, index) => ({
+      id: String(index),
+      name: rawname?.split(':w:')[1] ?? name ?? '',
+      addr: 'postgres',
+      age: 0,
+    })) as Awaited<ReturnType<BullMQAdapter['getWorkers']>>;
+  }
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+import type { Db, Transaction } from './client.js';
+
+/**
+ * A statement that each connection parses once. PostgreSQL plans it once too if the plan does not depend on the values.
+ * For statements of every request: parsing and planning cost more than running them.
+ */
+export interface Prepared<Row> {
+  readonly name: string;
+  readonly text: string;
+  /** Never set: it carries the type of the rows. */
+  readonly row?: Row;
+}
+
+/**
+ * Declares a statement with `$1` to `$n` for its values. It must name its columns: with `*`, connections of a process
+ * that runs on would fail after a migration that adds a column.
+ */
+export function prepare<Row>(text: string): Prepared<Row> {
+  if (/[\s.]\*\s*(,|\bfrom\b|$)/i.test(text)) throw new Error(`a prepared statement names its columns: ${text}`);
+  return { name: `ranvier_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`, text };
+}
+
+/** The rows of a prepared statement, on a connection of the pool or on that of the transaction. */
+export async function rowsOfPrepared<Row>(
+  db: Db,
+  { name, text }: Prepared<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  // A transaction that has ended has given its connection back, which others use.
+  if ((db as unknown as Partial<Transaction>).isCompleted?.()) throw new Error('the transaction has ended already');
+  const connection: pg.Client = await db.client.acquireConnection();
+  try {
+    const { rows } = await connection.query({ name, text, values: values as unknown[] });
+    return rows as Row[];
+  } finally {
+    db.client.releaseConnection(connection);
+  }
+}
+
+/** The first row of a prepared statement, or null. */
+export async function rowOfPrepared<Row>(
+  db: Db,
+  statement: Prepared<Row>,
+  values: readonly unknown[],
+): Promise<Row | null> {
+  const [row] = await rowsOfPrepared(db, statement, values);
+  return row ?? null;
+}

@@ -1,0 +1,80 @@
+/** A run carries out a cron service's command once, for a tick of its schedule or because somebody asked. */
+export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+export type RunEnd = Exclude<RunStatus, 'queued' | 'running'>;
+
+export const RUN_TRIGGERS = ['schedule', 'manual'] as const;
+export type RunTrigger = (typeof RUN_TRIGGERS)[number];
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface RunRow {
+  id: string;
+  number: number;
+  workspace_id: string;
+  service_id: string;
+  deployment_id: string;
+  trigger: RunTrigger;
+  actor: string;
+  status: RunStatus;
+  attempt: number;
+  max_retries: number;
+  timeout_seconds: number;
+  scheduled_at: Date;
+  not_before: Date;
+  exit_code: number | null;
+  error: string;
+  cancel_requested_at: Date | null;
+  admitted_at: Date | null;
+  fence: number;
+  worker_id: string | null;
+  lease_expires_at: Date | null;
+  due_at: Date | null;
+  dispatches: number;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  updated_at: Date;
+}
+
+/** How one attempt of a run ended. */
+export type AttemptOutcome =
+  /** `detail` follows the command, for instance "exited with code 1"; the code is null if something else ended it. */
+  | { type: 'exited'; exitCode: number | null; detail: string }
+  /** It ran for longer than `timeoutSeconds`, and was ended. */
+  | { type: 'timeout' }
+  /** It did not start in time. */
+  | { type: 'notStarted'; detail: string };
+
+/** What follows from an attempt. */
+export type RunDecision =
+  | { type: 'end'; status: 'succeeded' | 'failed'; exitCode: number | null; error: string }
+  | { type: 'retry'; delayMs: number; exitCode: number | null; error: string };
+
+const LONGEST_RETRY_MS = 3_600_000;
+
+/**
+ * Decides what follows from an attempt. One that failed is tried again, after a wait that doubles, `maxRetries` times. A
+ * command that runs into `timeoutSeconds` hangs and would do so again, so the run ends.
+ */
+export function decideRun(
+  outcome: AttemptOutcome,
+  { attempt, maxRetries, timeoutSeconds }: { attempt: number; maxRetries: number; timeoutSeconds: number },
+  firstRetryMs: number,
+): RunDecision {
+  if (outcome.type === 'exited' && outcome.exitCode === 0) {
+    return { type: 'end', status: 'succeeded', exitCode: 0, error: '' };
+  }
+  if (outcome.type === 'timeout') {
+    const error = `did not end within ${timeoutSeconds} s, its timeoutSeconds, and was ended`;
+    return { type: 'end', status: 'failed', exitCode: null, error };
+  }
+  const exitCode = outcome.type === 'exited' ? outcome.exitCode : null;
+  const error = outcome.detail;
+  if (attempt > maxRetries) return { type: 'end', status: 'failed', exitCode, error };
+  return { type: 'retry', delayMs: retryDelayMs(firstRetryMs, attempt), exitCode, error };
+}
+
+/** The wait after the attempt of this number, in milliseconds: twice the last, up to an hour. */
+export function retryDelayMs(firstMs: number, attempt: number): number {
+  return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), LONGEST_RETRY_MS);
+}

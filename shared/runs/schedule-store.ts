@@ -1,0 +1,120 @@
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import type { Schedule } from './ticks.js';
+
+/** SQL: true for a cron service `s` whose schedule runs. Suspending, archiving or deleting it stops the schedule. */
+const RUNNABLE = `(s.lifecycle_status = 'active' and not s.archived and s.deleted_at is null and s.live_deployment_id is not null)`;
+const EXPRESSION = `s.configuration ->> 'schedule'`;
+const TIMEZONE = `s.configuration ->> 'timezone'`;
+
+export interface ScheduleChange extends Schedule {
+  serviceId: string;
+  /** False if the schedule has to stop. */
+  runnable: boolean;
+  /** The database's clock, which all workers share. */
+  now: Date;
+}
+
+/**
+ * Cron services whose stored schedule is not that of their configuration: it is new, was changed or has to stop, or the clock
+ * went back after its next tick was computed.
+ */
+export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
+  return rowsOf<ScheduleChange>(
+    db,
+    `select s.id as "serviceId", ${EXPRESSION} as expression, ${TIMEZONE} as timezone, ${RUNNABLE} as runnable, now() as now
+       from services s left join schedules c on c.service_id = s.id
+      where s.kind = 'cron' and s.deleted_at is null and (
+        (not ${RUNNABLE} and c.service_id is not null)
+        or (${RUNNABLE} and (c.service_id is null or c.expression <> ${EXPRESSION} or c.timezone <> ${TIMEZONE}
+                             or c.planned_at > now() + interval '1 second')))
+      limit 500`,
+  );
+}
+
+/** Stores when a service has its next tick. */
+export async function planSchedule(db: Db, { serviceId, expression, timezone }: ScheduleChange, next: Date | null) {
+  await db.raw(
+    `insert into schedules (service_id, expression, timezone, next_run_at)
+     values (:serviceId, :expression, :timezone, :next)
+     on conflict (service_id) do update
+       set expression = excluded.expression, timezone = excluded.timezone, next_run_at = excluded.next_run_at, planned_at = now()`,
+    { serviceId, expression, timezone, next },
+  );
+}
+
+export async function stopSchedule(db: Db, serviceId: string): Promise<void> {
+  await db.raw('delete from schedules where service_id = ?', [serviceId]);
+}
+
+export interface DueSchedule extends Schedule {
+  serviceId: string;
+  nextRunAt: Date;
+  now: Date;
+}
+
+/** Schedules whose next tick has come, the longest due first. */
+export function dueSchedules(db: Db, limit: number): Promise<DueSchedule[]> {
+  return rowsOf<DueSchedule>(
+    db,
+    `select service_id as "serviceId", expression, timezone, next_run_at as "nextRunAt", now() as now
+       from schedules where next_run_at <= now() order by next_run_at limit :limit`,
+    { limit },
+  );
+}
+
+export interface Tick {
+  /** The id of its run. */
+  runId: string;
+  scheduledAt: Date;
+  /** The tick after it. */
+  nextRunAt: Date | null;
+}
+
+/**
+ * Inserts the run of a tick and advances the schedule, in one statement. Changes nothing if another worker did so, or if the
+ * service was changed or stopped meanwhile. If `maxConcurrency` runs have not ended, the run is `skipped` and says so.
+ * Returns the run's status, or null.
+ */
+export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<string | null> {
+  return db.transaction(async (trx) => {
+    // The runs are counted after this lock, which a manual run takes too.
+    await lockSchedule(trx, due.serviceId);
+    const run = await oneRow<{ status: string }>(
+      trx,
+      `with service as (
+         select s.* from services s
+          where s.id = :serviceId and ${RUNNABLE} and ${EXPRESSION} = :expression and ${TIMEZONE} = :timezone for share
+       ), tick as (
+         update schedules c set next_run_at = :nextRunAt, planned_at = now() from service
+          where c.service_id = service.id and c.next_run_at = :expected returning c.service_id
+       ), open as (
+         select count(*) as runs, (select (configuration ->> 'maxConcurrency')::int from service) as most
+           from runs where service_id = :serviceId and finished_at is null
+       )
+       insert into runs (id, workspace_id, service_id, deployment_id, trigger, status, scheduled_at, max_retries,
+                         timeout_seconds, error, finished_at)
+       select :runId, s.workspace_id, s.id, s.live_deployment_id, 'schedule',
+              case when open.runs < open.most then 'queued' else 'skipped' end, :scheduledAt,
+              (s.configuration ->> 'maxRetries')::int, (s.configuration ->> 'timeoutSeconds')::int,
+              case when open.runs < open.most then ''
+                   else open.runs || ' earlier run(s) had not ended, as many as maxConcurrency allows' end,
+              case when open.runs < open.most then null else now() end
+         from tick cross join service s cross join open
+       on conflict (service_id, scheduled_at) where trigger = 'schedule' do nothing
+       returning status`,
+      {
+        serviceId: due.serviceId,
+        expression: due.expression,
+        timezone: due.timezone,
+        expected: due.nextRunAt,
+        ...tick,
+      },
+    );
+    return run?.status ?? null;
+  });
+}
+
+/** Locks a service's schedule until the transaction ends: only one transaction at a time counts and adds its runs. */
+export async function lockSchedule(trx: Transaction, serviceId: string): Promise<void> {
+  await trx.raw('select 1 from schedules where service_id = ? for update', [serviceId]);
+}

@@ -1,0 +1,128 @@
+import type { Knex } from 'knex';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
+import { CHANNELS } from '../core/database/listener.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { stopAttempts } from '../replicas/attempt-store.js';
+import type { RunDecision, RunEnd, RunRow } from './model.js';
+
+/**
+ * Claims a run (see `claimDeployment`). An attempt that has not begun is one of the release that is live now. Null if the run
+ * has ended or may not run yet.
+ */
+export function claimRun(db: Db, id: string, workerId: string): Promise<RunRow | null> {
+  return oneRow<RunRow>(
+    db,
+    `update runs set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM},
+            deployment_id = coalesce(
+              (select live_deployment_id from services s
+                where s.id = runs.service_id
+                  and not exists (select from replicas p where p.run_id = runs.id and p.run_attempt = runs.attempt)),
+              deployment_id)
+      where id = :id and finished_at is null and admitted_at is not null returning *`,
+    { id, workerId },
+  );
+}
+
+/** Ends a run and stops what is left of its attempts. A requested cancellation wins. False if the lease is lost. */
+export async function endRun(
+  db: Db,
+  { id, fence }: Lease,
+  { status, exitCode, error }: { status: RunEnd; exitCode: number | null; error: string },
+): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    const ended = await oneRow<{ id: string }>(
+      trx,
+      `update runs
+          set status = case when cancel_requested_at is null then :status else 'cancelled' end, exit_code = :exitCode,
+              error = case when cancel_requested_at is null then :error else '' end, finished_at = now(), ${UNHELD}
+        where id = :id and fence = :fence and finished_at is null returning id`,
+      { id, fence, status, exitCode, error },
+    );
+    if (ended) await stopAttempts(trx, id);
+    return ended !== null;
+  });
+}
+
+/** Queues the next attempt of a run, after the wait. False if the lease is lost, or a cancellation was requested. */
+export async function retryRun(
+  db: Db,
+  { id, fence }: Lease,
+  { delayMs, exitCode, error }: Extract<RunDecision, { type: 'retry' }>,
+): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    const queued = await oneRow<{ id: string }>(
+      trx,
+      `update runs
+          set status = 'queued', attempt = attempt + 1, not_before = now() + :delayMs * interval '1 millisecond',
+              admitted_at = null, exit_code = :exitCode, error = :error, ${UNHELD}
+        where id = :id and fence = :fence and finished_at is null and cancel_requested_at is null returning id`,
+      { id, fence, delayMs, exitCode, error },
+    );
+    if (queued) await stopAttempts(trx, id);
+    return queued !== null;
+  });
+}
+
+/**
+ * Requests the cancellation of open runs that match and notifies their workers. Those that no worker carries out end at once.
+ * Returns how many were open.
+ */
+export async function cancelOpenRuns(trx: Transaction, where: { serviceId: string; runId?: string }): Promise<number> {
+  const waits = '(fence = 0 or admitted_at is null)';
+  const rows = await rowsOf<{ id: string }>(
+    trx,
+    `update runs
+        set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
+            status = case when ${waits} then 'cancelled' else status end,
+            finished_at = case when ${waits} then now() end,
+            due_at = case when ${waits} then null else due_at end
+      where service_id = :serviceId and (cast(:runId as uuid) is null or id = cast(:runId as uuid)) and finished_at is null
+      returning id`,
+    { serviceId: where.serviceId, runId: where.runId ?? null },
+  );
+  for (const { id } of rows) await trx.raw('select pg_notify(?, ?)', [CHANNELS.cancel, id]);
+  return rows.length;
+}
+
+/** How many runs of the service have not ended. */
+export async function countOpenRuns(db: Db, serviceId: string): Promise<number> {
+  const [row] = await rowsOf<{ count: number }>(
+    db,
+    'select count(*) as count from runs where service_id = ? and finished_at is null',
+    [serviceId],
+  );
+  return row?.count ?? 0;
+}
+
+export async function findRun(db: Db, serviceId: string, id: string): Promise<RunRow | undefined> {
+  return db<RunRow>('runs').where({ id, service_id: serviceId }).first();
+}
+
+/** A service's runs, newest first. */
+export async function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<Page<RunRow>> {
+  const query: Knex.QueryBuilder<RunRow> = db('runs').where({ service_id: serviceId }).select('*');
+  return fetchPage(query, 'runs', page);
+}
+
+const KEPT_DAYS = 30;
+const KEPT_RUNS = 1000;
+
+/** Retention: deletes runs that ended more than 30 days ago, and all but the newest 1000 of a service. Returns how many. */
+export async function deleteOldRuns(db: Db): Promise<number> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `with many as (
+       select service_id from runs group by service_id having count(*) > ${KEPT_RUNS}
+     ), ranked as (
+       select id, row_number() over (partition by service_id order by created_at desc, id desc) as place
+         from runs where service_id in (select service_id from many)
+     )
+     delete from runs
+      where finished_at is not null
+        and (finished_at < now() - interval '${KEPT_DAYS} days' or id in (select id from ranked where place > ${KEPT_RUNS}))
+        and not exists (select from replicas r where r.run_id = runs.id and r.state <> 'stopped')
+      returning id`,
+  );
+  return rows.length;
+}

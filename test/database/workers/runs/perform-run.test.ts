@@ -1,0 +1,160 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { admitRuns } from '../../../../shared/runs/admission.js';
+import type { RunRow } from '../../../../shared/runs/model.js';
+import { cancelOpenRuns } from '../../../../shared/runs/store.js';
+import type { ServiceRow } from '../../../../shared/services/rows.js';
+import { runJob } from '../../../../workers/handlers/run-job.js';
+import { Interrupted } from '../../../../workers/interrupted.js';
+import { makeService, makeWorker } from '../../../support/factories.js';
+import { eventually } from '../../../support/processes.js';
+import { pretendLive } from '../../../support/records.js';
+import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+
+describe('A run of a cron service', () => {
+  let workshop: TestWorkshop;
+  let service: ServiceRow;
+  let deploymentId: string;
+
+  before(async () => {
+    workshop = await TestWorkshop.open();
+  });
+  after(() => workshop.close());
+  beforeEach(async () => {
+    await workshop.database.db.raw('truncate workers, workspaces cascade');
+    service = await makeService(workshop.database.db, undefined, {}, 'cron');
+    deploymentId = await pretendLive(workshop.database.db, service.id);
+    const image = await workshop.database.db('images').where({ service_id: service.id }).first();
+    workshop.images.add(image.digest);
+  });
+
+  async function makeRun(changes: Partial<RunRow> = {}, of = service, deployment = deploymentId): Promise<string> {
+    const id = uuidv7();
+    await workshop.database.db('runs').insert({
+      id,
+      workspace_id: of.workspace_id,
+      service_id: of.id,
+      deployment_id: deployment,
+      trigger: 'manual',
+      max_retries: 1,
+      timeout_seconds: 60,
+      scheduled_at: new Date(),
+      ...changes,
+    });
+    return id;
+  }
+  const admit = () => workshop.database.db.transaction((trx) => admitRuns(trx));
+  async function read(id: string): Promise<RunRow> {
+    const row = await workshop.database.db<RunRow>('runs').where({ id }).first();
+    if (!row) throw new Error('no such run');
+    return row;
+  }
+  const cancel = (runId: string) =>
+    workshop.database.db.transaction((trx) => cancelOpenRuns(trx, { serviceId: service.id, runId }));
+  const failing = { attemptEnds: () => ({ type: 'exited', exitCode: 3, detail: 'exited with code 3' }) as const };
+
+  it('succeeds with its exit code, and its log says so', async () => {
+    const deps = await workshop.worker();
+    const id = await makeRun();
+    expect(await admit()).to.equal(1);
+    expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('succeeded');
+    expect(await read(id)).to.include({ status: 'succeeded', exit_code: 0, error: '', lease_expires_at: null });
+    expect(await workshop.messages(deploymentId)).to.deep.equal([
+      `Run ${id} (manual, attempt 1) starts: node .`,
+      `Run ${id} succeeded`,
+    ]);
+    expect(await runJob(deps, { runId: id }, jobHelpers()), 'a job that comes twice').to.equal('nothing to do');
+  });
+
+  it('that fails is queued again after a back-off, without a slot, and fails for good after its last attempt', async () => {
+    const deps = await workshop.worker();
+    workshop.runtime.script(service.id, failing);
+    const id = await makeRun();
+    await admit();
+    expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('tried again');
+    const waiting = await read(id);
+    expect(waiting).to.include({ status: 'queued', attempt: 2, exit_code: 3, admitted_at: null, finished_at: null });
+    expect(waiting.not_before.getTime()).to.be.greaterThan(Date.now() + 3_000);
+    expect(await admit(), 'not before its time').to.equal(0);
+    await workshop.database.db('runs').update({ not_before: new Date(Date.now() - 1000) });
+    expect(await admit()).to.equal(1);
+    expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('failed');
+    expect(await read(id)).to.include({
+      status: 'failed',
+      exit_code: 3,
+      error: 'the command "node ." exited with code 3',
+    });
+  });
+
+  it('goes on with another worker if its worker shuts down, in the same attempt', async () => {
+    let finish: () => void = () => undefined;
+    workshop.runtime.script(service.id, { until: () => new Promise<void>((resolve) => (finish = resolve)) });
+    const id = await makeRun();
+    await makeWorker(workshop.database.db, 2);
+    await admit();
+    const shutdown = new AbortController();
+    const first = runJob(await workshop.worker(), { runId: id }, jobHelpers({ signal: shutdown.signal }));
+    first.catch(() => undefined);
+    await eventually('it runs', () => workshop.runtime.calls.includes(`run ${id} 1`));
+    shutdown.abort(new Interrupted('shutdown'));
+    expect(await first.catch((error) => error)).to.be.instanceOf(Interrupted);
+    expect(workshop.runtime.calls).to.not.include(`stop run ${id}`);
+    const second = runJob(await workshop.worker(), { runId: id }, jobHelpers());
+    await eventually(
+      'the other one waits for it',
+      () => workshop.runtime.calls.filter((call) => call === `run ${id} 1`).length === 2,
+    );
+    finish();
+    expect(await second).to.equal('succeeded');
+  });
+
+  it('that is cancelled while it runs ends when everything of it has ended', async () => {
+    workshop.runtime.script(service.id, { until: () => new Promise(() => undefined) });
+    const id = await makeRun();
+    const deps = await workshop.worker();
+    await admit();
+    const running = runJob(deps, { runId: id }, jobHelpers());
+    await eventually('it runs', () => workshop.runtime.calls.includes(`run ${id} 1`));
+    expect(await cancel(id)).to.equal(1);
+    expect((await read(id)).status).to.equal('running');
+    expect(await running).to.equal('cancelled');
+    expect(workshop.runtime.calls).to.include(`stop run ${id}`);
+    expect(await read(id)).to.include({ status: 'cancelled', error: '' });
+    expect(await cancel(id), 'again').to.equal(0);
+  });
+
+  it('that waits ends at once when it is cancelled, and never runs', async () => {
+    const id = await makeRun();
+    await cancel(id);
+    expect((await read(id)).status).to.equal('cancelled');
+    await workshop.worker();
+    expect(await admit()).to.equal(0);
+  });
+
+  it('is left to a worker that has the image', async () => {
+    workshop.images.clear();
+    const id = await makeRun();
+    const deps = await workshop.worker();
+    await admit();
+    expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('left to a worker that has the image');
+    expect((await read(id)).due_at).to.not.equal(null);
+    await workshop.database.db('runs').update({ admitted_at: new Date(Date.now() - 3_600_000) });
+    await runJob(deps, { runId: id }, jobHelpers());
+    expect((await read(id)).error).to.equal(
+      'the image of the release is on no host of a worker; deploy the service again',
+    );
+  });
+
+  it('gets a slot in turn, and no workspace takes more than half of them', async () => {
+    await makeWorker(workshop.database.db, 4);
+    for (let i = 0; i < 5; i++) await makeRun();
+    const other = await makeService(workshop.database.db, undefined, {}, 'cron');
+    const theirs = await makeRun({}, other, await pretendLive(workshop.database.db, other.id));
+    expect(await admit()).to.equal(3);
+    expect((await read(theirs)).admitted_at).to.not.equal(null);
+    expect(await admit()).to.equal(0);
+    await Promise.all([admit(), admit(), admit()]);
+    const admitted = await workshop.database.db('runs').whereNotNull('admitted_at');
+    expect(admitted).to.have.length(3);
+  });
+});

@@ -1,0 +1,350 @@
+import { expect } from 'chai';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../../shared/services/configuration.js';
+import type { ServiceKind } from '../../../../../shared/services/model.js';
+import { planBuild } from '../../../../../workers/builders/build-plan.js';
+import { plainProject } from '../../../../../workers/builders/detection/detected-project.js';
+import { FRAMEWORKS } from '../../../../../workers/builders/detection/frameworks.js';
+import { platformSettings } from '../../../../../workers/builders/detection/platform-files.js';
+import { projectFiles } from '../../../../../workers/builders/project-files.js';
+
+interface Wanted {
+  /** Names → versions. A list means any version. */
+  packages?: readonly string[] | Record<string, string>;
+  scripts?: Record<string, string>;
+  main?: string;
+  files?: Record<string, string>;
+  kind?: ServiceKind;
+  settings?: Partial<ServiceConfiguration>;
+}
+
+function plan({ packages = [], scripts = {}, main, files = {}, kind = 'web', settings = {} }: Wanted) {
+  const dependencies = Array.isArray(packages) ? Object.fromEntries(packages.map((name) => [name, '1.0.0'])) : packages;
+  const all = { 'package.json': JSON.stringify({ scripts, main, dependencies }), ...files };
+  const project = plainProject(projectFiles(Object.keys(all), all));
+  const platforms = platformSettings(project.files, kind);
+  return planBuild({ ...project, platforms }, kind, { ...DEFAULT_CONFIGURATION, ...settings });
+}
+
+const starts = (wanted: Wanted) => plan(wanted).starts.map(({ command }) => command);
+
+describe('Frameworks in production', () => {
+  const servers: [name: string, wanted: Wanted, first: string][] = [
+    ['Next.js', { packages: ['next'], scripts: { start: 'next start' } }, 'npm start'],
+    [
+      'Next.js whose start script is a development server',
+      { packages: ['next'], scripts: { start: 'next dev' } },
+      'next start',
+    ],
+    ['Next.js with a server of its own', { packages: ['next'], scripts: { start: 'node server.js' } }, 'npm start'],
+    ['Nuxt', { packages: { nuxt: '^4.0.0' } }, 'node .output/server/index.mjs'],
+    ['Nuxt 2', { packages: { nuxt: '^2.15.0' } }, 'nuxt start'],
+    [
+      'SolidStart',
+      { packages: ['@solidjs/start', 'solid-js', 'vinxi'], scripts: { build: 'vinxi build', start: 'vinxi start' } },
+      'npm start',
+    ],
+    ['TanStack Start', { packages: ['@tanstack/react-start', 'vite'] }, 'node .output/server/index.mjs'],
+    ['React Router', { packages: ['@react-router/dev', 'vite'] }, 'react-router-serve ./build/server/index.js'],
+    ['Remix', { packages: ['@remix-run/dev', '@remix-run/serve'] }, 'remix-serve ./build/server/index.js'],
+    [
+      'Astro with its Node adapter',
+      { packages: ['astro', '@astrojs/node'], scripts: { start: 'astro dev' } },
+      'node ./dist/server/entry.mjs',
+    ],
+    ['SvelteKit with adapter-node', { packages: ['@sveltejs/kit', '@sveltejs/adapter-node', 'vite'] }, 'node build'],
+    ['SvelteKit with adapter-auto', { packages: ['@sveltejs/kit', '@sveltejs/adapter-auto', 'vite'] }, 'node build'],
+    [
+      'NestJS',
+      {
+        packages: ['@nestjs/core'],
+        scripts: { build: 'nest build', start: 'nest start', 'start:prod': 'node dist/main' },
+      },
+      'node dist/main',
+    ],
+    [
+      'AdonisJS',
+      { packages: ['@adonisjs/core'], scripts: { build: 'node ace build', start: 'node bin/server.js' } },
+      'node build/bin/server.js',
+    ],
+    [
+      'Strapi',
+      { packages: ['@strapi/strapi'], scripts: { build: 'strapi build', start: 'strapi start' } },
+      'npm start',
+    ],
+    ['Strapi without a script', { packages: ['@strapi/strapi'], scripts: { start: 'strapi develop' } }, 'strapi start'],
+    ['Keystone', { packages: ['@keystone-6/core'], scripts: { start: 'keystone start' } }, 'npm start'],
+    ['Directus', { packages: ['directus'] }, 'directus bootstrap && directus start'],
+    ['RedwoodJS', { packages: ['@redwoodjs/core'] }, 'rw serve --port $' + '{PORT:-3000}'],
+    ['Express', { packages: ['express'], scripts: { start: 'node ./bin/www' } }, 'npm start'],
+    ['Express by main', { packages: ['express'], main: 'server.js', files: { 'server.js': '' } }, 'node server.js'],
+    ['Express by its entry file', { packages: ['express'], files: { 'src/app.js': '' } }, 'node src/app.js'],
+    ['Express with nodemon', { packages: ['express'], scripts: { start: 'nodemon app.js' } }, 'node app.js'],
+    [
+      'Hono with a dev script only',
+      { packages: ['hono'], scripts: { dev: 'tsx watch src/index.ts' } },
+      'tsx src/index.ts',
+    ],
+    ['Fastify', { packages: ['fastify'], scripts: { start: 'fastify start app.js' } }, 'npm start'],
+    [
+      'Express beside Vite',
+      { packages: ['express', 'vite'], scripts: { build: 'vite build', start: 'node server.js' } },
+      'npm start',
+    ],
+    [
+      'Qwik',
+      { packages: ['@builder.io/qwik', 'vite'], scripts: { build: 'qwik build', start: 'vite --open --mode ssr' } },
+      'node server/entry.express',
+    ],
+  ];
+  for (const [name, wanted, first] of servers) {
+    it(`starts ${name}`, () => {
+      const found = plan(wanted);
+      expect(found).to.include({ type: 'process', startCommand: first });
+    });
+  }
+
+  const sites: [name: string, wanted: Wanted, folder: string, build: string, singlePage: boolean][] = [
+    [
+      'Next.js with output: export',
+      {
+        packages: ['next'],
+        scripts: { build: 'next build', start: 'next dev' },
+        files: { 'next.config.mjs': "export default { output: 'export' }" },
+      },
+      'out',
+      'npm run build',
+      false,
+    ],
+    [
+      'React Router without a server',
+      { packages: ['@react-router/dev'], files: { 'react-router.config.ts': 'export default { ssr: false }' } },
+      'build/client',
+      'react-router build',
+      true,
+    ],
+    [
+      'Astro',
+      { packages: ['astro'], scripts: { build: 'astro build', start: 'astro dev' } },
+      'dist',
+      'npm run build',
+      false,
+    ],
+    [
+      'SvelteKit with adapter-static',
+      {
+        packages: ['@sveltejs/kit', '@sveltejs/adapter-static', 'vite'],
+        scripts: { build: 'vite build', preview: 'vite preview' },
+      },
+      'build',
+      'npm run build',
+      false,
+    ],
+    [
+      'Vite',
+      { packages: ['vite'], scripts: { dev: 'vite', build: 'vite build', preview: 'vite preview' } },
+      'dist',
+      'npm run build',
+      true,
+    ],
+    [
+      'Vite with its own folder',
+      {
+        packages: ['vite'],
+        scripts: { build: 'vite build' },
+        files: { 'vite.config.ts': "export default { build: { outDir: 'public-build' } }" },
+      },
+      'public-build',
+      'npm run build',
+      true,
+    ],
+    [
+      'Vite with a folder in its script',
+      { packages: ['vite'], scripts: { build: 'vite build --outDir=www' } },
+      'www',
+      'npm run build',
+      true,
+    ],
+    ['Vite without a script', { packages: ['vite'] }, 'dist', 'vite build', true],
+    [
+      'Create React App',
+      { packages: ['react-scripts'], scripts: { start: 'react-scripts start', build: 'react-scripts build' } },
+      'build',
+      'npm run build',
+      true,
+    ],
+    [
+      'Angular',
+      {
+        packages: ['@angular/cli', '@angular/core'],
+        scripts: { start: 'ng serve', build: 'ng build' },
+        files: {
+          'angular.json':
+            '{"projects":{"shop":{"projectType":"application","architect":{"build":{"builder":"@angular/build:application"}}}}}',
+        },
+      },
+      'dist/shop/browser',
+      'npm run build',
+      true,
+    ],
+    [
+      'Docusaurus',
+      {
+        packages: ['@docusaurus/core'],
+        scripts: { start: 'docusaurus start', build: 'docusaurus build', serve: 'docusaurus serve' },
+      },
+      'build',
+      'npm run build',
+      false,
+    ],
+    [
+      'VitePress',
+      { packages: ['vitepress'], scripts: { 'docs:build': 'vitepress build docs' }, files: { 'docs/.vitepress': '' } },
+      'docs/.vitepress/dist',
+      'vitepress build docs',
+      false,
+    ],
+    [
+      'Gatsby',
+      { packages: ['gatsby'], scripts: { start: 'gatsby develop', build: 'gatsby build', serve: 'gatsby serve' } },
+      'public',
+      'npm run build',
+      false,
+    ],
+    ['Eleventy', { packages: ['@11ty/eleventy'] }, '_site', 'eleventy', false],
+    [
+      'Eleventy with its own folder',
+      {
+        packages: ['@11ty/eleventy'],
+        scripts: { start: 'eleventy --serve', build: 'eleventy' },
+        files: { 'eleventy.config.js': "export default () => ({ dir: { output: 'www' } })" },
+      },
+      'www',
+      'npm run build',
+      false,
+    ],
+    [
+      'Vue CLI',
+      { packages: ['@vue/cli-service'], scripts: { serve: 'vue-cli-service serve', build: 'vue-cli-service build' } },
+      'dist',
+      'npm run build',
+      true,
+    ],
+    [
+      'Parcel',
+      { packages: ['parcel'], scripts: { start: 'parcel index.html' }, files: { 'index.html': '' } },
+      'dist',
+      'parcel build index.html',
+      true,
+    ],
+    [
+      'webpack',
+      {
+        packages: ['webpack', 'webpack-cli', 'webpack-dev-server'],
+        scripts: { start: 'webpack serve', build: 'webpack' },
+      },
+      'dist',
+      'npm run build',
+      true,
+    ],
+    ['Expo', { packages: ['expo'], scripts: { start: 'expo start' } }, 'dist', 'expo export -p web', true],
+  ];
+  for (const [name, wanted, folder, build, singlePage] of sites) {
+    it(`publishes ${name}, as a web service too`, () => {
+      for (const kind of ['web', 'static'] as const) {
+        const found = plan({ ...wanted, kind });
+        expect(found.type).to.equal('static');
+        expect(found.build).to.deep.equal([build]);
+        expect(found.publish?.folders[0]).to.equal(folder);
+        expect(found.publish?.singlePage).to.equal(singlePage);
+        expect(found.install).to.deep.equal(['npm install']);
+      }
+    });
+  }
+
+  it('has a row with something to say for every framework, and names each package once', () => {
+    const packages = Object.values(FRAMEWORKS).flatMap((row) => row.packages);
+    expect(new Set(packages).size).to.equal(packages.length);
+    for (const [id, row] of Object.entries(FRAMEWORKS)) {
+      expect(row.isLibrary ?? row.starts ?? row.publish, id).to.not.equal(undefined);
+    }
+  });
+
+  it('starts Angular and Nest where their configurations say', () => {
+    const ssr = {
+      outputPath: 'dist/web',
+      server: 'src/main.server.ts',
+      ssr: { entry: 'src/server.ts' },
+      outputMode: 'server',
+    };
+    const angular = JSON.stringify({ projects: { web: { architect: { build: { options: ssr } } } } });
+    expect(
+      starts({ packages: ['@angular/cli'], scripts: { start: 'ng serve' }, files: { 'angular.json': angular } }),
+    ).to.deep.equal(['node dist/web/server/server.mjs']);
+    const nest = { packages: ['@nestjs/core'], files: { 'nest-cli.json': '{"sourceRoot":"apps/api/src"}' } };
+    expect(starts(nest)[0]).to.equal('node dist/apps/api/main');
+  });
+
+  it('says why a start script was passed over, and which setting changes it', () => {
+    const { explanation } = plan({ packages: ['vite'], scripts: { start: 'vite', build: 'vite build' } });
+    expect(explanation.join('\n')).to.match(/start script runs a development server \(vite\).*startCommand/);
+    const watched = plan({ packages: ['express'], scripts: { start: 'nodemon app.js' } });
+    expect(watched.explanation.join('\n')).to.match(/nodemon.*production runs "node app.js"/);
+  });
+
+  it('uses a preview server only if a project offers nothing better', () => {
+    const preview = plan({ packages: ['left-pad'], scripts: { build: 'x', preview: 'vite preview' } }).starts;
+    expect(preview).to.have.length(1);
+    expect(preview[0]).to.include({ command: 'npm run preview', needs: null, isPreview: true });
+    expect(
+      starts({
+        packages: ['vite', 'express'],
+        scripts: { build: 'x', preview: 'vite preview' },
+        main: 'app.js',
+        files: { 'app.js': '' },
+      }),
+    ).to.deep.equal(['node app.js']);
+  });
+
+  it('takes the settings of the service first, then those for other platforms, then the scripts', () => {
+    const files = {
+      'render.yaml': 'services:\n  - type: web\n    buildCommand: make\n    startCommand: node render.js\n',
+    };
+    const base = { packages: ['express'], scripts: { start: 'node a.js', build: 'b' }, files };
+    expect(plan(base)).to.deep.include({ startCommand: 'node render.js', build: ['make'] });
+    expect(plan({ ...base, settings: { startCommand: 'node own.js', buildCommand: 'own' } })).to.deep.include({
+      startCommand: 'node own.js',
+      build: ['own'],
+    });
+    expect(plan({ ...base, files: { ...files, Procfile: 'web: node proc.js' } }).startCommand).to.equal('node proc.js');
+    const railway = { 'railway.json': '{"deploy":{"startCommand":"vite"}}' };
+    expect(plan({ ...base, files: railway }).startCommand).to.equal('npm start');
+    const netlify = { 'netlify.toml': '[build]\ncommand = "npm run site"\npublish = "www"\n' };
+    expect(plan({ ...base, files: netlify })).to.deep.include({ startCommand: 'npm start', build: ['npm run build'] });
+    const site = plan({ packages: ['vite'], scripts: { build: 'vite build' }, files: netlify });
+    expect(site.build).to.deep.equal(['npm run site']);
+    expect(site.publish?.folders[0]).to.equal('www');
+    const rewrites = '{"rewrites":[{"source":"/(.*)","destination":"/index.html"}]}';
+    expect(plan({ scripts: { build: 'x' }, files: { 'vercel.json': rewrites } }).publish?.singlePage).to.equal(true);
+  });
+
+  it('compiles TypeScript that nothing else would compile', () => {
+    const wanted = {
+      packages: ['express', 'typescript'],
+      scripts: { start: 'node dist/index.js' },
+      files: { 'tsconfig.json': '' },
+    };
+    expect(plan(wanted).build).to.deep.equal(['tsc']);
+    expect(plan({ ...wanted, files: { ...wanted.files, 'dist/index.js': '' } }).build).to.deep.equal([]);
+    expect(plan({ ...wanted, scripts: { ...wanted.scripts, 'heroku-postbuild': 'x' } }).build).to.deep.equal([
+      'npm run heroku-postbuild',
+    ]);
+  });
+
+  it('publishes a page beside a package.json that builds and starts nothing', () => {
+    const found = plan({ packages: ['prettier'], scripts: { test: 'x' }, files: { 'index.html': '' } });
+    expect(found).to.deep.include({ type: 'static', install: [], build: [] });
+    expect(plan({ packages: [], scripts: { start: 'live-server' }, files: { 'index.html': '' } })).to.include({
+      type: 'static',
+    });
+  });
+});

@@ -1,0 +1,190 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
+import type { ServiceKind } from '../../../shared/services/model.js';
+import { BuildError } from '../../../workers/builders/builder.js';
+import { projectOf } from '../../../workers/builders/project-files.js';
+import { readFiles } from '../../../workers/builders/reader/read-files.js';
+import { type Files, packageJson, writeFiles } from '../../support/repositories.js';
+
+const { signal } = new AbortController();
+
+describe('Detection in a repository', function () {
+  this.timeout(120_000);
+  let base: string;
+  let number = 0;
+
+  before(async () => {
+    base = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-detection-')));
+  });
+  after(() => rm(base, { recursive: true, force: true }));
+
+  async function repository(files: Files): Promise<string> {
+    number += 1;
+    const app = join(base, String(number));
+    await mkdir(app);
+    await writeFiles(app, files);
+    return app;
+  }
+
+  async function plan(files: Files, settings: Partial<ServiceConfiguration> = {}, kind: ServiceKind = 'web') {
+    const app = await repository(files);
+    const configuration = { ...DEFAULT_CONFIGURATION, ...settings };
+    return (await readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal })).plan;
+  }
+
+  async function refusal(files: Files, settings: Partial<ServiceConfiguration> = {}): Promise<string> {
+    try {
+      await plan(files, settings);
+    } catch (error) {
+      expect(error, String(error)).to.be.instanceOf(BuildError);
+      return (error as Error).message;
+    }
+    throw new Error('it was accepted');
+  }
+
+  const next = packageJson({
+    name: 'web',
+    scripts: { build: 'next build', dev: 'next dev' },
+    dependencies: { next: '^15.1.0', ui: '*' },
+  });
+  const library = packageJson({
+    name: 'ui',
+    scripts: { build: 'tsc' },
+    devDependencies: { next: '15' },
+    dependencies: { base: '*' },
+  });
+  const packages = {
+    'packages/ui/package.json': library,
+    'packages/base/package.json': packageJson({ name: 'base', scripts: { build: 'tsc' } }),
+  };
+  const root = (fields: object = {}) => packageJson({ name: 'root', workspaces: ['apps/*', 'packages/*'], ...fields });
+
+  it('takes the framework and its version from the package that names it', async () => {
+    const found = await plan({ 'package.json': next, 'config.json': '{}', '_config.yml': 'x' });
+    expect(found.framework).to.deep.equal({ id: 'next', name: 'Next.js', version: '15.1.0' });
+    expect(found.explanation).to.deep.equal([]);
+  });
+
+  it('installs at the root of a workspace, builds what the application needs first, and starts in its folder', async () => {
+    const files = { 'package.json': root(), 'package-lock.json': '', 'apps/web/package.json': next, ...packages };
+    const only = await plan(files);
+    expect(only.folders).to.deep.equal({ install: '', build: '', project: 'apps/web' });
+    expect(only.install).to.deep.equal(['npm ci']);
+    expect(only.build).to.deep.equal([
+      'cd packages/base && npm run build',
+      'cd packages/ui && npm run build',
+      'cd apps/web && npm run build',
+    ]);
+    expect(only.startCommand).to.equal('next start');
+    expect(only.searchPath).to.include('../../node_modules/.bin');
+    expect(only.explanation[0]).to.match(/^Builds apps\/web, the only application.*rootDirectory/);
+    const named = await plan(files, { rootDirectory: 'apps/web' });
+    expect({ ...named, explanation: [] }).to.deep.equal({ ...only, explanation: [] });
+    const own = await plan(files, { rootDirectory: 'apps/web', buildCommand: 'make' });
+    expect(own).to.deep.include({ build: ['make'], folders: { install: '', build: 'apps/web', project: 'apps/web' } });
+  });
+
+  it('lets the tool of a workspace build in its order', async () => {
+    const turbo = {
+      'package.json': root({ devDependencies: { turbo: '2' } }),
+      'turbo.json': '{}',
+      'apps/web/package.json': next,
+    };
+    expect((await plan(turbo)).build).to.deep.equal(['turbo run build --filter=web...']);
+    const pnpm = {
+      'package.json': packageJson({}),
+      'pnpm-workspace.yaml': 'packages:\n  - "apps/**"\n  - "!apps/old"\n',
+      'apps/web/package.json': next,
+      'apps/old/package.json': next,
+    };
+    const found = await plan({ ...pnpm, 'pnpm-lock.yaml': '' });
+    expect(found.build).to.deep.equal(['pnpm --filter web... run build']);
+    const lerna = {
+      'package.json': packageJson({}),
+      'lerna.json': '{"packages":["apps/*"]}',
+      'apps/web/package.json': next,
+    };
+    expect((await plan(lerna)).folders.project).to.equal('apps/web');
+    const nx = {
+      'package.json': packageJson({ devDependencies: { nx: '20' }, dependencies: { express: '4' } }),
+      'nx.json': '{}',
+      'apps/api/project.json':
+        '{"name":"api","projectType":"application","targets":{"build":{"executor":"@nx/esbuild:esbuild","options":{"outputPath":"dist/apps/api"}}}}',
+      'apps/api-e2e/project.json': '{"name":"api-e2e","projectType":"application"}',
+    };
+    const api = await plan(nx);
+    expect(api.build).to.deep.equal(['cd apps/api && nx run api:build']);
+    expect(api.startCommand).to.equal('node ../../dist/apps/api/main.js');
+  });
+
+  it('lists several applications, and names the setting that chooses', async () => {
+    const vite = packageJson({ name: 'admin', scripts: { build: 'vite build' }, devDependencies: { vite: '6' } });
+    const files = { 'apps/web/package.json': next, 'apps/admin/package.json': vite, 'apps/admin/index.html': '' };
+    const message = /several applications: apps\/admin \(Vite\), apps\/web \(Next\.js\); set rootDirectory/;
+    expect(await refusal({ 'package.json': root(), ...files })).to.match(message);
+    expect(await refusal(files)).to.match(message);
+    const starts = { scripts: { start: 'npm start --workspace apps/web' } };
+    expect((await plan({ 'package.json': root(starts), ...files })).folders.project).to.equal('apps/web');
+    const own = root({ scripts: { start: 'node server.js' }, dependencies: { express: '4' } });
+    expect((await plan({ 'package.json': own, 'server.js': '', ...files })).startCommand).to.equal('npm start');
+  });
+
+  it('uses the folder that netlify.toml or render.yaml names', async () => {
+    const files = { 'site/package.json': packageJson({ scripts: { build: 'x' } }), 'other/package.json': next };
+    const netlify = await plan({ 'netlify.toml': '[build]\nbase = "site"\npublish = "site/out"\n', ...files });
+    expect(netlify.folders.project).to.equal('site');
+    expect(netlify.publish?.folders[0]).to.equal('out');
+    const render = 'services:\n  - { type: web, rootDir: other, startCommand: node x.js }\n';
+    const other = await plan({ 'render.yaml': render, ...files });
+    expect(other.folders.project).to.equal('other');
+    expect(other.startCommand).to.equal('node x.js');
+  });
+
+  it('follows no link out of the repository', async () => {
+    const app = await repository({ 'package.json': next });
+    await writeFile(join(base, 'netlify.toml'), '[build]\ncommand = "stolen"\n');
+    await mkdir(join(base, 'outside'));
+    await writeFile(join(base, 'outside', 'package.json'), next);
+    await symlink('../netlify.toml', join(app, 'netlify.toml'));
+    await symlink('../outside', join(app, 'apps'));
+    const configuration = { ...DEFAULT_CONFIGURATION };
+    const { plan: found, applications } = await readFiles(
+      'planProcess',
+      { app, ...projectOf(configuration, 'static') },
+      { signal },
+    );
+    expect(found.build).to.deep.equal(['npm run build']);
+    expect(applications).to.deep.equal([]);
+  });
+
+  it('ends in an error of the build if a repository is hostile', async () => {
+    const huge = `{"x":"${'x'.repeat(2 * 1024 * 1024)}"}`;
+    expect(await refusal({ 'package.json': huge })).to.match(/package\.json is larger than 1024 KiB/);
+    expect(await refusal({ 'package.json': next, 'netlify.toml': '= ['.repeat(1000) })).to.match(
+      /netlify\.toml cannot be read/,
+    );
+    expect(await refusal({ 'package.json': next, 'render.yaml': `a: ${'['.repeat(20_000)}` })).to.match(
+      /render\.yaml|memory|longer/,
+    );
+    const bomb = [
+      'a: &a0 [x,x,x,x,x,x,x,x,x]',
+      ...Array.from({ length: 20 }, (_, i) => `b${i}: &a${i + 1} [${`*a${i},`.repeat(9)}]`),
+    ];
+    expect(await refusal({ 'package.json': next, 'render.yaml': bomb.join('\n') })).to.match(
+      /render\.yaml cannot be read/,
+    );
+    const globs = Array.from({ length: 500 }, (_, i) => `${'{a,b,'.repeat(40)}${'**/'.repeat(40)}*${i}*?*`);
+    const deep = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`a/b/c/d/e/f/g${i}/package.json`, next]));
+    const began = Date.now();
+    await plan({
+      'package.json': packageJson({ workspaces: globs, dependencies: { express: '4' }, scripts: { start: 'node x' } }),
+      ...deep,
+    });
+    const script = `${'npm run a && '.repeat(500)}vite`;
+    await plan({ 'package.json': packageJson({ scripts: { a: script, start: script, build: 'x' } }) });
+    expect(Date.now() - began).to.be.lessThan(40_000);
+  });
+});

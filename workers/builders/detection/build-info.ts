@@ -1,0 +1,72 @@
+import { posix } from 'node:path';
+import { FileSystem, Project } from '@netlify/build-info';
+import type { FoundFramework } from './application.js';
+import { normal, type RepositoryTree } from './repository-tree.js';
+
+/** build-info's grade for a package that the folder's own package.json names. Lower grades match a file's name only. */
+const NAMED_BY_PACKAGE = 4;
+
+/** The repository as `/`, read through the bounded tree: build-info never touches the disk by itself. */
+class TreeFileSystem extends FileSystem {
+  readonly #tree: RepositoryTree;
+  readonly #text: (path: string) => Promise<string | undefined>;
+  readonly #listings = new Map<string, Record<string, 'directory' | 'file'>>();
+
+  constructor(tree: RepositoryTree, text: (path: string) => Promise<string | undefined>) {
+    super();
+    this.#tree = tree;
+    this.#text = text;
+    const silent = () => undefined;
+    this.logger = { debug: silent, log: silent, error: silent, info: silent, warn: silent };
+  }
+
+  // In a browser it does not look into node_modules, which a checkout has not.
+  override getEnvironment(): ReturnType<FileSystem['getEnvironment']> {
+    return 'browser' as ReturnType<FileSystem['getEnvironment']>;
+  }
+
+  override async fileExists(path: string): Promise<boolean> {
+    return this.#tree.kind(normal(this.resolve(path))) !== undefined;
+  }
+
+  override async readDir(path: string): Promise<string[]>;
+  override async readDir(path: string, withFileTypes: true): Promise<Record<string, 'directory' | 'file'>>;
+  override async readDir(path: string, withFileTypes?: true): Promise<string[] | Record<string, 'directory' | 'file'>> {
+    const folder = normal(this.resolve(path));
+    const known = this.#listings.get(folder);
+    const listing = known ?? Object.assign(Object.create(null), Object.fromEntries(this.#tree.entries(folder)));
+    if (known === undefined) this.#listings.set(folder, listing);
+    return withFileTypes ? listing : Object.keys(listing);
+  }
+
+  override async readFile(path: string): Promise<string> {
+    const text = await this.#text(normal(this.resolve(path)));
+    if (text === undefined) throw new Error(`${path} is not there`);
+    return text;
+  }
+
+  override resolve(...paths: string[]): string {
+    return posix.resolve('/', this.cwd, ...paths);
+  }
+
+  override isAbsolute(path: string): boolean {
+    return path.startsWith('/');
+  }
+}
+
+/**
+ * The frameworks that `@netlify/build-info` finds in a folder, the most telling first. Only those count that the folder's
+ * own package.json names: by the names of files alone it takes any config.json for Hugo.
+ */
+export async function findFrameworks(
+  tree: RepositoryTree,
+  text: (path: string) => Promise<string | undefined>,
+  folder: string,
+): Promise<FoundFramework[]> {
+  const files = new TreeFileSystem(tree, text);
+  const project = new Project(files, `/${folder}`, '/').setEnvironment({}).setReportFn(() => undefined);
+  const found = await project.detectFrameworksInPath(`/${folder}`);
+  return found
+    .filter(({ detected }) => detected.accuracy >= NAMED_BY_PACKAGE)
+    .map(({ id, name, version }) => ({ id, name, version: version?.version ?? null }));
+}

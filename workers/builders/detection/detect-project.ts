@@ -1,0 +1,131 @@
+import type { ServiceKind } from '../../../shared/services/model.js';
+import { type BuildCapabilities, type BuildPlan, NoApplicationError, planBuild, type Settings } from '../build-plan.js';
+import { BuildError } from '../builder.js';
+import { folderInside } from '../project-files.js';
+import { type DetectedProject, ProjectReader } from './detected-project.js';
+import { type FoundApplication, findApplications, isOwnApplication, namedByRoot } from './find-applications.js';
+import { platformSettings } from './platform-files.js';
+import { normal, readTree } from './repository-tree.js';
+
+export interface DetectInput {
+  /** Real path of the folder with the repository's files. */
+  app: string;
+  rootDirectory: string;
+  kind: ServiceKind;
+  settings: Settings;
+}
+
+export interface Detected {
+  project: DetectedProject;
+  /** The applications of the repository, if there is more than one folder to choose from. */
+  applications: FoundApplication[];
+}
+
+/**
+ * Finds the project that a service means and plans its build. If `rootDirectory` is empty and the repository's own
+ * folder is no application, the only application below it is used. Throws `BuildError`, also if there are several.
+ */
+export async function detectAndPlan(
+  input: DetectInput,
+  capabilities: BuildCapabilities,
+): Promise<Detected & { plan: BuildPlan }> {
+  const detected = await detectProject(input);
+  const plan = (project: DetectedProject) => planBuild(project, input.kind, input.settings, capabilities);
+  try {
+    return { ...detected, plan: plan(detected.project) };
+  } catch (error) {
+    if (!(error instanceof NoApplicationError) || normal(input.rootDirectory) !== '') throw error;
+    const { applications } = detected;
+    if (applications.length === 0) throw error;
+    const project = await chooseApplication(await readerOf(input.app), applications, input.kind);
+    return { project, applications, plan: plan(project) };
+  }
+}
+
+/** Reads the project in `rootDirectory`, or the one that the repository's root stands for. */
+export async function detectProject({ app, rootDirectory, kind, settings }: DetectInput): Promise<Detected> {
+  await folderInside(app, rootDirectory, 'rootDirectory');
+  const reader = await readerOf(app);
+  const folder = normal(rootDirectory);
+  const project = await readFolder(reader, folder, kind, []);
+  if (folder !== '') return { project, applications: [] };
+  const named = project.platforms.find((platform) => platform.rootDirectory !== null);
+  if (named?.rootDirectory != null && reader.tree.kind(named.rootDirectory) === 'directory') {
+    const note = `Builds ${named.rootDirectory}, because ${named.file} says so; set rootDirectory to build another folder`;
+    return { project: await readFolder(reader, named.rootDirectory, kind, [note], project), applications: [] };
+  }
+  const applications = await findApplications(reader, project.workspace);
+  const isOwn = project.workspace === null ? standsAlone(project) : isOwnApplication(project, kind);
+  if (isOwn || applications.length === 0 || settings.startCommand.trim() !== '') return { project, applications };
+  return { project: await chooseApplication(reader, applications, kind, project), applications };
+}
+
+/** Files by which a folder without a workspace is a project, whatever is below it. */
+const OWN_FILES = ['Procfile', 'go.mod', 'requirements.txt', 'pyproject.toml', 'Pipfile', 'index.html', 'Dockerfile'];
+
+function standsAlone({ app, files }: DetectedProject): boolean {
+  return app !== null || OWN_FILES.some(files.has) || files.names().some((name) => name.endsWith('.py'));
+}
+
+async function readerOf(app: string): Promise<ProjectReader> {
+  return new ProjectReader(app, await readTree(app));
+}
+
+/** Thrown if a repository has several applications and nothing says which one is meant. */
+export class SeveralApplicationsError extends BuildError {
+  readonly applications: readonly FoundApplication[];
+
+  constructor(message: string, applications: readonly FoundApplication[]) {
+    super(message);
+    this.applications = applications;
+  }
+}
+
+/** Throws `SeveralApplicationsError` if several applications come into question. */
+async function chooseApplication(
+  reader: ProjectReader,
+  applications: readonly FoundApplication[],
+  kind: ServiceKind,
+  root?: DetectedProject,
+): Promise<DetectedProject> {
+  const named = root === undefined ? null : namedByRoot(root, applications);
+  const [only, ...more] = named === null ? applications : [named];
+  if (only === undefined || more.length > 0) {
+    const names = applications.slice(0, 20).map(describe);
+    const rest = applications.length > names.length ? ` and ${applications.length - names.length} more` : '';
+    throw new SeveralApplicationsError(
+      `the repository has several applications: ${names.join(', ')}${rest}; set rootDirectory to the folder of one of them`,
+      applications,
+    );
+  }
+  const why = named === null ? 'the only application of the repository' : 'the application that the start script names';
+  const note = `Builds ${only.rootDirectory}, ${why}; set rootDirectory to build another folder`;
+  return readFolder(reader, only.rootDirectory, kind, [note]);
+}
+
+function describe({ rootDirectory, framework }: FoundApplication): string {
+  return framework === null ? rootDirectory : `${rootDirectory} (${framework})`;
+}
+
+async function readFolder(
+  reader: ProjectReader,
+  folder: string,
+  kind: ServiceKind,
+  notes: string[],
+  root?: DetectedProject,
+): Promise<DetectedProject> {
+  const files = await reader.files(folder);
+  const own = platformSettings(files, kind, '');
+  // What the repository's root says about this folder.
+  const above = root === undefined ? [] : platformSettings(root.files, kind, folder);
+  const workspace = await reader.workspaceOf(folder);
+  return {
+    folder,
+    files,
+    app: await reader.application(folder, files, workspace),
+    workspace,
+    platforms: [...own, ...above],
+    pages: reader.pages(folder),
+    notes,
+  };
+}

@@ -1,0 +1,152 @@
+import { join } from 'node:path';
+import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../project-files.js';
+import type { Application, FoundFramework } from './application.js';
+import { nxProject } from './nx-project.js';
+import { readManifest } from './package-manifest.js';
+import { PLATFORM_FILES, type PlatformSettings } from './platform-files.js';
+import { inFolder, type RepositoryTree } from './repository-tree.js';
+import { ancestors, packageFolders, relativeTo, toolOf, type Workspace, workspacePatterns } from './workspace.js';
+
+/** A folder of a repository with everything that decides how it is built. */
+export interface DetectedProject {
+  /** Relative to the repository; '' is the repository itself. */
+  folder: string;
+  files: ProjectFiles;
+  /** Null if the folder has no package.json. */
+  app: Application | null;
+  /** The workspace that the folder is the root or a package of; null if there is none. */
+  workspace: Workspace | null;
+  platforms: PlatformSettings[];
+  /** Folders with an index.html, relative to the project; '.' is the project itself. */
+  pages: string[];
+  /** What was chosen on the way, for the log. */
+  notes: string[];
+}
+
+/** A project of files alone, without workspace, platforms and pages below it. */
+export function plainProject(files: ProjectFiles): DetectedProject {
+  const text = files.text('package.json');
+  const app = text === undefined ? null : { files, manifest: readManifest(text), framework: null, nx: null };
+  const pages = files.has('index.html') ? ['.'] : [];
+  return { folder: '', files, app, workspace: null, platforms: [], pages, notes: [] };
+}
+
+const SCRIPTS = ['ts', 'js', 'mjs', 'cjs', 'mts'];
+/** Files whose text decides something. Those with several endings are configurations in JavaScript or TypeScript. */
+const CONFIGURATIONS = [
+  ...['next', 'nuxt', 'astro', 'svelte', 'vite', 'react-router', 'eleventy'].flatMap((name) =>
+    SCRIPTS.map((extension) => `${name}.config.${extension}`),
+  ),
+  ...['.eleventy.js', '.eleventy.cjs', 'pages/+config.ts', 'pages/+config.js'],
+  ...['angular.json', 'nest-cli.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json'],
+  ...PLATFORM_FILES,
+];
+
+/** All packages of a workspace are read for the order in which they are built. */
+const MOST_PACKAGES = 300;
+const MOST_PAGES = 200;
+const EMPTY = readManifest('{}');
+
+/** Reads what detection needs, as far as the tree knows the files. Throws `BuildError` if a file is too large or invalid. */
+export class ProjectReader {
+  readonly #app: string;
+  readonly #tree: RepositoryTree;
+
+  /** `app` is the real path of the repository's files. */
+  constructor(app: string, tree: RepositoryTree) {
+    this.#app = app;
+    this.#tree = tree;
+  }
+
+  get tree(): RepositoryTree {
+    return this.#tree;
+  }
+
+  async files(folder: string): Promise<ProjectFiles> {
+    const base = await readProject(join(this.#app, folder));
+    const texts = new Map<string, string>();
+    for (const name of CONFIGURATIONS) {
+      if (this.#tree.kind(inFolder(folder, name)) !== 'file') continue;
+      const text = await textInside(join(this.#app, folder), name);
+      if (text !== undefined) texts.set(name, text);
+    }
+    return {
+      has: (name) => base.has(name) || this.#tree.kind(inFolder(folder, name)) !== undefined,
+      text: (name) => texts.get(name) ?? base.text(name),
+      names: () => base.names(),
+    };
+  }
+
+  /**
+   * The folder's application; null without a package.json. A project of Nx may have none: it uses what the root of its
+   * workspace installs.
+   */
+  async application(
+    folder: string,
+    files: ProjectFiles,
+    workspace: Workspace | null = null,
+  ): Promise<Application | null> {
+    const text = files.text('package.json');
+    const nx = nxProject(files, workspace === null ? folder : relativeTo(workspace.folder, folder));
+    if (text === undefined && (nx === null || workspace === null)) return null;
+    const manifest =
+      text === undefined
+        ? { ...(workspace?.manifest ?? readManifest('{}')), name: nx?.name ?? null, scripts: {}, main: null }
+        : readManifest(text, inFolder(folder, 'package.json'));
+    const hasPackages = Object.keys(manifest.dependencies).length > 0 && text !== undefined;
+    const [framework = null] = hasPackages ? await this.#frameworks(folder) : [];
+    return { files, manifest, framework, nx };
+  }
+
+  /** The workspace whose root is the folder or one above it that names the folder; null if there is none. */
+  async workspaceOf(folder: string): Promise<Workspace | null> {
+    for (const root of [folder, ...ancestors(folder)]) {
+      if (!['package.json', 'pnpm-workspace.yaml'].some((name) => this.#tree.kind(inFolder(root, name)) === 'file')) {
+        continue;
+      }
+      const files = await this.files(root);
+      const patterns = workspacePatterns(files);
+      const folders = patterns === null ? [] : packageFolders(this.#tree, root, patterns);
+      const nx = await this.#nxFolders(root, files);
+      const all = [...new Set([...folders, ...nx])];
+      if ((patterns === null && nx.length === 0) || (root !== folder && !all.includes(folder))) continue;
+      return this.#workspace(root, files, all);
+    }
+    return null;
+  }
+
+  /** Applications of Nx without a package.json of their own are installed at the root. */
+  async #nxFolders(root: string, files: ProjectFiles): Promise<string[]> {
+    if (!files.has('nx.json')) return [];
+    return this.#tree.foldersWith('project.json', root).filter((folder) => folder !== root);
+  }
+
+  async #workspace(folder: string, files: ProjectFiles, folders: readonly string[]): Promise<Workspace> {
+    const packages = [];
+    for (const path of folders.slice(0, MOST_PACKAGES)) {
+      const text = await textInside(join(this.#app, path), 'package.json');
+      const own = text === undefined ? EMPTY : readManifest(text, inFolder(path, 'package.json'));
+      packages.push({ folder: path, manifest: own });
+    }
+    const manifest = readManifest(files.text('package.json') ?? '{}', inFolder(folder, 'package.json'));
+    return { folder, files, manifest, packages, tool: toolOf(files, manifest) };
+  }
+
+  /** Folders with a page, relative to the project, the shallow ones first. */
+  pages(folder: string): string[] {
+    const prefix = folder === '' ? 0 : folder.length + 1;
+    const found = this.#tree.foldersWith('index.html', folder).slice(0, MOST_PAGES);
+    return found.map((path) => path.slice(prefix) || '.');
+  }
+
+  async #frameworks(folder: string): Promise<FoundFramework[]> {
+    const text = async (path: string): Promise<string | undefined> => {
+      const real = await resolveInside(this.#app, path);
+      if (real === OUTSIDE || real === MISSING) return undefined;
+      return textInside(this.#app, path);
+    };
+    // It takes a fifth of a second to load, which projects without dependencies need not wait for.
+    const { findFrameworks } = await import('./build-info.js');
+    return findFrameworks(this.#tree, text, folder);
+  }
+}

@@ -1,0 +1,26 @@
+import type { ProjectFiles } from '../project-files.js';
+import type { NxProject } from './application.js';
+import { filled, isRecord } from './package-manifest.js';
+
+/** A folder's project.json, if it describes an application. `folder` is relative to the workspace's root. */
+export function nxProject(files: ProjectFiles, folder: string): NxProject | null {
+  const value = parsed(files.text('project.json'));
+  const name = filled(value?.name) ?? folder.split('/').at(-1) ?? '';
+  if (value === null || value.projectType === 'library' || name === '' || name.endsWith('-e2e')) return null;
+  const targets = isRecord(value.targets) ? value.targets : {};
+  const build = isRecord(targets.build) ? targets.build : {};
+  const options = isRecord(build.options) ? build.options : {};
+  const named = filled(options.outputPath)?.replace('{workspaceRoot}/', '') ?? null;
+  const path = named ?? (folder === '' ? `dist/${name}` : `dist/${folder}`);
+  const up = folder === '' ? [] : folder.split('/').map(() => '..');
+  return { name, output: /^[\w./@-]{1,300}$/.test(path) ? [...up, path].join('/') : null };
+}
+
+function parsed(text: string | undefined): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text ?? 'null');
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,173 @@
+import { parse as parseToml } from 'smol-toml';
+import { parse as parseYaml } from 'yaml';
+import { errorMessage } from '../../../shared/core/errors.js';
+import type { ServiceKind } from '../../../shared/services/model.js';
+import { BuildError } from '../builder.js';
+import type { ProjectFiles } from '../project-files.js';
+import { filled, isRecord } from './package-manifest.js';
+
+/** What a repository says to another platform. The service's own configuration takes precedence. */
+export interface PlatformSettings {
+  /** The file that says it. */
+  file: string;
+  buildCommand: string | null;
+  startCommand: string | null;
+  publishDirectory: string | null;
+  /** The folder of the application below this one; null if it is this one. */
+  rootDirectory: string | null;
+  /** Every unknown path is answered with the index page. */
+  singlePage: boolean;
+  /** True for platforms that serve files. What they say is not about a server. */
+  forSites: boolean;
+}
+
+const NOTHING: Omit<PlatformSettings, 'file' | 'forSites'> = {
+  buildCommand: null,
+  startCommand: null,
+  publishDirectory: null,
+  rootDirectory: null,
+  singlePage: false,
+};
+
+type Reader = (
+  value: Record<string, unknown>,
+  about: { kind: ServiceKind; rootDirectory: string },
+) => Partial<PlatformSettings>;
+
+/** The names of all files that are read. */
+export const PLATFORM_FILES = [
+  'render.yaml',
+  'railway.json',
+  'railway.toml',
+  'nixpacks.toml',
+  'netlify.toml',
+  'vercel.json',
+  'app.json',
+];
+
+const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
+  'render.yaml': { forSites: false, read: readRender },
+  'railway.json': { forSites: false, read: readRailway },
+  'railway.toml': { forSites: false, read: readRailway },
+  'nixpacks.toml': { forSites: false, read: readNixpacks },
+  'netlify.toml': { forSites: true, read: readNetlify },
+  'vercel.json': { forSites: true, read: readVercel },
+};
+
+/**
+ * The settings for other platforms in a folder. `rootDirectory` is the service's. Throws `BuildError` if a file cannot
+ * be read; app.json says nothing about commands.
+ */
+export function platformSettings(files: ProjectFiles, kind: ServiceKind, rootDirectory = ''): PlatformSettings[] {
+  return Object.entries(READERS).flatMap(([file, { forSites, read }]) => {
+    const text = files.text(file);
+    if (text === undefined) return [];
+    const settings = { ...NOTHING, ...read(parsed(file, text), { kind, rootDirectory }), file, forSites };
+    return [settings];
+  });
+}
+
+function parsed(file: string, text: string): Record<string, unknown> {
+  try {
+    const value: unknown = parserOf(file)(text);
+    return isRecord(value) ? value : {};
+  } catch (error) {
+    throw new BuildError(
+      `${file} cannot be read: ${errorMessage(error).split('\n')[0]?.slice(0, 200)}; mend or remove it`,
+    );
+  }
+}
+
+function parserOf(file: string): (text: string) => unknown {
+  if (file.endsWith('.toml')) return parseToml;
+  // An alias may stand for a large part of the file, and that part contain aliases.
+  if (file.endsWith('.yaml')) return (text) => parseYaml(text, { maxAliasCount: 100, logLevel: 'error' }) as unknown;
+  return (text) => JSON.parse(text) as unknown;
+}
+
+/** https://render.com/docs/blueprint-spec: the first service of the wanted kind and folder. */
+function readRender({ services }: Record<string, unknown>, { kind, rootDirectory }: Parameters<Reader>[1]) {
+  const all = Array.isArray(services) ? services.filter(isRecord) : [];
+  const isStatic = (service: Record<string, unknown>) => (service.runtime ?? service.env) === 'static';
+  const type = kind === 'worker' ? 'worker' : kind === 'private' ? 'pserv' : 'web';
+  const fitting = all.filter((service) => service.type === type && (kind !== 'static' || isStatic(service)));
+  const service = fitting.find(({ rootDir }) => folderOf(rootDir) === rootDirectory) ?? fitting[0];
+  if (service === undefined) return {};
+  const found = folderOf(service.rootDir);
+  if (rootDirectory !== '' && found !== rootDirectory) return {};
+  const { routes } = service;
+  return {
+    buildCommand: filled(service.buildCommand),
+    startCommand: filled(service.startCommand),
+    publishDirectory: pathOf(service.staticPublishPath),
+    rootDirectory: rootDirectory === '' && found !== '' ? found : null,
+    singlePage:
+      Array.isArray(routes) && routes.some((route) => isRecord(route) && route.type === 'rewrite' && toIndex(route)),
+  };
+}
+
+function readRailway({ build, deploy }: Record<string, unknown>) {
+  return {
+    buildCommand: isRecord(build) ? filled(build.buildCommand) : null,
+    startCommand: isRecord(deploy) ? filled(deploy.startCommand) : null,
+  };
+}
+
+function readNixpacks({ phases, start }: Record<string, unknown>) {
+  const build = isRecord(phases) && isRecord(phases.build) ? phases.build.cmds : null;
+  const commands = Array.isArray(build)
+    ? build.map(filled).filter((command) => command !== null && command !== '...')
+    : [];
+  return {
+    buildCommand: commands.length > 0 ? commands.join(' && ') : null,
+    startCommand: isRecord(start) ? filled(start.cmd) : null,
+  };
+}
+
+function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirectory }: Parameters<Reader>[1]) {
+  const about = isRecord(build) ? build : {};
+  const base = folderOf(about.base);
+  return {
+    buildCommand: filled(about.command),
+    publishDirectory: withoutBase(pathOf(about.publish), base),
+    rootDirectory: rootDirectory === '' && base !== '' ? base : null,
+    singlePage:
+      Array.isArray(redirects) &&
+      redirects.some((rule) => isRecord(rule) && rule.from === '/*' && rule.status === 200 && toIndex(rule)),
+  };
+}
+
+/** `publish` counts from `base`, but many write it from the repository. */
+function withoutBase(path: string | null, base: string): string | null {
+  return base !== '' && path?.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
+}
+
+function readVercel({ buildCommand, outputDirectory, rewrites, routes }: Record<string, unknown>) {
+  const rules = [rewrites, routes].flatMap((list) => (Array.isArray(list) ? list.filter(isRecord) : []));
+  return {
+    buildCommand: filled(buildCommand),
+    publishDirectory: pathOf(outputDirectory),
+    singlePage: rules.some(toIndex),
+  };
+}
+
+/** True if a rule answers with the index page whatever the path is. */
+function toIndex(rule: Record<string, unknown>): boolean {
+  const target = rule.to ?? rule.destination ?? rule.dest;
+  const from = rule.from ?? rule.source ?? rule.src;
+  const anything = typeof from === 'string' && /[*(:]/.test(from) && !/^\/api\b/.test(from);
+  return anything && (target === '/index.html' || target === 'index.html' || target === '/');
+}
+
+function folderOf(value: unknown): string {
+  return pathOf(value) ?? '';
+}
+
+/** A relative path without `..`; null for anything else. */
+function pathOf(value: unknown): string | null {
+  const text = filled(value);
+  if (text === null || text.length > 512) return null;
+  const parts = text.split('/').filter((part) => part !== '' && part !== '.');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no path of a setting has them
+  return parts.includes('..') || /[\\\u0000-\u001f]/.test(text) ? null : parts.join('/');
+}

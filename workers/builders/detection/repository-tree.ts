@@ -1,0 +1,114 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { resolveInside } from '../project-files.js';
+
+export type EntryKind = 'file' | 'directory';
+
+/** Entries that are looked at. Beyond it the deepest folders are not known, which only makes detection know less. */
+const MOST_ENTRIES = 50_000;
+const DEEPEST = 8;
+/** Folders that say nothing about how a project is built. */
+const SKIPPED = new Set(['node_modules', '.git', '.hg', '.svn', '.yarn', '.pnpm-store']);
+
+/**
+ * The names of a repository's files and folders, up to a bound. Detection asks it instead of the disk. Paths are
+ * relative to the repository, with `/` between their parts; '' is the repository itself.
+ */
+export class RepositoryTree {
+  readonly #folders: ReadonlyMap<string, ReadonlyMap<string, EntryKind>>;
+
+  constructor(folders: ReadonlyMap<string, ReadonlyMap<string, EntryKind>>) {
+    this.#folders = folders;
+  }
+
+  /** A tree with these files, and with the folders on their way. */
+  static of(paths: Iterable<string>): RepositoryTree {
+    const folders = new Map<string, Map<string, EntryKind>>([['', new Map()]]);
+    for (const path of paths) {
+      const parts = path.split('/');
+      parts.forEach((name, depth) => {
+        const folder = parts.slice(0, depth).join('/');
+        const kind = depth === parts.length - 1 ? 'file' : 'directory';
+        const entries = folders.get(folder) ?? new Map<string, EntryKind>();
+        folders.set(folder, entries.set(name, entries.get(name) ?? kind));
+      });
+    }
+    return new RepositoryTree(folders);
+  }
+
+  kind(path: string): EntryKind | undefined {
+    const clean = normal(path);
+    if (clean === '') return 'directory';
+    return this.#folders.get(parentOf(clean))?.get(posix.basename(clean));
+  }
+
+  /** Names in a folder; none if there is no such folder. */
+  entries(folder: string): ReadonlyMap<string, EntryKind> {
+    return this.#folders.get(normal(folder)) ?? new Map();
+  }
+
+  /** All folders whose entries are known, the shallow ones first. */
+  folders(): string[] {
+    return [...this.#folders.keys()];
+  }
+
+  /** Folders at or below `folder` that directly contain a file of this name, the shallow ones first. */
+  foldersWith(name: string, folder = ''): string[] {
+    const prefix = folder === '' ? '' : `${normal(folder)}/`;
+    const inside = (path: string) => prefix === '' || `${path}/`.startsWith(prefix);
+    return [...this.#folders].filter(([path, all]) => inside(path) && all.get(name) === 'file').map(([path]) => path);
+  }
+}
+
+/** Reads the tree breadth first. A link counts as what it leads to inside the repository and is not descended into. */
+export async function readTree(app: string): Promise<RepositoryTree> {
+  const folders = new Map<string, Map<string, EntryKind>>();
+  let seen = 0;
+  let level = [''];
+  for (let depth = 0; depth <= DEEPEST && level.length > 0; depth++) {
+    const next: string[] = [];
+    for (const folder of level) {
+      if (seen > MOST_ENTRIES) return new RepositoryTree(folders);
+      const entries = new Map<string, EntryKind>();
+      folders.set(folder, entries);
+      for (const entry of await readdir(join(app, folder), { withFileTypes: true })) {
+        seen += 1;
+        const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+        const kind = entry.isSymbolicLink() ? await linkKind(app, path) : kindOf(entry);
+        if (kind === undefined) continue;
+        entries.set(entry.name, kind);
+        if (entry.isDirectory() && !SKIPPED.has(entry.name)) next.push(path);
+      }
+    }
+    level = next;
+  }
+  return new RepositoryTree(folders);
+}
+
+async function linkKind(app: string, path: string): Promise<EntryKind | undefined> {
+  const real = await resolveInside(app, path);
+  return typeof real === 'string' ? kindOf(await lstat(real)) : undefined;
+}
+
+function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): EntryKind | undefined {
+  if (entry.isFile()) return 'file';
+  return entry.isDirectory() ? 'directory' : undefined;
+}
+
+/** Without `.`, `..` that leaves nothing, and outer slashes. A path that leads out stays one that nothing has. */
+export function normal(path: string): string {
+  const clean = posix.normalize(path).replace(/^\/+/, '');
+  const end = clean.endsWith('/') ? clean.slice(0, -1) : clean;
+  return end === '.' ? '' : end;
+}
+
+/** The folder of a path; '' for what is in the repository's own folder. */
+export function parentOf(path: string): string {
+  const slash = path.lastIndexOf('/');
+  return slash < 0 ? '' : path.slice(0, slash);
+}
+
+/** `folder/name`, or `name` in the repository's own folder. */
+export function inFolder(folder: string, name: string): string {
+  return normal(folder === '' ? name : `${folder}/${name}`);
+}

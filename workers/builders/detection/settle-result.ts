@@ -1,0 +1,202 @@
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import type { PublishPlan } from '../build-plan.js';
+import { BuildError } from '../builder.js';
+import { contents, folderInside, OUTSIDE, resolveInside } from '../project-files.js';
+import type { Start } from './application.js';
+
+export interface SettleInput {
+  /** Real paths of the repository's files and of the project. */
+  app: string;
+  project: string;
+  starts: readonly Start[];
+  publish: PublishPlan | null;
+  publishDirectory: string;
+  /** True if the setting has its default value. */
+  isDefault: boolean;
+  /** True if commands have run. */
+  built: boolean;
+}
+
+/** What a build's result is: an application that starts, or files that are published. */
+export type Settled =
+  | { type: 'process'; startCommand: string; notes: string[] }
+  | {
+      type: 'static';
+      /** Real path. */
+      folder: string;
+      /** The page that answers every unknown path, below `folder`; '' if there is none. */
+      fallback: string;
+      notes: string[];
+    };
+
+/**
+ * Decides after the build, because only then its files show what it has made. The first start whose file exists is used.
+ * If there is none, but a site, the site is published. Throws `BuildError`.
+ */
+export async function settleResult(input: SettleInput): Promise<Settled> {
+  const { project, starts, publish } = input;
+  for (const [at, start] of starts.entries()) {
+    if (start.needs !== null && !(await hasProgram(project, start.needs))) continue;
+    return {
+      type: 'process',
+      startCommand: start.command,
+      notes: at === 0 ? previewNotes(start) : changed(starts, start),
+    };
+  }
+  const [first] = starts;
+  const page = publish === null ? null : await findPage({ ...input, publish });
+  if (first !== undefined && page === null) {
+    const missing = `"${first.command}" needs ${first.needs}, which is not there after the build`;
+    return { type: 'process', startCommand: first.command, notes: [`${missing}; set buildCommand or startCommand`] };
+  }
+  if (publish === null) throw new Error('a plan without a start publishes files');
+  const site = await publishedSite({ ...input, publish }, page);
+  const notes = first === undefined ? [] : [`The build has written files and no server: publishes them as a site`];
+  return { ...site, notes: [...notes, ...site.notes] };
+}
+
+function changed([first]: readonly Start[], start: Start): string[] {
+  if (start.isPreview) return previewNotes(start);
+  return [
+    `Starts "${start.command}", because ${first?.needs} is not there after the build; set startCommand to change it`,
+  ];
+}
+
+function previewNotes(start: Start): string[] {
+  if (!start.isPreview) return [];
+  return [
+    `The project offers only a preview server, which is used: "${start.command}"; add an adapter for Node, or set startCommand`,
+  ];
+}
+
+type SiteInput = SettleInput & { publish: PublishPlan };
+
+async function publishedSite(input: SiteInput, page: string | null): Promise<Settled> {
+  const { app, project, publishDirectory, isDefault, publish } = input;
+  const chosen = isDefault ? (page ?? (await anyFolder(input))) : publishDirectory;
+  // A link that leads out is refused below; that it exists is no secret of this host.
+  const leadsOut = (await resolveInside(project, publishDirectory)) === OUTSIDE;
+  if (leadsOut && (chosen === null || !isDefault)) await folderInside(project, publishDirectory, 'publishDirectory');
+  if (chosen === null) throw await nothingToPublish(input);
+  if (!isDefault && (await kindOf(project, chosen)) === null) throw await nothingToPublish(input);
+  const folder = await folderInside(app, join(project.slice(app.length + 1), chosen), 'publishDirectory');
+  if ((await readdir(folder)).length === 0) {
+    throw new BuildError(`publishDirectory "${chosen}" is empty; check that the build writes its files there`);
+  }
+  const notes =
+    isDefault && chosen !== publishDirectory
+      ? [`Publishes ${chosen === '.' ? "the project's folder" : chosen}; set publishDirectory to change it`]
+      : [];
+  return { type: 'static', folder, fallback: await fallbackOf(folder, publish.singlePage), notes };
+}
+
+async function nothingToPublish({
+  project,
+  publishDirectory,
+  isDefault,
+  built,
+  publish,
+}: SiteInput): Promise<BuildError> {
+  const when = built ? ' after the build' : '';
+  const tried = isDefault ? publish.folders.filter((path) => path !== publishDirectory).slice(0, 5) : [];
+  const others = tried.length > 0 ? `, nor does ${tried.map((path) => `"${path}"`).join(' or ')}` : '';
+  return new BuildError(
+    `publishDirectory "${publishDirectory}" does not exist${when}${others}; ${await contents(project)}`,
+  );
+}
+
+/** Folders that sites without a build are often in. */
+const USUAL = ['public', 'dist', 'build', 'docs', 'site', 'www', 'web', 'html', 'static', 'src', 'app', '_site', 'out'];
+
+/** The folder with the page to publish; null if there is none. */
+async function findPage({ project, publish, publishDirectory, isDefault, built }: SiteInput): Promise<string | null> {
+  if (!isDefault) return null;
+  const wanted = [...publish.folders, publishDirectory];
+  for (const folder of wanted) {
+    const placed = folder.split('<')[0] ?? '';
+    if (await hasPage(project, placed)) return placed;
+  }
+  if (built) return newPage(project, publish.pages);
+  const { pages } = publish;
+  if (pages.includes('.')) return '.';
+  return USUAL.find((folder) => pages.includes(folder)) ?? pages.find((page) => page.split('/').length <= 2) ?? null;
+}
+
+/** A folder of files without an index page, which may still be what is wanted. */
+async function anyFolder({ project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
+  for (const folder of [...publish.folders, publishDirectory]) {
+    if ((await kindOf(project, folder)) === 'directory') return folder;
+  }
+  if (publish.pages.length > 0 && built) return publish.pages.includes('.') ? '.' : (publish.pages[0] ?? null);
+  if (built) return null;
+  return (await readdir(project)).some((name) => name.endsWith('.html')) ? '.' : null;
+}
+
+async function hasPage(project: string, folder: string): Promise<boolean> {
+  for (const page of ['index.html', '200.html']) {
+    if ((await kindOf(project, posix.join(folder, page))) === 'file') return true;
+  }
+  return false;
+}
+
+const DEEPEST = 4;
+const MOST_FOLDERS = 2000;
+
+/** The shallowest folder with a page that was not there before the build. */
+async function newPage(project: string, before: readonly string[]): Promise<string | null> {
+  let level = ['.'];
+  let seen = 0;
+  for (let depth = 0; depth <= DEEPEST; depth++) {
+    const next: string[] = [];
+    for (const folder of level) {
+      seen += 1;
+      if (seen > MOST_FOLDERS) return null;
+      const entries = await readdir(join(project, folder), { withFileTypes: true });
+      const isNew = !before.includes(folder);
+      if (isNew && entries.some((entry) => entry.isFile() && entry.name === 'index.html')) return folder;
+      const below = entries.filter(
+        (entry) => entry.isDirectory() && !/^(node_modules|\.git|\.cache|coverage)$/.test(entry.name),
+      );
+      next.push(...below.map((entry) => posix.join(folder, entry.name)).sort());
+    }
+    level = next;
+  }
+  return null;
+}
+
+const LARGEST_RULES = 256 * 1024;
+
+/** `200.html` is what generators call the page of every path. A site with a 404.html answers with that. */
+async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
+  const has = async (name: string) => (await kindOf(folder, name)) === 'file';
+  for (const name of ['200.html', '__spa-fallback.html']) if (await has(name)) return name;
+  if (await has('404.html')) return '';
+  if ((singlePage || (await redirectsAll(folder))) && (await has('index.html'))) return 'index.html';
+  return '';
+}
+
+/** Netlify's rule for one page: a line of `_redirects` such as `/* /index.html 200`. */
+async function redirectsAll(folder: string): Promise<boolean> {
+  const path = await resolveInside(folder, '_redirects');
+  if (typeof path !== 'string') return false;
+  const stat = await lstat(path);
+  if (!stat.isFile() || stat.size > LARGEST_RULES) return false;
+  const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  return lines.some(([from, to, status]) => from === '/*' && to === '/index.html' && status === '200');
+}
+
+/** A program may be named without its ending, or by its folder. */
+async function hasProgram(project: string, path: string): Promise<boolean> {
+  if ((await kindOf(project, path)) !== null) return true;
+  for (const end of ['.js', '.cjs', '.mjs']) if ((await kindOf(project, path + end)) === 'file') return true;
+  return false;
+}
+
+async function kindOf(root: string, path: string): Promise<'file' | 'directory' | null> {
+  const real = await resolveInside(root, path);
+  if (typeof real !== 'string') return null;
+  const stat = await lstat(real);
+  if (stat.isFile()) return 'file';
+  return stat.isDirectory() ? 'directory' : null;
+}

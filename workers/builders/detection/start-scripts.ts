@@ -1,0 +1,314 @@
+/**
+ * What a start command is for. Patterns are for one word each, and every command is cut into words first, so that a
+ * hostile script costs linear time.
+ */
+export type CommandUse =
+  /** It is run as it is. */
+  | { use: 'production' }
+  /** It watches files and runs this command, which production can run without watching. */
+  | { use: 'watched'; tool: string; command: string }
+  /** A server for developers: it compiles on demand, or reloads pages. Never run in production. */
+  | { use: 'development'; tool: string }
+  /** It shows what a build has written. Run if a project offers nothing better. */
+  | { use: 'preview'; tool: string };
+
+type Scripts = Readonly<Record<string, string>>;
+
+/** Scripts that call each other are followed this far, and no command follows more of them. */
+const DEEPEST = 5;
+const MOST_FOLLOWED = 50;
+/** Commands of one line that are looked at. */
+const MOST_COMMANDS = 50;
+const LONGEST = 4096;
+
+/** Programs whose first argument decides. `''` stands for no argument, or an option. */
+const PROGRAMS: Readonly<Record<string, { development?: readonly string[]; preview?: readonly string[] }>> = {
+  vite: { development: ['', 'dev', 'serve'], preview: ['preview'] },
+  'rolldown-vite': { development: ['', 'dev', 'serve'], preview: ['preview'] },
+  vinxi: { development: ['dev'] },
+  'react-scripts': { development: ['start'] },
+  'react-app-rewired': { development: ['start'] },
+  craco: { development: ['start'] },
+  'vue-cli-service': { development: ['serve', ''] },
+  astro: { development: ['dev', 'start'], preview: ['preview'] },
+  next: { development: ['', 'dev'] },
+  blitz: { development: ['dev'] },
+  nuxt: { development: ['', 'dev'], preview: ['preview'] },
+  nuxi: { development: ['dev'], preview: ['preview'] },
+  ng: { development: ['serve', 's', 'dev'] },
+  nx: { development: ['serve', 'dev'] },
+  gatsby: { development: ['develop'], preview: ['serve'] },
+  webpack: { development: ['serve', 's'] },
+  'webpack-dev-server': { development: ['*'] },
+  rspack: { development: ['serve', 'dev'], preview: ['preview'] },
+  rsbuild: { development: ['dev'], preview: ['preview'] },
+  parcel: { development: ['', 'serve', 'watch'] },
+  docusaurus: { development: ['start'], preview: ['serve'] },
+  vitepress: { development: ['', 'dev'], preview: ['preview', 'serve'] },
+  vuepress: { development: ['dev'] },
+  hexo: { development: ['server', 's'] },
+  'ember-cli': { development: ['serve', 's'] },
+  ember: { development: ['serve', 's', 'server'] },
+  expo: { development: ['start', ''] },
+  quasar: { development: ['dev'] },
+  gridsome: { development: ['develop'] },
+  stencil: { development: ['--dev'] },
+  'react-router': { development: ['dev'] },
+  remix: { development: ['dev', 'watch', 'vite:dev'] },
+  qwik: { development: ['dev'] },
+  waku: { development: ['dev'] },
+  vike: { development: ['dev', ''], preview: ['preview'] },
+  'solid-start': { development: ['dev'] },
+  snowpack: { development: ['dev'] },
+  wmr: { development: ['', 'start'], preview: ['serve'] },
+  preact: { development: ['watch'] },
+  umi: { development: ['dev', 'start'] },
+  max: { development: ['dev'] },
+  slidev: { development: ['*'] },
+  'start-storybook': { development: ['*'] },
+  storybook: { development: ['dev'] },
+  observable: { development: ['preview'] },
+  nitro: { development: ['dev'], preview: ['preview'] },
+  nitropack: { development: ['dev'], preview: ['preview'] },
+  wrangler: { development: ['dev', 'pages'] },
+  netlify: { development: ['dev'] },
+  vercel: { development: ['dev'] },
+  strapi: { development: ['develop', 'dev'] },
+  keystone: { development: ['dev'] },
+  payload: { development: ['dev'] },
+  medusa: { development: ['develop'] },
+  mastra: { development: ['dev'] },
+  'live-server': { development: ['*'] },
+  'lite-server': { development: ['*'] },
+  'browser-sync': { development: ['*'] },
+  five: { development: ['server'] },
+  reload: { development: ['*'] },
+  budo: { development: ['*'] },
+  'elm-live': { development: ['*'] },
+  'es-dev-server': { development: ['*'] },
+  'web-dev-server': { development: ['*'] },
+  wds: { development: ['*'] },
+  farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
+  gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
+  grunt: { development: ['serve', 'watch', 'server', 'dev'] },
+};
+
+/** `nest start` compiles each time; with --watch it is a development server. The option decides for these. */
+const WATCHING = new Set(['--watch', '-w', '--serve', '--hot', '--live-reload', '--watchAll']);
+/** Programs that are for developers only with one of these options. */
+const OPTION_DECIDES = new Set(['eleventy', '@11ty/eleventy', 'nest', 'rollup', 'tsc', 'tsup', 'fastify', 'adonis']);
+const WATCHERS = new Set(['nodemon', 'node-dev', 'ts-node-dev', 'tsnd', 'supervisor', 'pm2-dev', 'forever']);
+/** Options of watchers that take the next word as their value. */
+const VALUED =
+  /^(-w|--watch|-e|--ext|-i|--ignore|-d|--delay|-C|--cwd|--signal|-V|--config|--poll|--ignore-watch|--debounce|--project|-P|-r|--require)$/;
+
+/** How a shell command, for example a start script, is to be taken. */
+export function commandUse(command: string, scripts: Scripts, main: string | null = null): CommandUse {
+  return useOf(command, { scripts, main, followed: { count: 0 } }, 0);
+}
+
+interface About {
+  scripts: Scripts;
+  main: string | null;
+  followed: { count: number };
+}
+
+function useOf(command: string, about: About, depth: number): CommandUse {
+  const parts = commandsOf(command);
+  const uses = parts.map((words) => useOfWords(words, about, depth));
+  const development = uses.find(({ use }) => use === 'development');
+  if (development !== undefined) return development;
+  const watched = uses.findIndex(({ use }) => use === 'watched');
+  const found = uses[watched];
+  // A watcher beside other commands has no simple counterpart.
+  if (found?.use === 'watched') {
+    return parts.length === 1 ? found : { use: 'development', tool: found.tool };
+  }
+  return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
+}
+
+/** The commands of a line, each as its words. Quotes are dropped, because only the names of programs count. */
+function commandsOf(line: string): string[][] {
+  return line
+    .slice(0, LONGEST)
+    .replace(/["'`\\]/g, ' ')
+    .split(/&&|\|\||[;|&\n]/)
+    .map((part) => part.split(/\s+/).filter((word) => word !== ''))
+    .filter((words) => words.length > 0)
+    .slice(0, MOST_COMMANDS);
+}
+
+const RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
+const MANY = new Set(['concurrently', 'npm-run-all', 'npm-run-all2', 'run-p', 'run-s', 'wireit', 'conc']);
+
+function useOfWords(all: readonly string[], about: About, depth: number): CommandUse {
+  const words = withoutPrefixes(all);
+  const program = nameOf(words[0] ?? '');
+  const rest = words.slice(1);
+  if (RUNNERS.has(program)) {
+    const script = scriptOf(program, rest, about.scripts);
+    if (script !== null) return follow(script, about, depth);
+    // `bun --watch src/index.ts` and `bun run --hot src/index.ts`
+    if (program === 'bun' && rest.some((word) => word === '--watch' || word === '--hot')) return watchedBun(rest);
+    return { use: 'production' };
+  }
+  if (MANY.has(program)) return worst(rest, about, depth);
+  if (WATCHERS.has(program)) return withoutWatcher(program, rest, about);
+  if ((program === 'tsx' || program === 'node' || program === 'deno') && rest.some(isWatch)) {
+    const kept = rest.filter((word) => !isWatch(word));
+    return { use: 'watched', tool: `${program} watch`, command: [program, ...kept].join(' ') };
+  }
+  if (OPTION_DECIDES.has(program) && rest.some((word) => WATCHING.has(word))) {
+    return { use: 'development', tool: `${program} ${rest.find((word) => WATCHING.has(word))}` };
+  }
+  if (program === 'node') return useOfFile(rest);
+  return useOfProgram(program, rest);
+}
+
+/** `node build/dev-server.js`: the file's name says what it is for. */
+function useOfFile(rest: readonly string[]): CommandUse {
+  const file = rest.find((word) => !word.startsWith('-')) ?? '';
+  const name = (file.split('/').at(-1) ?? '').slice(0, 200).toLowerCase();
+  const isForDevelopers = name
+    .split(/[.\-_]/)
+    .some((part) => part === 'dev' || part === 'devserver' || part === 'watch');
+  return isForDevelopers ? { use: 'development', tool: `node ${file}` } : { use: 'production' };
+}
+
+function useOfProgram(program: string, rest: readonly string[]): CommandUse {
+  const row = Object.hasOwn(PROGRAMS, program) ? PROGRAMS[program] : undefined;
+  if (row === undefined) return { use: 'production' };
+  const first = rest[0] === undefined || rest[0].startsWith('-') ? '' : rest[0];
+  const tool = `${program} ${first}`.trim();
+  if (program === 'stencil') {
+    return rest.includes('--serve') || rest.includes('--dev') ? { use: 'development', tool } : { use: 'production' };
+  }
+  if (row.preview?.includes(first)) return { use: 'preview', tool };
+  const { development = [] } = row;
+  // A folder or a page may stand where the name of a subcommand would: `vite .`, `parcel index.html`.
+  const names = ['build', 'optimize', 'generate', 'start', 'export', 'prepare', 'run', 'deploy', 'create', 'init'];
+  const path = !names.includes(first) && (/[./]/.test(first) || rest.includes('--serve'));
+  if (development.includes('*') || development.includes(first) || (path && development.includes(''))) {
+    return { use: 'development', tool };
+  }
+  return { use: 'production' };
+}
+
+/** `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
+function withoutPrefixes(words: readonly string[]): readonly string[] {
+  let at = 0;
+  for (; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (/^[A-Za-z_]\w*=/.test(word) || EXECUTORS.has(nameOf(word)) || (at > 0 && word === '--')) continue;
+    // Options of the prefix, for example `npx --yes` and `dotenv -e .env --`.
+    if (at > 0 && word.startsWith('-')) {
+      if (word === '-e' || word === '-p' || word === '--package') at += 1;
+      continue;
+    }
+    break;
+  }
+  return words.slice(at);
+}
+
+/** The program's name without its folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
+function nameOf(word: string): string {
+  const name = word.startsWith('@') ? word : (word.split('/').at(-1) ?? word);
+  const version = name.indexOf('@', 1);
+  return version > 0 ? name.slice(0, version) : name;
+}
+
+/** The script that `npm run x`, `npm start` or `yarn x` runs; null if it runs none of the project's. */
+function scriptOf(program: string, rest: readonly string[], scripts: Scripts): string | null {
+  const words = rest.filter((word) => !word.startsWith('-'));
+  const [first = '', second = ''] = words;
+  if (first === 'run' || first === 'run-script') return Object.hasOwn(scripts, second) ? second : null;
+  if (first === 'start' || program !== 'npm') return Object.hasOwn(scripts, first) ? first : null;
+  return null;
+}
+
+function follow(script: string, about: About, depth: number): CommandUse {
+  about.followed.count += 1;
+  if (depth >= DEEPEST || about.followed.count > MOST_FOLLOWED) return { use: 'production' };
+  return useOf(about.scripts[script] ?? '', about, depth + 1);
+}
+
+/** Several scripts at once: if one of them is for developers, all are. */
+function worst(words: readonly string[], about: About, depth: number): CommandUse {
+  if (depth >= DEEPEST) return { use: 'production' };
+  const names = words.map((word) => word.replace(/^npm:/, ''));
+  const named = names.flatMap((name) =>
+    Object.keys(about.scripts).filter((script) => script === name || matchesStar(script, name)),
+  );
+  const uses = [
+    ...named.map((script) => follow(script, about, depth)),
+    ...names.map((name, at) => useOfProgram(nameOf(name), names.slice(at + 1))),
+    ...(names.some((name) => WATCHERS.has(nameOf(name))) ? [{ use: 'development', tool: 'a watcher' } as const] : []),
+  ];
+  const found = uses.find(({ use }) => use === 'development' || use === 'watched');
+  if (found === undefined || found.use === 'production') return { use: 'production' };
+  return { use: 'development', tool: found.tool };
+}
+
+function matchesStar(script: string, name: string): boolean {
+  return name.endsWith(':*') && script.startsWith(name.slice(0, -1));
+}
+
+function isWatch(word: string): boolean {
+  return word === 'watch' || word === '--watch' || /^--watch-(path|preserve-output)/.test(word);
+}
+
+/** `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`; `nodemon app.js` → `node app.js`. */
+function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
+  const words: string[] = [];
+  for (let at = 0; at < rest.length; at++) {
+    const word = rest[at] ?? '';
+    if (word === '--exec' || word === '-x') {
+      const command = rest.slice(at + 1).filter((next) => next !== '--');
+      return command.length === 0
+        ? { use: 'development', tool }
+        : { use: 'watched', tool, command: withEntry(command, main) };
+    }
+    if (VALUED.test(word)) at += 1;
+    else if (words.length > 0 || !word.startsWith('-')) words.push(word);
+  }
+  const file = words[0] ?? main;
+  if (file === undefined || file === null || !isPlain([file, ...words.slice(1)])) return { use: 'development', tool };
+  const runner = /\.[cm]?tsx?$/.test(file) || tool.startsWith('ts') ? 'ts-node' : 'node';
+  return { use: 'watched', tool, command: [runner, ...(words.length > 0 ? words : [file])].join(' ') };
+}
+
+/** `nodemon --exec babel-node` runs the entry of package.json. */
+function withEntry(command: readonly string[], main: string | null): string {
+  const hasFile = command.slice(1).some((word) => /\.[cm]?[jt]sx?$|\//.test(word));
+  return [...command, ...(hasFile || main === null || command.length > 1 ? [] : [main])].join(' ');
+}
+
+function watchedBun(rest: readonly string[]): CommandUse {
+  const kept = rest.filter((word) => !['--watch', '--hot', '--no-clear-screen'].includes(word));
+  return { use: 'watched', tool: 'bun --watch', command: ['bun', ...kept].join(' ') };
+}
+
+function isPlain(words: readonly string[]): boolean {
+  return words.every((word) => /^[\w./@:=+-]+$/.test(word));
+}
+
+/** The file that a command such as `node dist/main` runs, relative to the project; null if it runs something else. */
+export function fileOf(command: string, scripts: Scripts): string | null {
+  let words = commandsOf(command).at(-1) ?? [];
+  for (let depth = 0; depth < DEEPEST; depth++) {
+    words = [...withoutPrefixes(words)];
+    const script = RUNNERS.has(nameOf(words[0] ?? ''))
+      ? scriptOf(nameOf(words[0] ?? ''), words.slice(1), scripts)
+      : null;
+    if (script === null) break;
+    words = commandsOf(scripts[script] ?? '').at(-1) ?? [];
+  }
+  if (nameOf(words[0] ?? '') !== 'node') return null;
+  for (let at = 1; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (['-r', '--require', '--import', '--loader', '--experimental-loader', '--env-file'].includes(word)) at += 1;
+    else if (!word.startsWith('-')) return /^[\w./@+-]+$/.test(word) ? word : null;
+  }
+  return null;
+}

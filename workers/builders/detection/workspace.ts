@@ -1,0 +1,164 @@
+import { RE2JS } from 're2js';
+import { parse as parseYaml } from 'yaml';
+import { errorMessage } from '../../../shared/core/errors.js';
+import { BuildError } from '../builder.js';
+import type { ProjectFiles } from '../project-files.js';
+import { isRecord, type PackageManifest, readManifest } from './package-manifest.js';
+import { parentOf, type RepositoryTree } from './repository-tree.js';
+
+export interface WorkspacePackage {
+  /** Relative to the repository. */
+  folder: string;
+  manifest: PackageManifest;
+}
+
+/** Several packages that one installation serves: of npm, pnpm, yarn or bun, or of Lerna or Nx. */
+export interface Workspace {
+  /** Relative to the repository. */
+  folder: string;
+  files: ProjectFiles;
+  manifest: PackageManifest;
+  packages: WorkspacePackage[];
+  /** The tool that knows in which order packages are built. */
+  tool: 'turbo' | 'nx' | 'pnpm' | null;
+}
+
+const MOST_PATTERNS = 200;
+const LONGEST_PATTERN = 300;
+
+/** The patterns of a folder's workspace; null if the folder is no workspace. Throws `BuildError`. */
+export function workspacePatterns(files: ProjectFiles): string[] | null {
+  const pnpm = files.text('pnpm-workspace.yaml');
+  const yaml =
+    pnpm === undefined ? null : patternsIn(() => parseYaml(pnpm, { logLevel: 'error' }), 'pnpm-workspace.yaml');
+  if (yaml !== null) return yaml;
+  const text = files.text('package.json');
+  const own = text === undefined ? null : readManifest(text).workspaces;
+  if (own !== null) return [...own];
+  const lerna = files.text('lerna.json');
+  return lerna === undefined ? null : patternsIn(() => JSON.parse(lerna), 'lerna.json');
+}
+
+function patternsIn(parse: () => unknown, file: string): string[] | null {
+  let value: unknown;
+  try {
+    value = parse();
+  } catch (error) {
+    throw new BuildError(`${file} cannot be read: ${errorMessage(error).split('\n')[0]?.slice(0, 200)}`);
+  }
+  const list = isRecord(value) ? value.packages : null;
+  return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MOST_PATTERNS) : null;
+}
+
+/** The folders below `root` that have a package.json and that the patterns name; `!` takes folders away. */
+export function packageFolders(tree: RepositoryTree, root: string, patterns: readonly string[]): string[] {
+  const wanted = matcher(patterns.filter((pattern) => !pattern.startsWith('!')));
+  const unwanted = matcher(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)));
+  const prefix = root === '' ? 0 : root.length + 1;
+  return tree
+    .foldersWith('package.json', root)
+    .filter((folder) => folder !== root)
+    .filter((folder) => wanted(folder.slice(prefix)) && !unwanted(folder.slice(prefix)));
+}
+
+/** RE2 takes linear time for every pattern and path. */
+function matcher(patterns: readonly string[]): (path: string) => boolean {
+  const expressions = patterns.filter((pattern) => pattern.length <= LONGEST_PATTERN).map(expressionOf);
+  if (expressions.length === 0) return () => false;
+  const regex = RE2JS.compile(`^(?:${expressions.join('|')})$`);
+  return (path) => regex.test(`${path}/`);
+}
+
+function expressionOf(pattern: string): string {
+  const levels = pattern.split('/').filter((level) => level !== '' && level !== '.');
+  return levels.map((level) => (level === '**' ? '(?:[^/]+/)*' : `${nameExpression(level)}/`)).join('');
+}
+
+function nameExpression(level: string): string {
+  const parts = level.match(/\*+|\?|[{},]|[^*?{},]+/g) ?? [];
+  const balanced = parts.filter((part) => part === '{').length === parts.filter((part) => part === '}').length;
+  let depth = 0;
+  return (
+    parts
+      .map((part) => {
+        if (part.startsWith('*')) return '[^/]*';
+        if (part === '?') return '[^/]';
+        if (balanced && part === '{') {
+          depth += 1;
+          return '(?:';
+        }
+        if (balanced && part === '}' && depth > 0) {
+          depth -= 1;
+          return ')';
+        }
+        if (part === ',' && depth > 0) return '|';
+        return RE2JS.quote(part);
+      })
+      .join('') + ')'.repeat(depth)
+  );
+}
+
+/** The folders above a folder, the nearest first. */
+export function ancestors(folder: string): string[] {
+  const found: string[] = [];
+  for (let at = folder; at !== ''; ) {
+    at = parentOf(at);
+    found.push(at);
+  }
+  return found;
+}
+
+/** The packages that a package needs from its workspace, each after those that it needs itself. */
+export function neededPackages({ packages }: Pick<Workspace, 'packages'>, folder: string): WorkspacePackage[] {
+  const byName = new Map(packages.flatMap((one) => (one.manifest.name === null ? [] : [[one.manifest.name, one]])));
+  const ordered: WorkspacePackage[] = [];
+  const seen = new Set<string>();
+  const visit = (one: WorkspacePackage): void => {
+    if (seen.has(one.folder)) return;
+    seen.add(one.folder);
+    for (const name of Object.keys(one.manifest.dependencies)) {
+      const needed = byName.get(name);
+      if (needed !== undefined) visit(needed);
+    }
+    ordered.push(one);
+  };
+  const start = packages.find((one) => one.folder === folder);
+  if (start !== undefined) visit(start);
+  return ordered.filter((one) => one !== start);
+}
+
+/**
+ * The commands that build a package and what it needs from its workspace; they run at the workspace's root. `own` is the
+ * package's build command in its folder, null if it has none. `run` is how the package manager runs a script.
+ */
+export function workspaceBuild(workspace: Workspace, folder: string, own: string | null, run: string): string[] {
+  const { tool, packages } = workspace;
+  const name = packages.find((one) => one.folder === folder)?.manifest.name ?? null;
+  const isScript = own === `${run} build`;
+  if (name !== null && isScript) {
+    if (tool === 'turbo') return [`turbo run build --filter=${quoted(`${name}...`)}`];
+    if (tool === 'nx') return [`nx run ${quoted(`${name}:build`)}`];
+    if (tool === 'pnpm') return [`pnpm --filter ${quoted(`${name}...`)} run build`];
+  }
+  const within = (path: string, command: string) => `cd ${quoted(relativeTo(workspace.folder, path))} && ${command}`;
+  const needed = neededPackages(workspace, folder).filter(({ manifest }) => manifest.scripts.build !== undefined);
+  return [...needed.map((one) => within(one.folder, `${run} build`)), ...(own === null ? [] : [within(folder, own)])];
+}
+
+/** The tool of a workspace, if its root installs it. */
+export function toolOf(files: ProjectFiles, manifest: PackageManifest): Workspace['tool'] {
+  const installs = (name: string) => Object.hasOwn(manifest.dependencies, name);
+  if (installs('turbo') && (files.has('turbo.json') || files.has('turbo.jsonc'))) return 'turbo';
+  if (installs('nx') && files.has('nx.json')) return 'nx';
+  return files.has('pnpm-workspace.yaml') ? 'pnpm' : null;
+}
+
+/** `folder` as seen from `root`, which contains it. */
+export function relativeTo(root: string, folder: string): string {
+  return root === '' || root === folder ? (root === folder ? '' : folder) : folder.slice(root.length + 1);
+}
+
+/** One word of a shell. */
+export function quoted(text: string): string {
+  return /^[\w@./:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

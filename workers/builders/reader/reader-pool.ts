@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../command-wrappers.js';
+
+const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
+/** The heap of one reading process, in MiB. */
+export const MEMORY_MB = 1024;
+/** As many processes wait for the next request, for this long, in milliseconds. An idle platform has none. */
+const MOST_IDLE = 2;
+const IDLE_MS = 10_000;
+
+/** A process that reads what a tenant has written. It answers one request at a time, of whichever tenant. */
+export interface Reader {
+  child: ChildProcess;
+  requests: Writable;
+  answers: Readable;
+}
+
+let wrapper: Promise<string[]> | null = null;
+const idle: { reader: Reader; timer: NodeJS.Timeout }[] = [];
+let warming: Promise<void> | null = null;
+
+/** Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream. */
+export async function startReader(stdin: 'ignore' | 'pipe' = 'ignore', stdout = stdin): Promise<Reader> {
+  wrapper ??= findWrappers([DIES_WITH_WORKER]);
+  const [file = '', ...args] = [...(await wrapper), process.execPath, `--max-old-space-size=${MEMORY_MB}`, MAIN];
+  const child = spawn(file, args, {
+    cwd: '/',
+    env: { PATH: SYSTEM_PATH },
+    stdio: [stdin, stdout, 'ignore', 'pipe', 'pipe'],
+  });
+  child.on('error', () => undefined);
+  lowerPriority(child.pid);
+  const requests = child.stdio[4] as Writable;
+  // The process may have ended. Its missing answer tells that.
+  requests.on('error', () => undefined);
+  return { child, requests, answers: child.stdio[3] as Readable };
+}
+
+/** A process that waits, or a new one. The caller gives it back, or kills it. */
+export async function takeReader(): Promise<Reader> {
+  if (idle.length === 0 && warming !== null) await warming;
+  for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
+    clearTimeout(found.timer);
+    if (!hasEnded(found.reader)) {
+      hold(found.reader, true);
+      return found.reader;
+    }
+  }
+  return startReader();
+}
+
+/** Takes back a process that has answered and may be asked again. */
+export function giveBack(reader: Reader): void {
+  if (idle.length >= MOST_IDLE || hasEnded(reader)) {
+    reader.child.kill('SIGKILL');
+    return;
+  }
+  // What waits here must not keep this process alive.
+  hold(reader, false);
+  const timer = setTimeout(() => {
+    const at = idle.findIndex((entry) => entry.reader === reader);
+    if (at >= 0) idle.splice(at, 1);
+    reader.child.kill('SIGKILL');
+  }, IDLE_MS);
+  timer.unref();
+  idle.push({ reader, timer });
+}
+
+/** Starts a process ahead of its first request, unless one waits: starting takes longer than most requests. */
+export function warmReader(): void {
+  if (idle.length > 0 || warming !== null) return;
+  warming = startReader()
+    .then(giveBack)
+    .catch(() => undefined)
+    .finally(() => {
+      warming = null;
+    });
+}
+
+function hasEnded({ child }: Reader): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null || child.killed;
+}
+
+/** Whether this process waits for the reader before it ends. */
+function hold({ child, requests, answers }: Reader, holds: boolean): void {
+  for (const part of [child, requests, answers] as { ref?(): void; unref?(): void }[]) {
+    if (holds) part.ref?.();
+    else part.unref?.();
+  }
+}
+
+/** Services and builds get the processor first. */
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended, or the system does not allow it.
+  }
+}

@@ -1,0 +1,39 @@
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { SYSTEM_PATH } from '../command-wrappers.js';
+import type { Tool } from './toolchains/toolchain.js';
+
+/** A check is repeated after this time, in milliseconds, even if no program was installed or removed. */
+const VALID_MS = 10 * 60_000;
+const MOST_KNOWN = 200;
+
+/** The tools that were found on this host: what was checked → when. */
+const found = new Map<string, number>();
+
+/**
+ * Names a check of tools and the state of the host that its result depends on: a program that is installed or removed
+ * changes the time of its folder. `provided` are the folders of tools that the platform installed for the build.
+ */
+export async function checkKey(tools: readonly Tool[], provided: readonly string[] = []): Promise<string> {
+  const folders = [dirname(process.execPath), ...SYSTEM_PATH.split(':')];
+  const times = await Promise.all(
+    folders.map((folder) =>
+      stat(folder).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return JSON.stringify([tools.map(({ check }) => check), provided, times]);
+}
+
+/** True if the check has succeeded a short time ago. */
+export function isKnown(key: string, now: number): boolean {
+  return now - (found.get(key) ?? Number.NEGATIVE_INFINITY) < VALID_MS;
+}
+
+/** Remembers that the check has succeeded. */
+export function remember(key: string, now: number): void {
+  if (found.size >= MOST_KNOWN) found.clear();
+  found.set(key, now);
+}

@@ -1,0 +1,117 @@
+import semver from 'semver';
+import { BuildError } from '../builder.js';
+import { noSuchVersion, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
+import { intersection, type ManagerName, type ToolWishes, type VersionWish } from './version-wish.js';
+
+/** What is there without a registry: on this host, or in the base image of a container. */
+export interface OwnTools {
+  /** A version, or a range if only its beginning is known. */
+  node: string | null;
+  /** The version of npm and the versions of Node that it runs on; null if unknown. */
+  npm: { version: string; node: string } | null;
+}
+
+/** A tool that has to be installed, and what asked for its version. */
+export interface ChosenTool extends ToolVersion {
+  source: string;
+}
+
+/** The versions of a tool that can be installed, in any order. */
+export type VersionsOf = (name: ToolName) => Promise<readonly string[]>;
+
+/** The versions of Node.js that versions of package managers run on; all others run on every version that is in use. */
+const RUNS_ON: readonly (readonly [ManagerName, string, string])[] = [
+  ['pnpm', '11.x', '>=22.13'],
+  ['pnpm', '>=9 <11', '>=18.12'],
+  ['pnpm', '8.x', '>=16.14'],
+  ['yarn', '>=4', '>=18.12'],
+];
+
+/**
+ * Chooses the exact versions of the tools that have to be installed. The platform's own Node.js and npm are used where the
+ * project accepts them. Otherwise the newest version that satisfies is chosen, of Node.js one with long-term support if
+ * there is one. Throws `BuildError` if no version satisfies.
+ */
+export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool[]> {
+  if (wishes.node === null && wishes.manager === null) return [];
+  const manager = wishes.manager === null ? null : await chooseManager(wishes.manager, own, versionsOf);
+  const node = await chooseNode(nodeFor(wishes.node, manager), own, versionsOf);
+  const npm = node !== null && wishes.manager !== null && manager === null ? await npmFor(node, own, versionsOf) : null;
+  return [node, manager, npm].filter((tool) => tool !== null);
+}
+
+async function chooseNode(
+  wish: VersionWish | null,
+  { node }: OwnTools,
+  versionsOf: VersionsOf,
+): Promise<ChosenTool | null> {
+  if (wish === null) return null;
+  if (node !== null && wish.newest !== true && semver.subset(node, wish.range)) return null;
+  return choose('node', wish, versionsOf);
+}
+
+/** What the project asks for, narrowed to what its package manager runs on, if both can be had. */
+function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
+  const needed = RUNS_ON.find(
+    ([name, versions]) => manager?.name === name && semver.satisfies(manager.version, versions),
+  )?.[2];
+  if (manager === null || needed === undefined) return wish;
+  const need: VersionWish = { range: needed, source: `${manager.name} ${manager.version}` };
+  if (wish === null) return need;
+  const both = intersection(wish.range, needed);
+  return both === null ? wish : { ...wish, range: both };
+}
+
+async function chooseManager(
+  { name, wish }: NonNullable<ToolWishes['manager']>,
+  own: OwnTools,
+  versionsOf: VersionsOf,
+): Promise<ChosenTool | null> {
+  if (wish === null) return null;
+  if (name === 'npm' && own.npm !== null && wish.newest !== true && semver.satisfies(own.npm.version, wish.range)) {
+    return null;
+  }
+  try {
+    return await choose(name, wish, versionsOf);
+  } catch (error) {
+    if (wish.optional === true && error instanceof BuildError) return null;
+    throw error;
+  }
+}
+
+/** The npm for a version of Node.js: the platform's own if it runs there, else the one that Node.js came with. */
+async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
+  if (npm !== null && semver.satisfies(version, npm.node)) return null;
+  const major = semver.major(version);
+  const range = major < 14 ? '6.x' : major < 18 ? '8.x' : major < 24 ? '10.x' : '11.x';
+  return choose('npm', { range, source: `Node.js ${version}` }, versionsOf);
+}
+
+async function choose(name: ToolName, wish: VersionWish, versionsOf: VersionsOf): Promise<ChosenTool> {
+  const { range, source } = wish;
+  const exact = semver.valid(range);
+  // The registry is not asked: the version may be installed already.
+  if (exact !== null) return { name, version: exact, source };
+  const versions = await versionsOf(name);
+  const version = newestVersion(name, versions, wish);
+  if (version !== null) return { name, version, source };
+  const newest = newestOf(versions);
+  if (/^[\d.x]+$/.test(range)) return noSuchVersion({ name, version: range }, source, newest);
+  throw new BuildError(
+    `${source} asks for ${shownName(name)} "${range}", and no version in the package registry satisfies that` +
+      `${newest === null ? '' : `; the newest is ${newest}`}. Change the range so that it contains a version that exists.`,
+  );
+}
+
+/** The version to install for a range; null if none satisfies it. */
+export function newestVersion(name: ToolName, versions: readonly string[], wish: VersionWish): string | null {
+  const fitting = semver.rsort(versions.filter((version) => semver.satisfies(version, wish.range)));
+  if (name !== 'node' || wish.newest === true) return fitting[0] ?? null;
+  // Odd versions get no long-term support, and native modules have no binaries for them.
+  return fitting.find((version) => semver.major(version) % 2 === 0) ?? fitting[0] ?? null;
+}
+
+/** The newest version that is no prerelease; null if there is none. */
+export function newestOf(versions: readonly string[]): string | null {
+  return semver.rsort(versions.filter((version) => semver.prerelease(version) === null))[0] ?? null;
+}

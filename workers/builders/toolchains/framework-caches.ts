@@ -1,0 +1,48 @@
+import { dirname, join } from 'node:path';
+import { quote } from '../../sandbox/sandbox-scripts.js';
+import type { PackageJson } from './package-json.js';
+
+/** Dependency → the folder in which it keeps results for the next build. `*` is kept for every project. */
+const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
+  ['*', 'node_modules/.cache'],
+  ['next', '.next/cache'],
+  ['astro', 'node_modules/.astro'],
+  ['@angular/cli', '.angular/cache'],
+  ['parcel', '.parcel-cache'],
+  ['turbo', '.turbo/cache'],
+];
+
+/** Every folder of `frameworkCaches`, also below the project's folder. No image contains them. */
+const LEFT_OUT = new RegExp(`(^|/)(${FOLDERS.map(([, folder]) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`);
+
+/** The folders of a Node project whose content is kept for its next build, relative to the project's folder. */
+export function frameworkCaches({ dependencies }: Pick<PackageJson, 'dependencies'>): string[] {
+  const uses = (dependency: string) => dependency === '*' || dependencies[dependency] !== undefined;
+  return FOLDERS.filter(([dependency]) => uses(dependency)).map(([, folder]) => folder);
+}
+
+/** The name under which a folder is kept among the caches of its service. */
+export function keptName(folder: string): string {
+  return `kept-${folder.replace(/[^A-Za-z]+/g, '-').replace(/^-|-$/g, '')}`;
+}
+
+/**
+ * A shell command that puts links to kept folders into the project, as the user of the build. A folder that is there
+ * already stays. Sealing the image removes the links.
+ */
+export function linkKept(folders: readonly string[], cache: string): string {
+  if (folders.length === 0) return '';
+  const links = folders.map((folder) => {
+    const kept = quote(join(cache, keptName(folder)));
+    // Nothing creates node_modules here: if it is absent, nothing was installed.
+    const parent = quote(dirname(folder));
+    const ready = /(^|\/)node_modules\//.test(folder) ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
+    return `if [ ! -e ${quote(folder)} ] && ${ready}; then mkdir -p ${kept} && ln -sfn ${kept} ${quote(folder)}; fi`;
+  });
+  return `{ ${links.join('; ')}; } >/dev/null 2>&1; `;
+}
+
+/** True if the path, relative to an image, is a cache of a framework. */
+export function isFrameworkCache(path: string): boolean {
+  return LEFT_OUT.test(path);
+}

@@ -1,0 +1,158 @@
+import semver from 'semver';
+import { parse } from 'yaml';
+import { BuildError } from '../builder.js';
+import type { ProjectFiles } from '../project-files.js';
+import { devEngine, firstLine, namedVersion, toolVersion } from './node-version.js';
+import { isRecord, isText, type PackageJson } from './package-json.js';
+import { intersection, type ManagerName, type VersionWish, versionWish } from './version-wish.js';
+
+const NAMES: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'];
+const FIELD = 'packageManager in package.json';
+
+/** The lock files of each package manager. npm comes last: its lock is often left from one careless installation. */
+export const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
+  ['pnpm', ['pnpm-lock.yaml']],
+  ['bun', ['bun.lock', 'bun.lockb']],
+  ['yarn', ['yarn.lock']],
+  ['npm', ['package-lock.json', 'npm-shrinkwrap.json']],
+];
+
+/** The lock file of a package manager; null if the folder has none. */
+export function lockOf(files: ProjectFiles, manager: ManagerName): string | null {
+  return LOCKS.find(([name]) => name === manager)?.[1].find((file) => files.has(file)) ?? null;
+}
+
+/** The package manager that a folder uses: the one it names, else the one that wrote its lock file, else npm. */
+export function managerName(files: ProjectFiles, manifest: PackageJson): ManagerName {
+  const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
+  if (isManager(named)) return named;
+  const locked = LOCKS.find(([, locks]) => locks.some((file) => files.has(file)))?.[0];
+  if (locked !== undefined) return locked;
+  if (files.has('pnpm-workspace.yaml')) return 'pnpm';
+  if (files.has('.yarnrc.yml') || files.has('.yarnrc')) return 'yarn';
+  const others = ['pnpm', 'yarn', 'bun'] as const;
+  const { volta, engines } = manifest.raw;
+  return others.find((name) => isRecord(volta) && isText(volta[name])) ?? onlyEngine(engines) ?? 'npm';
+}
+
+/** `engines` that allow any other manager than npm, but not npm, mean that one. */
+function onlyEngine(engines: unknown): ManagerName | undefined {
+  if (!isRecord(engines) || (isText(engines.npm) && semver.validRange(engines.npm) !== null)) return undefined;
+  return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
+}
+
+/**
+ * The version of the package manager that a folder names, or that can read its lock file; null if it says nothing. Throws
+ * `BuildError` if a text names no version.
+ */
+export function managerWish(files: ProjectFiles, manifest: PackageJson, name: ManagerName): VersionWish | null {
+  return pinned(files, manifest, name) ?? bounded(files, manifest, name);
+}
+
+function pinned(files: ProjectFiles, manifest: PackageJson, name: ManagerName): VersionWish | null {
+  const wanted = field(manifest);
+  if (wanted?.name === name) return versionWish(wanted.version, FIELD, name);
+  const engine = namedVersion(devEngine(manifest, 'packageManager'), name);
+  if (engine !== null) return versionWish(engine, 'devEngines.packageManager in package.json', name);
+  const { volta } = manifest.raw;
+  const pin = isRecord(volta) ? volta[name] : null;
+  if (isText(pin)) return versionWish(pin, `volta.${name} in package.json`, name);
+  const release = name === 'yarn' ? yarnPath(files) : null;
+  if (release?.version) return { range: release.version, source: release.source };
+  const tool = toolVersion(files, name);
+  if (tool !== null) return versionWish(tool, '.tool-versions', name);
+  const bun = name === 'bun' ? firstLine(files.text('.bun-version')) : null;
+  return bun === null ? null : versionWish(bun, '.bun-version', name);
+}
+
+/** What the lock file's format and `engines` allow together. If they exclude each other, `engines` decides. */
+function bounded(files: ProjectFiles, { raw }: PackageJson, name: ManagerName): VersionWish | null {
+  const lock = lockFormat(files, name);
+  const given = isRecord(raw.engines) ? raw.engines[name] : null;
+  const range = isText(given) ? semver.validRange(given) : null;
+  if (range === null) return lock;
+  const engine: VersionWish = { range, source: `engines.${name} in package.json`, optional: name === 'npm' };
+  const both = lock === null ? null : intersection(lock.range, range);
+  return both === null ? engine : { range: both, source: `${engine.source} and ${lock?.source}` };
+}
+
+/** The versions that read and write a folder's lock file without changing its format. */
+export function lockFormat(files: ProjectFiles, name: ManagerName): VersionWish | null {
+  if (name === 'pnpm') return pnpmFormat(files);
+  if (name === 'yarn') return yarnFormat(files);
+  return null;
+}
+
+function pnpmFormat(files: ProjectFiles): VersionWish | null {
+  const source = 'pnpm-lock.yaml';
+  if (!files.has(source)) return null;
+  const lock = files.text(source) ?? '';
+  const format = /^lockfileVersion:\s*['"]?(\d+)\.(\d+)/m.exec(lock);
+  const [major, minor] = [Number(format?.[1] ?? 9), Number(format?.[2] ?? 0)];
+  if (major < 5) return { range: '3.x', source };
+  if (major === 5) return { range: minor <= 1 ? '5.x' : minor <= 3 ? '6.x' : '7.x', source };
+  if (major < 9) return { range: '8.x', source };
+  if (major > 9) return { range: '>=11', source };
+  return { range: usesNewerPnpm(files, lock) ? '10.x' : '9.x', source };
+}
+
+/**
+ * Versions 9 and 10 write the same format. Version 9 is the safer choice if nothing tells them apart: it runs the install
+ * scripts of dependencies. Version 10 alone reads settings from pnpm-workspace.yaml, and hashes patches in another way.
+ */
+function usesNewerPnpm(files: ProjectFiles, lock: string): boolean {
+  if (/^patchedDependencies:\n(?: {2}.*\n)*? {4}hash: [0-9a-f]{64}$/m.test(lock)) return true;
+  const known = ['packages', 'catalog', 'catalogs'];
+  const settings = readYaml(files.text('pnpm-workspace.yaml'), 'pnpm-workspace.yaml');
+  return Object.keys(settings).some((key) => !known.includes(key));
+}
+
+function yarnFormat(files: ProjectFiles): VersionWish | null {
+  const source = 'yarn.lock';
+  if (!files.has(source)) return files.has('.yarnrc.yml') ? { range: '4.x', source: '.yarnrc.yml' } : null;
+  const format = /^__metadata:\r?\n\s+version: ['"]?(\d+)/m.exec(files.text(source) ?? '')?.[1];
+  // An empty lock file has no format.
+  if (format === undefined) return { range: files.has('.yarnrc.yml') ? '4.x' : '1.x', source };
+  const number = Number(format);
+  return { range: number <= 5 ? '2.x' : number <= 7 ? '3.x' : '>=4', source };
+}
+
+/** The release of yarn that the repository contains, and its version if the file's name tells it; null if it has none. */
+export function yarnPath(files: ProjectFiles): { version: string | null; source: string } | null {
+  const modern = readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml').yarnPath;
+  const [path, source] = isText(modern)
+    ? [modern, 'yarnPath in .yarnrc.yml']
+    : [/^yarn-path\s+"?([^"\n]+)"?/m.exec(files.text('.yarnrc') ?? '')?.[1] ?? '', 'yarn-path in .yarnrc'];
+  if (path === '') return null;
+  const version = /yarn-(\d+\.\d+\.\d+(?:-[\w.]+?)?)\.c?js$/.exec(path)?.[1];
+  return { version: version === undefined ? null : semver.valid(version), source };
+}
+
+/** The settings of .yarnrc.yml; {} if there is no such file. Throws `BuildError`. */
+export function yarnSettings(files: ProjectFiles): Record<string, unknown> {
+  return readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml');
+}
+
+function readYaml(text: string | undefined, name: string): Record<string, unknown> {
+  if (text === undefined) return {};
+  try {
+    const value: unknown = parse(text, { maxAliasCount: 100, logLevel: 'error' });
+    return isRecord(value) ? value : {};
+  } catch (error) {
+    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0];
+    throw new BuildError(`${name} is no valid YAML: ${reason}. Correct the file.`);
+  }
+}
+
+/** `packageManager`, split. Corepack appends a hash to the version; the registry's integrity takes its place here. */
+function field({ raw }: PackageJson): { name: ManagerName; version: string } | null {
+  const given = isText(raw.packageManager) ? raw.packageManager.trim() : '';
+  const at = given.indexOf('@');
+  const [name, version = ''] = at < 0 ? [given] : [given.slice(0, at), given.slice(at + 1).split('+')[0]];
+  if (!isManager(name)) return null;
+  return { name, version: version === '' ? '*' : version === 'berry' ? '>=2' : version };
+}
+
+function isManager(name: unknown): name is ManagerName {
+  return typeof name === 'string' && NAMES.includes(name);
+}

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../command-wrappers.js';
+import { BuildError } from '../builder.js';
+
+/** Time limits, in milliseconds. */
+const LIST_MS = 60_000;
+const INSTALL_MS = 10 * 60_000;
+const LARGEST_ANSWER = 64 * 1024 ** 2;
+/** A tenant names versions, so nothing else may reach npm's command line. */
+const PACKAGE = /^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*$/;
+const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
+const NOT_THERE = ['E404', 'ETARGET', 'ENOVERSIONS'];
+
+/** The registry did not answer as a registry does. Another try may succeed. */
+export class RegistryFault extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RegistryFault';
+  }
+}
+
+export interface NpmRegistryOptions {
+  /** Proxies, registry and certificates, as builds get them. */
+  buildEnvironment: Readonly<Record<string, string>>;
+  /** A folder for npm's own files. */
+  folder: string;
+}
+
+interface NpmAnswer {
+  code: string | null;
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * The npm registry as this host's npm reaches it: with the worker's user configuration (~/.npmrc), and with the variables
+ * that builds get. No install script ever runs.
+ */
+export class NpmRegistry {
+  readonly #options: NpmRegistryOptions;
+  #wrapper: Promise<string[]> | null = null;
+
+  constructor(options: NpmRegistryOptions) {
+    this.#options = options;
+  }
+
+  /** All versions of a package; none if there is no such package. Throws `RegistryFault`. */
+  async versions(name: string, signal: AbortSignal): Promise<string[]> {
+    const cache = join(this.#options.folder, 'npm-cache');
+    const answer = await this.#npm(['view', checked(name, PACKAGE), 'versions', '--json'], cache, LIST_MS, signal);
+    if (answer.code !== null) {
+      if (NOT_THERE.includes(answer.code)) return [];
+      throw unreachable(answer);
+    }
+    const versions: unknown = parsed(answer.stdout);
+    const list = Array.isArray(versions) ? versions : [versions];
+    return list.filter((version) => typeof version === 'string');
+  }
+
+  /**
+   * Installs one version of a package below `<folder>/node_modules`. Resolves to false if the registry does not have it.
+   * Throws `BuildError` if the package is not for this host, and `RegistryFault`.
+   */
+  async install(name: string, version: string, folder: string, signal: AbortSignal): Promise<boolean> {
+    const exact = `${checked(name, PACKAGE)}@${checked(version, VERSION)}`;
+    const flags = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-bin-links', '--omit=dev', '--json'];
+    const cache = join(folder, '.npm');
+    const answer = await this.#npm(['install', '--prefix', folder, ...flags, exact], cache, INSTALL_MS, signal);
+    if (answer.code === null) return true;
+    if (NOT_THERE.includes(answer.code)) return false;
+    if (answer.code === 'EBADPLATFORM') {
+      throw new BuildError(
+        `the package ${exact} is not for the system or processor of this host. Name a version of the tool that exists for it.`,
+      );
+    }
+    throw unreachable(answer);
+  }
+
+  async #npm(args: string[], cache: string, timeoutMs: number, signal: AbortSignal): Promise<NpmAnswer> {
+    await mkdir(cache, { recursive: true, mode: 0o700 });
+    this.#wrapper ??= findWrappers([DIES_WITH_WORKER]);
+    const [file = '', ...rest] = [...(await this.#wrapper), 'npm', ...args];
+    const env = {
+      npm_config_fetch_retries: '1',
+      npm_config_fetch_retry_mintimeout: '1000',
+      npm_config_fetch_timeout: '60000',
+      ...this.#options.buildEnvironment,
+      PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`,
+      HOME: homedir(),
+      LC_ALL: 'C',
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+      npm_config_update_notifier: 'false',
+      npm_config_loglevel: 'error',
+      npm_config_cache: cache,
+    };
+    const options = {
+      cwd: cache,
+      env,
+      signal,
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+      maxBuffer: LARGEST_ANSWER,
+    } as const;
+    return new Promise((resolve, reject) => {
+      execFile(file, rest, options, (error, stdout, stderr) => {
+        if (signal.aborted) return reject(signal.reason);
+        if (error === null) return resolve({ code: null, stdout, stderr });
+        if (error.code === 'ENOENT') return reject(new BuildError(NO_NPM));
+        const late = error.killed === true ? `npm did not end within ${timeoutMs / 1000} s` : stderr;
+        resolve({ code: errorCode(stdout, stderr) ?? 'UNKNOWN', stdout, stderr: late });
+      });
+    });
+  }
+}
+
+const NO_NPM =
+  'the host has no npm, with which the platform installs the tools that projects name. Install npm beside Node.js on the host.';
+
+function checked(text: string, rule: RegExp): string {
+  if (!rule.test(text)) throw new Error(`"${text}" is no name or version of a package`);
+  return text;
+}
+
+/** npm writes its error as JSON to the standard output, older versions also as text. */
+function errorCode(stdout: string, stderr: string): string | null {
+  const answer = parsed(stdout) as { error?: { code?: unknown } } | null;
+  const code = answer?.error?.code;
+  if (typeof code === 'string') return code;
+  return /^npm (?:err!|error) code (\S+)$/im.exec(stderr)?.[1] ?? null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function unreachable({ code, stdout, stderr }: NpmAnswer): RegistryFault {
+  const answer = parsed(stdout) as { error?: { summary?: unknown } } | null;
+  const summary = answer?.error?.summary;
+  const reason = (typeof summary === 'string' && summary !== '' ? summary : stderr).trim().split('\n')[0] ?? '';
+  return new RegistryFault(
+    `the package registry did not answer (${code}${reason === '' ? '' : `: ${reason.slice(0, 300)}`}). ` +
+      'Deploy again when it does, and check npm_config_registry and the proxies of the worker if it stays so.',
+  );
+}

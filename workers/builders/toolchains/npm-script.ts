@@ -1,0 +1,96 @@
+/** What npm reads of package.json to run a script. */
+export interface NpmPackage {
+  name?: unknown;
+  version?: unknown;
+  config?: unknown;
+  engines?: unknown;
+  bin?: unknown;
+  scripts: Readonly<Record<string, unknown>>;
+}
+
+/** `npm start`, `npm run start` and their like, without further arguments. */
+const RUNS_SCRIPT = /^npm (?:(start)|run(?:-script)? ([\w:.-]+))$/;
+/** A larger command is not worth an npm that is left out. */
+const LONGEST = 64 * 1024;
+
+/**
+ * The shell command that does what `npm start` or `npm run <script>` does, without npm itself: an npm per replica would take
+ * half a second at each start and stay resident. The scripts before and after it run as npm runs them, with npm's variables
+ * and search path. Null if the command is none of these, or if npm has to decide how to run it.
+ */
+export function scriptCommand(command: string, pkg: NpmPackage): string | null {
+  const [, start, name = start] = RUNS_SCRIPT.exec(command.trim()) ?? [];
+  if (name === undefined) return null;
+  const script = textOf(pkg.scripts[name]);
+  if (script === null) return null;
+  const before = textOf(pkg.scripts[`pre${name}`]);
+  const after = textOf(pkg.scripts[`post${name}`]);
+  const run = (event: string, text: string, last: boolean) =>
+    `${last ? 'exec ' : ''}env ${quote(`npm_lifecycle_event=${event}`)} ${quote(`npm_lifecycle_script=${text}`)} /bin/sh -c ${quote(last ? inPlace(text) : text)}`;
+  const parts = [
+    ...(before === null ? [] : [run(`pre${name}`, before, false)]),
+    run(name, script, after === null),
+    ...(after === null ? [] : [run(`post${name}`, after, true)]),
+  ];
+  const lines = [
+    // npm looks for programs in the node_modules of the project and of each folder above it.
+    `folder=$PWD bins=; while [ -n "$folder" ]; do bins=$bins$folder/node_modules/.bin:; folder=\${folder%/*}; done`,
+    'PATH=$bins/node_modules/.bin:$PATH npm_package_json=$PWD/package.json INIT_CWD=$PWD',
+    'npm_node_execpath=$(command -v node) NODE=$npm_node_execpath npm_execpath=$(readlink -f "$(command -v npm)")',
+    `npm_command=${start === undefined ? 'run-script' : 'start'}`,
+    ...Object.entries(packageVariables(pkg)).map(([variable, value]) => `${variable}=${quote(value)}`),
+  ];
+  const variables = [
+    'PATH',
+    'npm_package_json',
+    'INIT_CWD',
+    'npm_node_execpath',
+    'NODE',
+    'npm_execpath',
+    'npm_command',
+  ];
+  const exported = [...variables, ...Object.keys(packageVariables(pkg))].join(' ');
+  const text = `${lines.join('; ')}; unset folder bins; export ${exported}; ${parts.join(' && ')}`;
+  return text.length > LONGEST || text.includes('\0') ? null : text;
+}
+
+/** npm's `npm_package_*` variables: name, version, config, engines and bin, with the path of each value in its name. */
+export function packageVariables({ name, version, config, engines, bin }: NpmPackage): Record<string, string> {
+  const programs = typeof bin === 'string' && typeof name === 'string' ? { [name.replace(/^@[^/]*\//, '')]: bin } : bin;
+  const found: Record<string, string> = {};
+  collect({ name, version, config, engines, bin: programs }, 'npm_package_', found);
+  return found;
+}
+
+function collect(values: object, prefix: string, found: Record<string, string>): void {
+  for (const [key, value] of Object.entries(values)) {
+    const name = `${prefix}${key}`;
+    if (value === undefined) continue;
+    if (Array.isArray(value))
+      for (const [i, item] of value.entries()) collect({ [`${key}_${i}`]: item }, prefix, found);
+    else if (typeof value === 'object' && value !== null) collect(value, `${name}_`, found);
+    // A shell gives no other names to its children.
+    else if (/^\w+$/.test(name)) found[name] = value === null || value === false ? '' : String(value);
+  }
+}
+
+/** Words with which a command of the shell itself begins. No program runs then, or more than one. */
+const OWN_WORDS =
+  /^(\.|:|\[|\{|!|alias|break|case|cd|command|continue|echo|eval|exec|exit|export|false|for|getopts|hash|if|kill|local|printf|pwd|read|readonly|return|set|shift|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while)$/;
+
+/** The script with an `exec` before its program if it is one plain command, so that the shell does not stay. */
+export function inPlace(script: string): string {
+  if (/[;&|<>()`\n\r#]/.test(script)) return script;
+  const [, assignments = '', program = ''] =
+    /^\s*((?:[A-Za-z_]\w*=[^\s"'\\]*\s+)*)([\w@%+:./-]+)(?=\s|$)/.exec(script) ?? [];
+  if (program === '' || OWN_WORDS.test(program)) return script;
+  return `${assignments}exec ${script.trimStart().slice(assignments.length)}`;
+}
+
+function textOf(script: unknown): string | null {
+  return typeof script === 'string' && script.trim() !== '' ? script : null;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

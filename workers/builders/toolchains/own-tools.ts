@@ -1,0 +1,40 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SYSTEM_PATH } from '../../command-wrappers.js';
+import type { OwnTools } from './choose-tools.js';
+import { isRecord, isText } from './package-json.js';
+import type { Machine } from './tool-packages.js';
+
+/** The Node.js that runs the platform, and the npm that commands of this host find. */
+export async function ownTools(): Promise<OwnTools> {
+  return { node: process.versions.node, npm: await ownNpm() };
+}
+
+async function ownNpm(): Promise<OwnTools['npm']> {
+  for (const folder of [dirname(process.execPath), ...SYSTEM_PATH.split(':')]) {
+    const program = await realpath(join(folder, 'npm')).catch(() => null);
+    if (program === null) continue;
+    // npm/bin/npm-cli.js
+    const text = await readFile(join(dirname(dirname(program)), 'package.json'), 'utf8').catch(() => '{}');
+    const { version, engines }: Record<string, unknown> = JSON.parse(text);
+    if (!isText(version)) return null;
+    return { version, node: isRecord(engines) && isText(engines.node) ? engines.node : '*' };
+  }
+  return null;
+}
+
+/** This host, as far as packages differ by it. */
+export async function thisMachine(): Promise<Machine> {
+  const { platform, arch } = process;
+  const flags = platform === 'linux' ? await readFile('/proc/cpuinfo', 'latin1').catch(() => '') : ' avx2 ';
+  return { platform, arch, avx2: /\bavx2\b/.test(flags) };
+}
+
+/**
+ * What a base image of Node.js contains, as far as its name tells: `node:22-bookworm-slim` has some version 22. npm is the
+ * one that came with it.
+ */
+export function toolsOfImage(image: string): OwnTools {
+  const version = /:v?(\d+(?:\.\d+){0,2})(?=[-@]|$)/.exec(image)?.[1];
+  return { node: version ?? null, npm: null };
+}

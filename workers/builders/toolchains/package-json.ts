@@ -1,0 +1,45 @@
+import { errorMessage } from '../../../shared/core/errors.js';
+import { BuildError } from '../builder.js';
+import type { ProjectFiles } from '../project-files.js';
+
+/** What the platform reads of a package.json. */
+export interface PackageJson {
+  /** The whole object. Tenants write it: check the type of each value that you read. */
+  raw: Readonly<Record<string, unknown>>;
+  scripts: Record<string, unknown>;
+  /** Names → versions, of all kinds of dependencies, with what replaces them. */
+  dependencies: Record<string, unknown>;
+  hasWorkspaces: boolean;
+  main: string | null;
+}
+
+const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];
+
+/** Reads package.json; an empty one if there is none. Throws `BuildError` if it is no JSON object. */
+export function readPackage(files: ProjectFiles): PackageJson {
+  const text = files.text('package.json') ?? '{}';
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    throw new BuildError(`package.json is not valid JSON: ${errorMessage(error)}`);
+  }
+  if (!isRecord(value)) throw new BuildError('package.json is not a JSON object');
+  const raw = value;
+  return {
+    raw,
+    scripts: isRecord(raw.scripts) ? raw.scripts : {},
+    dependencies: Object.assign({}, ...KINDS.map((kind) => (isRecord(raw[kind]) ? raw[kind] : {}))),
+    hasWorkspaces: raw.workspaces !== undefined,
+    main: isText(raw.main) ? raw.main : null,
+  };
+}
+
+/** True for a text that is not blank. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

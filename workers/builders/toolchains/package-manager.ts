@@ -1,0 +1,152 @@
+import type { ProjectFiles } from '../project-files.js';
+import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './manager-version.js';
+import type { PackageJson } from './package-json.js';
+import { program, type Tool } from './toolchain.js';
+import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
+
+/** How a Node project's dependencies are installed, and its scripts run. */
+export interface PackageManager {
+  name: ManagerName;
+  /** The version that the project names or needs; null if any will do. */
+  wish: VersionWish | null;
+  install: string;
+  /** Variables of the build and of the running application, because scripts are started with the package manager. */
+  environment: Record<string, string>;
+  /** Variables of the build only. */
+  buildEnvironment: Record<string, string>;
+  /** Variables that name a folder kept between builds → that folder's name. */
+  caches: Record<string, string>;
+}
+
+/** The files that package managers read to install. */
+const MANIFESTS = [
+  'package.json',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+  'bunfig.toml',
+  '.npmrc',
+  '.yarnrc',
+  '.yarnrc.yml',
+];
+/** If the project has one of these, an installation reads other files of the project too. */
+const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs', '.pnp.cjs'];
+const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'];
+
+/** Corepack must not replace the versions that the platform installed. */
+const COREPACK = {
+  COREPACK_ENABLE_AUTO_PIN: '0',
+  COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
+  COREPACK_ENABLE_PROJECT_SPEC: '0',
+  COREPACK_ENABLE_STRICT: '0',
+};
+
+/**
+ * Decides which package manager installs a project, its version, and how. In a workspace, the files are those of its root.
+ * A lock file is respected: an installation that would change it fails. Throws `BuildError` if a text names no version.
+ */
+export function packageManagerOf(files: ProjectFiles, manifest: PackageJson): PackageManager {
+  const name = managerName(files, manifest);
+  const wish = managerWish(files, manifest, name);
+  const locked = lockOf(files, name) !== null;
+  const manager = { name, wish };
+  switch (name) {
+    case 'npm':
+      return { ...manager, ...NOTHING_SPECIAL, install: locked ? 'npm ci' : 'npm install', caches: NPM_CACHES };
+    case 'pnpm':
+      return {
+        ...manager,
+        wish: wish ?? { range: '9.x', source: 'pnpm' },
+        install: locked ? 'pnpm install --frozen-lockfile' : 'pnpm install --no-frozen-lockfile',
+        environment: { ...COREPACK, ...PNPM },
+        buildEnvironment: {},
+        // Version 11 reads variables with another prefix.
+        caches: { npm_config_store_dir: 'pnpm', pnpm_config_store_dir: 'pnpm', ...NPM_CACHES },
+      };
+    case 'yarn':
+      return yarn(files, wish ?? { range: '1.x', source: 'yarn' }, locked);
+    case 'bun':
+      return {
+        ...manager,
+        wish: wish ?? { range: '1.x', source: 'bun' },
+        ...NOTHING_SPECIAL,
+        install: locked ? 'bun install --frozen-lockfile' : 'bun install',
+        caches: { BUN_INSTALL_CACHE_DIR: 'bun', ...NPM_CACHES },
+      };
+  }
+}
+
+const NOTHING_SPECIAL = { environment: {}, buildEnvironment: {} };
+const NPM_CACHES = { npm_config_cache: 'npm' };
+/** pnpm must neither replace itself by the version in package.json, nor install anything when the application starts. */
+const PNPM = Object.fromEntries(
+  [
+    ['manage_package_manager_versions', 'false'],
+    ['package_manager_strict', 'false'],
+    ['pm_on_fail', 'ignore'],
+    ['verify_deps_before_run', 'false'],
+    ['update_notifier', 'false'],
+  ].flatMap(([name, value]) => [
+    [`npm_config_${name}`, value],
+    [`pnpm_config_${name}`, value],
+  ]),
+) as Record<string, string>;
+
+/** True if yarn 2 or later does what the wish says: it is another package with other settings. */
+export function isModernYarn({ range }: VersionWish): boolean {
+  return intersection(range, '1.x') === null;
+}
+
+function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageManager {
+  const release = yarnPath(files);
+  // A release in the repository whose version is unknown runs itself. Any other would only hide the version that was chosen.
+  const environment = { ...COREPACK, ...(release?.version === null ? {} : { YARN_IGNORE_PATH: '1' }) };
+  if (!isModernYarn(wish) && release?.version !== null) {
+    return {
+      name: 'yarn',
+      wish,
+      install: locked ? 'yarn install --frozen-lockfile' : 'yarn install',
+      environment,
+      buildEnvironment: {},
+      caches: { YARN_CACHE_FOLDER: 'yarn', ...NPM_CACHES },
+    };
+  }
+  // Zero installs keep dependencies in the repository, and yarn's own resolver then finds them there.
+  const inRepository = files.has('.pnp.cjs') || files.has('.pnp.js');
+  const plugnplay = inRepository || yarnSettings(files).nodeLinker === 'pnp';
+  return {
+    name: 'yarn',
+    wish,
+    install: locked ? 'yarn install --immutable' : 'yarn install --no-immutable',
+    environment: {
+      ...environment,
+      YARN_ENABLE_TELEMETRY: '0',
+      ...(yarnSettings(files).nodeLinker === undefined && !inRepository ? { YARN_NODE_LINKER: 'node-modules' } : {}),
+      // What is not unpacked must be in the image: the running application has no caches.
+      ...(plugnplay ? { YARN_ENABLE_GLOBAL_CACHE: 'false' } : {}),
+    },
+    buildEnvironment: plugnplay ? {} : { YARN_ENABLE_GLOBAL_CACHE: 'true' },
+    caches: { ...(plugnplay ? {} : { YARN_GLOBAL_FOLDER: 'yarn-berry' }), ...NPM_CACHES },
+  };
+}
+
+/** The programs that a build needs on the host. The platform installs other package managers itself. */
+export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
+  return name === 'npm' ? [program('npm', 'install npm')] : [];
+}
+
+/** The files that alone decide what an installation does; null if it may need the whole project. */
+export function installManifests(files: ProjectFiles, manifest: PackageJson): string[] | null {
+  return installsAlone(files, manifest) ? MANIFESTS.filter(files.has) : null;
+}
+
+function installsAlone(files: ProjectFiles, { scripts, dependencies, hasWorkspaces }: PackageJson): boolean {
+  if (hasWorkspaces || FURTHER.some(files.has)) return false;
+  if (INSTALL_SCRIPTS.some((name) => scripts[name] !== undefined)) return false;
+  return Object.values(dependencies).every(
+    (version) => typeof version === 'string' && !/^(file|link|workspace|portal|patch):|^[.~]?\.?\//.test(version),
+  );
+}

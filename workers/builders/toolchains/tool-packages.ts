@@ -1,0 +1,93 @@
+import semver from 'semver';
+import { BuildError } from '../builder.js';
+import type { ManagerName } from './version-wish.js';
+
+export type ToolName = 'node' | ManagerName;
+
+/** A tool in an exact version. */
+export interface ToolVersion {
+  name: ToolName;
+  version: string;
+}
+
+/** The machine that runs a tool. */
+export interface Machine {
+  /** As `process.platform` and `process.arch`. */
+  platform: string;
+  arch: string;
+  /** False for x64 processors without AVX2. */
+  avx2: boolean;
+}
+
+/** The package of the npm registry that contains a tool. */
+export interface ToolPackage {
+  name: string;
+  /** Command → file of the package; null if the package's own `bin` tells. */
+  programs: Record<string, string> | null;
+}
+
+/**
+ * Packages for each platform contain the official binaries of Node, bun and pnpm 12 as they are. The packages `node`, `bun`
+ * and `pnpm` 12 would only fetch these by an install script; no install script runs here.
+ */
+export function packageOf({ name, version }: ToolVersion, machine: Machine): ToolPackage {
+  switch (name) {
+    case 'node':
+      return { name: nodePackage(machine), programs: { node: 'bin/node' } };
+    case 'bun':
+      return { name: bunPackage(machine), programs: { bun: 'bin/bun', bunx: 'bin/bun' } };
+    case 'pnpm': {
+      const binary = semver.major(version) >= 12;
+      if (!binary) return { name: 'pnpm', programs: null };
+      return { name: `@pnpm/exe.${machine.platform}-${machine.arch}`, programs: { pnpm: 'pnpm', pn: 'pnpm' } };
+    }
+    case 'yarn':
+      return { name: semver.major(version) >= 2 ? MODERN_YARN : 'yarn', programs: null };
+    case 'npm':
+      return { name: 'npm', programs: null };
+  }
+}
+
+export const MODERN_YARN = '@yarnpkg/cli-dist';
+
+/** The packages whose versions are the versions of a tool. */
+export function listedIn(name: ToolName, machine: Machine): string[] {
+  if (name === 'node') return [nodePackage(machine)];
+  if (name === 'bun') return [bunPackage(machine)];
+  return name === 'yarn' ? ['yarn', MODERN_YARN] : [name];
+}
+
+function nodePackage({ platform, arch }: Machine): string {
+  return `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
+}
+
+function bunPackage({ platform, arch, avx2 }: Machine): string {
+  const kind = arch === 'arm64' ? 'aarch64' : `${arch}${avx2 ? '' : '-baseline'}`;
+  return `@oven/bun-${platform}-${kind}`;
+}
+
+/** The name under which an installed tool is kept: `node-22.1.0`. */
+export function installedName({ name, version }: ToolVersion): string {
+  return `${name}-${version}`;
+}
+
+/** The tool of an `installedName`; null for any other text. */
+export function parseInstalledName(text: string): ToolVersion | null {
+  const [, name, version] = /^(node|npm|pnpm|yarn|bun)-(\d.*)$/.exec(text) ?? [];
+  if (name === undefined || version === undefined || semver.valid(version) !== version) return null;
+  return { name: name as ToolName, version };
+}
+
+/** Names of tools in messages. */
+export function shownName(name: ToolName): string {
+  return name === 'node' ? 'Node.js' : name;
+}
+
+/** Throws the `BuildError` for a version that the registry does not have. */
+export function noSuchVersion({ name, version }: ToolVersion, source: string, newest: string | null): never {
+  const known = newest === null ? '' : `; the newest is ${newest}`;
+  throw new BuildError(
+    `${source} asks for ${shownName(name)} ${version}, which the package registry does not have${known}. ` +
+      'Name a version that exists.',
+  );
+}

@@ -1,0 +1,21 @@
+/** Tools that no image needs are removed after this time without use, in milliseconds. */
+const UNUSED_MS = 14 * 24 * 60 * 60_000;
+/** So many tools stay at most, beside those that images need. */
+const MOST_UNWANTED = 20;
+/** A tool that was used within this time may belong to a build that runs, in milliseconds. */
+const BUSY_MS = 24 * 60 * 60_000;
+
+/**
+ * Decides which installed tools a sweep removes: those that no image needs, if they were not used for two weeks, or if there
+ * are more than 20 of them, the longest unused first. Times are in milliseconds since the epoch.
+ */
+export function toolsToRemove(
+  tools: readonly { name: string; usedAt: number }[],
+  isWanted: (name: string) => boolean,
+  now: number,
+): string[] {
+  const unwanted = tools.filter(({ name }) => !isWanted(name)).sort((a, b) => b.usedAt - a.usedAt);
+  return unwanted
+    .filter(({ usedAt }, place) => now - usedAt > (place >= MOST_UNWANTED ? BUSY_MS : UNUSED_MS))
+    .map(({ name }) => name);
+}

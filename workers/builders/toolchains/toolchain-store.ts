@@ -1,0 +1,244 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { errorMessage } from '../../../shared/core/errors.js';
+import type { Logger } from '../../../shared/core/log.js';
+import { discardTree, exists, removeTree, touch } from '../../folders.js';
+import { withFileLock } from '../../sources/mirror-lock.js';
+import { type BuildContext, BuildError } from '../builder.js';
+import { type ChosenTool, chooseTools, newestOf, type OwnTools } from './choose-tools.js';
+import { NpmRegistry, RegistryFault } from './npm-registry.js';
+import { ownTools, thisMachine } from './own-tools.js';
+import { isRecord, isText } from './package-json.js';
+import {
+  installedName,
+  listedIn,
+  type Machine,
+  noSuchVersion,
+  packageOf,
+  parseInstalledName,
+  shownName,
+  type ToolName,
+  type ToolVersion,
+} from './tool-packages.js';
+import { toolsToRemove } from './tool-sweep.js';
+import type { ToolWishes } from './version-wish.js';
+
+const run = promisify(execFile);
+
+/** Versions of a package are asked for again after this time, in milliseconds. */
+const LIST_MS = 60 * 60_000;
+const TRIAL_MS = 30_000;
+/** Folders of installations that did not end are removed after this time, in milliseconds. */
+const UNFINISHED_MS = 60 * 60_000;
+const UNFINISHED = 'new-';
+
+type ProvideContext = Pick<BuildContext, 'signal' | 'log'>;
+
+export interface ToolchainStoreOptions {
+  dataDir: string;
+  log: Logger;
+  registry: Pick<NpmRegistry, 'versions' | 'install'>;
+  /** By default this host and its own tools. */
+  machine?: Machine;
+  own?: OwnTools;
+}
+
+/** The store of this host. Proxies, registry and certificates are those that builds get. */
+export function createToolchains({ dataDir, buildEnvironment, log }: ToolchainsOptions): ToolchainStore {
+  const registry = new NpmRegistry({ buildEnvironment, folder: join(dataDir, 'toolchains') });
+  return new ToolchainStore({ dataDir, log, registry });
+}
+
+export interface ToolchainsOptions {
+  dataDir: string;
+  buildEnvironment: Readonly<Record<string, string>>;
+  log: Logger;
+}
+
+/**
+ * The tools that projects name, each version installed once into `DATA_DIR/toolchains/<name>-<version>`, with its programs
+ * in `bin`. Builds and replicas see these folders read-only.
+ */
+export class ToolchainStore {
+  readonly #options: ToolchainStoreOptions;
+  readonly #folder: string;
+  readonly #lists = new Map<string, { at: number; versions: string[] }>();
+  #machine: Promise<Machine> | null = null;
+  #own: Promise<OwnTools> | null = null;
+
+  constructor(options: ToolchainStoreOptions) {
+    this.#options = options;
+    this.#folder = join(options.dataDir, 'toolchains');
+  }
+
+  /** The folder of an installed tool, also if it is not there. Throws if the text names no tool. */
+  pathOf(name: string): string {
+    if (parseInstalledName(name) === null) throw new Error(`"${name}" is no name of a tool`);
+    return join(this.#folder, name);
+  }
+
+  /**
+   * Chooses the versions that a project wants, installs those that are missing, and returns their names, Node.js first.
+   * Throws `BuildError` for a version that does not exist, and `RegistryFault` if the registry is away.
+   */
+  async provide(wishes: ToolWishes, context: ProvideContext): Promise<string[]> {
+    const chosen = await this.choose(wishes, await this.#ownTools(), context.signal);
+    for (const tool of chosen) await this.#ensure(tool, tool.source, context);
+    if (wishes.node !== null || wishes.manager !== null) await context.log(await this.#summary(chosen, wishes));
+    return chosen.map(installedName);
+  }
+
+  /** Chooses the versions that a project wants from what the registry has. Throws as `provide` does. */
+  async choose(wishes: ToolWishes, own: OwnTools, signal: AbortSignal): Promise<ChosenTool[]> {
+    const faults: RegistryFault[] = [];
+    try {
+      return await chooseTools(wishes, own, (name) => this.#versionsOf(name, signal, faults));
+    } catch (error) {
+      // Without the registry nobody knows that no version satisfies.
+      throw error instanceof BuildError && faults[0] ? faults[0] : error;
+    }
+  }
+
+  /** Installs tools that a release was built with, if they are gone. Throws as `provide` does. */
+  async restore(names: readonly string[], signal: AbortSignal): Promise<string[]> {
+    const context = { signal, log: async (line: string) => this.#options.log.info(line) };
+    for (const name of names) {
+      const tool = parseInstalledName(name);
+      if (tool === null) throw new BuildError(`the image needs the tool "${name}", which this version does not know`);
+      await this.#ensure(tool, 'the image', context);
+    }
+    return names.map((name) => this.pathOf(name));
+  }
+
+  /** Removes tools that no image needs and that were not used for long; returns how many. */
+  async sweep(isWanted: (name: string) => boolean): Promise<number> {
+    const { dataDir, log } = this.#options;
+    const now = Date.now();
+    const entries: { name: string; usedAt: number }[] = [];
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const found = await stat(join(this.#folder, name)).catch(() => null);
+      if (found === null) continue;
+      if (name.startsWith(UNFINISHED) && now - found.mtimeMs > UNFINISHED_MS) {
+        await discardTree({ dataDir, log }, join(this.#folder, name));
+      } else if (parseInstalledName(name) !== null) entries.push({ name, usedAt: found.mtimeMs });
+    }
+    const removed = toolsToRemove(entries, isWanted, now);
+    for (const name of removed) {
+      // Moved at once, so that no build finds half of it.
+      const aside = join(this.#folder, `${UNFINISHED}removed-${name}-${randomUUID()}`);
+      await rename(join(this.#folder, name), aside).then(
+        () => discardTree({ dataDir, log }, aside),
+        (error: unknown) => log.warn(`${name} could not be removed: ${errorMessage(error)}`),
+      );
+    }
+    return removed.length;
+  }
+
+  /** The versions that the registry has; if it is away, those that are installed. */
+  async #versionsOf(name: ToolName, signal: AbortSignal, faults: RegistryFault[]): Promise<string[]> {
+    const packages = listedIn(name, await this.#thisMachine());
+    try {
+      return (await Promise.all(packages.map((listed) => this.#list(listed, signal)))).flat();
+    } catch (error) {
+      if (!(error instanceof RegistryFault)) throw error;
+      faults.push(error);
+      const installed = (await readdir(this.#folder).catch(() => [])).map(parseInstalledName);
+      return installed.flatMap((tool) => (tool?.name === name ? [tool.version] : []));
+    }
+  }
+
+  async #list(name: string, signal: AbortSignal): Promise<string[]> {
+    const known = this.#lists.get(name);
+    if (known !== undefined && Date.now() - known.at < LIST_MS) return known.versions;
+    await mkdir(this.#folder, { recursive: true, mode: 0o711 });
+    const versions = await this.#options.registry.versions(name, signal);
+    this.#lists.set(name, { at: Date.now(), versions });
+    return versions;
+  }
+
+  /** Installs a tool unless it is there. Concurrent callers, also of other workers of this host, wait for one of them. */
+  async #ensure(tool: ToolVersion, source: string, context: ProvideContext): Promise<void> {
+    const name = installedName(tool);
+    const folder = this.pathOf(name);
+    if (await touch(folder)) return;
+    await mkdir(this.#folder, { recursive: true, mode: 0o711 });
+    await withFileLock(join(this.#folder, `${name}.lock`), context.signal, async () => {
+      if (await touch(folder)) return;
+      await context.log(`Installs ${shownName(tool.name)} ${tool.version}`);
+      const fresh = join(this.#folder, `${UNFINISHED}${name}-${randomUUID()}`);
+      try {
+        await this.#install(tool, source, fresh, context.signal);
+        await rename(fresh, folder);
+      } finally {
+        await discardTree(this.#options, fresh);
+      }
+    });
+  }
+
+  async #install(tool: ToolVersion, source: string, fresh: string, signal: AbortSignal): Promise<void> {
+    const machine = await this.#thisMachine();
+    const wanted = packageOf(tool, machine);
+    await mkdir(fresh, { mode: 0o755 });
+    if (!(await this.#options.registry.install(wanted.name, tool.version, fresh, signal))) {
+      const versions = await this.#versionsOf(tool.name, signal, []);
+      noSuchVersion(tool, source, newestOf(versions));
+    }
+    await removeTree(join(fresh, '.npm'));
+    const folder = join(fresh, 'node_modules', wanted.name);
+    const programs = wanted.programs ?? (await programsOf(folder));
+    await mkdir(join(fresh, 'bin'));
+    for (const [command, file] of Object.entries(programs)) {
+      const target = join(folder, file);
+      if (!(await exists(target))) continue;
+      await chmod(target, 0o755);
+      await symlink(relative(join(fresh, 'bin'), target), join(fresh, 'bin', command));
+    }
+    // Whatever the worker's umask is, the users of services read and execute the files, and only the platform writes them.
+    await run('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal });
+    if (wanted.programs !== null) await this.#tryOut(tool, join(fresh, 'bin'), signal);
+  }
+
+  /** Official binaries need the C library that they were built for. */
+  async #tryOut(tool: ToolVersion, folder: string, signal: AbortSignal): Promise<void> {
+    const program = join(folder, tool.name);
+    const options = { cwd: '/', env: { PATH: dirname(program), HOME: '/nonexistent' }, timeout: TRIAL_MS, signal };
+    await run(program, ['--version'], options).catch((error: unknown) => {
+      signal.throwIfAborted();
+      const reason = errorMessage(error).split('\n').slice(0, 2).join(' ').slice(0, 300);
+      throw new BuildError(
+        `${shownName(tool.name)} ${tool.version} does not run on this host: ${reason}. Choose another version, or a ` +
+          'host with glibc and a common processor.',
+      );
+    });
+  }
+
+  async #summary(chosen: readonly ChosenTool[], wishes: ToolWishes): Promise<string> {
+    const own = await this.#ownTools();
+    const named = chosen.map((tool) => `${shownName(tool.name)} ${tool.version} (${tool.source})`);
+    const has = (name: ToolName) => chosen.some((tool) => tool.name === name);
+    if (!has('node')) named.unshift(`Node.js ${own.node} (the platform's own)`);
+    if (wishes.manager?.name === 'npm' && !has('npm') && own.npm !== null) named.push(`npm ${own.npm.version}`);
+    return `Uses ${named.join(', ')}`;
+  }
+
+  #thisMachine(): Promise<Machine> {
+    this.#machine ??= this.#options.machine ? Promise.resolve(this.#options.machine) : thisMachine();
+    return this.#machine;
+  }
+
+  #ownTools(): Promise<OwnTools> {
+    this.#own ??= this.#options.own ? Promise.resolve(this.#options.own) : ownTools();
+    return this.#own;
+  }
+}
+
+/** The commands of a package. */
+async function programsOf(folder: string): Promise<Record<string, string>> {
+  const { name, bin }: Record<string, unknown> = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  if (isText(bin) && isText(name)) return { [name.split('/').at(-1) ?? name]: bin };
+  if (!isRecord(bin)) throw new BuildError(`the package ${String(name)} has no programs`);
+  return Object.fromEntries(Object.entries(bin).filter((entry): entry is [string, string] => isText(entry[1])));
+}

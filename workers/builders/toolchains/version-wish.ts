@@ -1,0 +1,88 @@
+import semver from 'semver';
+import { BuildError } from '../builder.js';
+
+/** The program that installs a Node project's dependencies. */
+export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
+
+/** What a project says about the version of a tool. */
+export interface VersionWish {
+  /** A range of semver. An exact version is a range, too. */
+  range: string;
+  /** What says so, for messages: `.nvmrc`. */
+  source: string;
+  /** True if the project asks for the newest version, and not for any version of the range. */
+  newest?: boolean;
+  /** True if the platform's own version will do where nothing satisfies the range. */
+  optional?: boolean;
+}
+
+/** The tools that a project names, before versions are chosen. */
+export interface ToolWishes {
+  /** Null if the project says nothing. */
+  node: VersionWish | null;
+  /** Null for projects without a package.json. */
+  manager: { name: ManagerName; wish: VersionWish | null } | null;
+}
+
+/** The wishes of a project that needs no tools from a registry. */
+export const NO_WISHES: ToolWishes = { node: null, manager: null };
+
+/** Longer texts name no version. The bound also keeps the work of semver's expressions small. */
+const LONGEST = 200;
+const NEWEST = /^(node|latest|current|stable)$/i;
+const ANY = /^(lts(\/\*)?|--lts|system|\*|x|default)$/i;
+/** The names of Node's long-term support lines. */
+const CODENAMES: Readonly<Record<string, number>> = {
+  argon: 4,
+  boron: 6,
+  carbon: 8,
+  dubnium: 10,
+  erbium: 12,
+  fermium: 14,
+  gallium: 16,
+  hydrogen: 18,
+  iron: 20,
+  jod: 22,
+  krypton: 24,
+};
+
+/**
+ * Reads what a file or field says about a version: `22`, `v18.17`, `>=20 <23`, `lts/iron`, `latest`. `tool` is its name in
+ * messages. Throws `BuildError` if the text names no version.
+ */
+export function versionWish(given: string, source: string, tool: string): VersionWish {
+  const text = given.trim();
+  if (NEWEST.test(text)) return { range: '*', source, newest: true };
+  if (ANY.test(text)) return { range: '*', source };
+  const codename = /^lts\/([a-z]+)$/i.exec(text)?.[1]?.toLowerCase();
+  if (codename !== undefined && CODENAMES[codename] !== undefined) return { range: `${CODENAMES[codename]}.x`, source };
+  const bare = text.replace(/^(node[-/@]|latest:|v(?=\d))/i, '');
+  if (text.length <= LONGEST && semver.validRange(bare) !== null) return { range: bare, source };
+  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  throw new BuildError(
+    `${source} asks for ${tool} "${shown}", which is no version. Write a version such as ${EXAMPLES[tool] ?? '1.2.3'}, or remove the line.`,
+  );
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  'Node.js': '22 or >=20',
+  npm: '10.9.0',
+  pnpm: '9.15.0',
+  yarn: '4.5.0',
+  bun: '1.2.0',
+};
+
+/** The range of versions that both ranges contain; null if there is none. */
+export function intersection(one: string, other: string): string | null {
+  if (!semver.intersects(one, other)) return null;
+  const parts = (range: string) => new semver.Range(range).range.split('||').map((part) => part.trim());
+  const joined = parts(one).flatMap((a) => parts(other).map((b) => `${a} ${b}`.trim()));
+  const possible = joined.filter((part) => {
+    try {
+      return semver.minVersion(part || '*') !== null;
+    } catch {
+      return false;
+    }
+  });
+  return possible.length === 0 ? null : possible.map((part) => part || '*').join(' || ');
+}

@@ -1,0 +1,44 @@
+import { v7 as uuidv7 } from 'uuid';
+import { errorMessage } from '../../shared/core/errors.js';
+import {
+  changedSchedules,
+  dueSchedules,
+  fireTick,
+  planSchedule,
+  stopSchedule,
+} from '../../shared/runs/schedule-store.js';
+import { latestTick, nextTick, type Schedule } from '../../shared/runs/ticks.js';
+import type { JobDeps } from '../worker-deps.js';
+
+type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
+
+/** Schedules that one pass fires. */
+const BATCH = 200;
+
+/**
+ * Makes the schedules of cron services follow their configuration, and starts the runs whose tick has come. Every worker does
+ * this every second; the database decides which of them makes a run. Of ticks that were missed, the latest is made up for.
+ */
+export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void> {
+  for (const change of await changedSchedules(db)) {
+    if (change.runnable) await planSchedule(db, change, following(change, change.now, log));
+    else await stopSchedule(db, change.serviceId);
+  }
+  let fired = 0;
+  for (const due of await dueSchedules(db, BATCH)) {
+    const scheduledAt = latestTick(due, due.nextRunAt, due.now);
+    const tick = { runId: uuidv7(), scheduledAt, nextRunAt: following(due, due.now, log) };
+    if ((await fireTick(db, due, tick)) === 'queued') fired += 1;
+  }
+  if (fired > 0) dispatcher.wake();
+}
+
+/** The next tick. A stored schedule that this version cannot read has none, and does not keep the others from running. */
+function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
+  try {
+    return nextTick(schedule, now);
+  } catch (error) {
+    log.warn({ serviceId: schedule.serviceId }, `a schedule cannot be read: ${errorMessage(error)}`);
+    return null;
+  }
+}

@@ -1,0 +1,86 @@
+import { connect } from 'node:net';
+
+/** Times in milliseconds. */
+export interface LivenessTimes {
+  /** From one request that was answered to the next request. */
+  interval: number;
+  /** The longest wait for the first byte of an answer. */
+  patience: number;
+}
+
+const TIMES: LivenessTimes = { interval: 30_000, patience: 10_000 };
+
+export interface LivenessTarget {
+  address: string;
+  port: number;
+  /** The Host header. */
+  host: string;
+}
+
+/**
+ * Finds an application that hangs while its port accepts connections: the kernel accepts them for it. For services without
+ * a `healthCheckPath`. Any answer counts, also an error or a closed connection. The requests run in the background, so that
+ * nothing waits for an application that hangs.
+ */
+export class Liveness {
+  readonly #times: LivenessTimes;
+  #silent = false;
+  #asking = false;
+  #nextAt: number;
+  /** Increased by `begin`: a request to an earlier attempt says nothing about this one. */
+  #round = 0;
+
+  constructor(times: LivenessTimes = TIMES) {
+    this.#times = times;
+    this.#nextAt = Date.now() + times.interval;
+  }
+
+  /** Forgets earlier requests, because a new attempt to run the replica begins. */
+  begin(): void {
+    this.#round += 1;
+    this.#silent = false;
+    this.#asking = false;
+    this.#nextAt = Date.now() + this.#times.interval;
+  }
+
+  /** What is wrong, as the last request showed it; '' if the application answered. Starts the next request if it is due. */
+  observe(target: LivenessTarget): string {
+    if (!this.#asking && Date.now() >= this.#nextAt) this.#ask(target);
+    const seconds = this.#times.patience / 1000;
+    return this.#silent ? `the port accepts connections, but a request got no answer within ${seconds} s` : '';
+  }
+
+  #ask(target: LivenessTarget): void {
+    const round = this.#round;
+    this.#asking = true;
+    void isSilent(target, this.#times.patience).then((silent) => {
+      if (round !== this.#round) return;
+      this.#asking = false;
+      this.#silent = silent;
+      // While it is silent, the next check asks again.
+      this.#nextAt = silent ? 0 : Date.now() + this.#times.interval;
+    });
+  }
+}
+
+/** True if the port accepts a request and sends nothing back in time. Never rejects. */
+function isSilent({ address, port, host }: LivenessTarget, patience: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    let accepted = false;
+    const socket = connect({ host: address, port });
+    const end = (silent: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(silent);
+    };
+    const timer = setTimeout(() => end(accepted), patience);
+    socket.once('connect', () => {
+      accepted = true;
+      socket.write(`HEAD / HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: ranvier-health\r\nConnection: close\r\n\r\n`);
+    });
+    socket.once('data', () => end(false));
+    socket.once('end', () => end(false));
+    // A port that refuses is found by the health check itself.
+    socket.once('error', () => end(false));
+  });
+}

@@ -1,0 +1,86 @@
+import {
+  abandonReplacement,
+  beginReplacement,
+  dropReplacement,
+  finishReplacement,
+  restartInPlace,
+} from '../../shared/replicas/replacement-store.js';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import {
+  planReplacements,
+  type ReplacementAction,
+  replacementDelayMs,
+  replacementMessage,
+} from './health-replacement.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime.js';
+
+type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs'>;
+
+/** Added to the grace period of a replica that is restarted in its place, in milliseconds. */
+const STOP_SLACK_MS = 1_000;
+
+/** Applies what `planReplacements` decides for the replicas of a host. The service's log says what was done and why. */
+export class Replacer {
+  readonly #deps: Deps;
+  readonly #hasRoom: (row: ReplicaRow) => Promise<boolean>;
+
+  constructor(deps: Deps, hasRoom: (row: ReplicaRow) => Promise<boolean>) {
+    this.#deps = deps;
+    this.#hasRoom = hasRoom;
+  }
+
+  async pass(rows: readonly ReplicaRow[]): Promise<void> {
+    const { releaseTimeoutSeconds } = this.#deps.config;
+    const now = Date.now();
+    const cramped = await this.#cramped(rows, now);
+    const hasRoom = (row: ReplicaRow) => !cramped.has(row.id);
+    const options = { now, startMs: releaseTimeoutSeconds * 1000, hasRoom };
+    for (const action of planReplacements(rows, options)) await this.#apply(action);
+  }
+
+  /** Ids of the replicas that are due for a replacement and beside which there is no room for another one. */
+  async #cramped(rows: readonly ReplicaRow[], now: number): Promise<Set<string>> {
+    const cramped = new Set<string>();
+    for (const row of rows) {
+      const isDue = row.replace_at !== null && row.replace_at.getTime() <= now && row.desired === 'running';
+      if (isDue && !(await this.#hasRoom(row))) cramped.add(row.id);
+    }
+    return cramped;
+  }
+
+  async #apply(action: ReplacementAction): Promise<void> {
+    const { db, config, logs } = this.#deps;
+    const now = Date.now();
+    const retryMs =
+      action.type === 'abandon'
+        ? replacementDelayMs(config.healthReplaceSeconds * 1000, action.failing.replacements + 1)
+        : 0;
+    const log = async (trx: Parameters<typeof logs.append>[1]) => {
+      if (action.type === 'drop') return;
+      const { service_id: serviceId, deployment_id: deploymentId } = action.failing;
+      const message = replacementMessage(action, now, retryMs);
+      const level = action.type === 'finish' ? ('info' as const) : ('warn' as const);
+      const lines = [{ level, message, timestamp: new Date(now).toISOString() }];
+      await logs.append({ serviceId, deploymentId, source: 'system', lines }, trx);
+    };
+    switch (action.type) {
+      case 'begin':
+        await beginReplacement(db, action.failing, log);
+        return;
+      case 'restartInPlace': {
+        const startAt = new Date(now + config.stopGraceSeconds * 1000 + STOP_SLACK_MS);
+        await restartInPlace(db, action.failing, startAt, log);
+        return;
+      }
+      case 'finish':
+        await finishReplacement(db, action.failing, action.successor, log);
+        return;
+      case 'abandon':
+        await abandonReplacement(db, action.failing, action.successor, new Date(now + retryMs), log);
+        return;
+      case 'drop':
+        await dropReplacement(db, action.successor);
+        return;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+interface Run<T> {
+  result: Promise<T>;
+  /** Aborts when no caller waits for the run any more. */
+  controller: AbortController;
+  callers: number;
+}
+
+/**
+ * Runs work that several callers want at the same time once for all of them. A caller joins a run only if that run has not
+ * begun: what a run reads was then read after every one of its callers asked.
+ */
+export class JoinedRuns<T> {
+  readonly #waiting = new Map<string, Run<T>>();
+
+  /**
+   * Joins the run of this key that still waits, or makes one with `work`. `work` calls `begins` when it begins to read, and
+   * is aborted when all its callers were. Rejects with the signal's reason if it is aborted.
+   */
+  join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
+    const run = this.#waiting.get(key) ?? this.#start(key, work);
+    run.callers += 1;
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        run.callers -= 1;
+        if (run.callers === 0) {
+          this.#close(key, run);
+          run.controller.abort(signal.reason);
+        }
+        reject(signal.reason);
+      };
+      if (signal.aborted) return leave();
+      signal.addEventListener('abort', leave, { once: true });
+      run.result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    });
+  }
+
+  #start(key: string, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Run<T> {
+    const controller = new AbortController();
+    const run: Run<T> = { controller, callers: 0, result: Promise.resolve(undefined as T) };
+    this.#waiting.set(key, run);
+    run.result = Promise.resolve()
+      .then(() => work(controller.signal, () => this.#close(key, run)))
+      .finally(() => this.#close(key, run));
+    // Each caller gets the error; without callers nobody does.
+    run.result.catch(() => undefined);
+    return run;
+  }
+
+  /** From now on callers make a new run. */
+  #close(key: string, run: Run<T>): void {
+    if (this.#waiting.get(key) === run) this.#waiting.delete(key);
+  }
+}

@@ -1,0 +1,5 @@
+/** What a worker needs only with RUNTIME=swarm. It is loaded as one, and only then. */
+export { assertBuildkit } from './builders/container/buildkit-check.js';
+export { findRailpack } from './builders/container/railpack.js';
+export { connectEngine } from './docker/engine.js';
+export { createSwarmRuntime } from './runtime/swarm/swarm-runtime.js';
