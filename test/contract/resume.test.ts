@@ -79,7 +79,9 @@ describeEngines('Killed at several points of each step', (engine) => {
       if (held) gate.visits.set(url.pathname.split('/')[1] ?? '', 1);
       return held;
     });
-    platform = await startPlatform({ engine, workers: 1, env: { WORKER_CONCURRENCY: '8' } });
+    // Builds and applications with networks of their own reach the gate, which is on loopback, because settings name it.
+    const reach = { GATE: gateUrl, BUILD_ENV: 'GATE', EGRESS_ALLOW: '127.0.0.1' };
+    platform = await startPlatform({ engine, workers: 1, env: { WORKER_CONCURRENCY: '8', ...reach } });
     // One workspace, and all of them at once.
     await platform.database
       .db('workspaces')

@@ -46,6 +46,8 @@ export interface Attachment {
 const NAMESPACES = '/run/netns';
 /** A file of a scope without sandboxes is removed when it is this old, in milliseconds. */
 const YOUNG_MS = 10 * 60_000;
+/** The rules are set again so often at most if sandboxes come and go meanwhile. */
+const APPLY_TRIES = 20;
 
 /**
  * The namespaces of this host's sandboxes: each has a link to the host and an address, and one nftables table decides who
@@ -191,8 +193,10 @@ export class HostNetwork {
     const known = new Set(slots.map(({ name }) => name));
     const left = found.filter((name) => !known.has(name));
     if (left.length > 0) {
-      await runScript(REMOVE, left);
-      this.#log.warn({ names: left }, 'removed network namespaces that belong to no sandbox');
+      await runScript(REMOVE, left).then(
+        () => this.#log.warn({ names: left }, 'removed network namespaces that belong to no sandbox'),
+        (error: unknown) => this.#log.error({ err: error }, `network namespaces stay: ${errorMessage(error)}`),
+      );
     }
     await this.#slots.expire(Date.now());
     for (const id of await this.#slots.ids()) {
@@ -211,13 +215,14 @@ export class HostNetwork {
   }
 
   async #apply(): Promise<void> {
-    for (let before = ''; ; ) {
+    let set: string | null = null;
+    for (let tries = 0; tries < APPLY_TRIES; tries++) {
       const slots = await this.#slots.all();
       // A sandbox that got its slot meanwhile may have added itself to the rules that were just replaced.
-      const now = slots.map(({ name }) => name).join();
-      if (before === `${now};`) return;
+      const names = slots.map(({ name }) => name).join();
+      if (set === names) return;
       await nft(networkRules(this.#settings, slots));
-      before = `${now};`;
+      set = names;
     }
   }
 

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
+import { errorMessage } from '../../../shared/core/errors.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { recordExit, releaseReplica } from '../../../shared/replicas/store.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
@@ -48,8 +49,13 @@ export class ProcessHost implements ReplicaHost {
     const ready = rows.filter(({ state, desired }) => state === 'ready' && desired === 'running');
     const addresses = ready.map(({ address }) => address).sort();
     if (addresses.join() === this.#ready) return;
-    await network.publish(addresses);
-    this.#ready = addresses.join();
+    try {
+      await network.publish(addresses);
+      this.#ready = addresses.join();
+    } catch (error) {
+      // The replicas are reconciled all the same, and the names are written with the next pass.
+      this.#deps.log.warn({ err: error }, `the names of neighbours were not written: ${errorMessage(error)}`);
+    }
   }
 
   /** Ends the processes and removes the folders of replicas that have no row, and sets the firewall rules again. */
