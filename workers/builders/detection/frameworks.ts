@@ -283,6 +283,8 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['react-scripts'],
     build: 'react-scripts build',
     ...page('build'),
+    // With CI=true every warning of ESLint ends the build.
+    buildEnvironment: () => ({ CI: 'false' }),
   },
   vue: { name: 'Vue CLI', packages: ['@vue/cli-service'], build: 'vue-cli-service build', ...page('dist') },
   ember: { name: 'Ember', packages: ['ember-cli'], build: 'ember build --environment=production', ...page('dist') },

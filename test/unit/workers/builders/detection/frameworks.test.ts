@@ -327,6 +327,21 @@ describe('Frameworks in production', () => {
     expect(plan({ scripts: { build: 'x' }, files: { 'vercel.json': rewrites } }).publish?.singlePage).to.equal(true);
   });
 
+  it('sets what old and strict builds need', () => {
+    expect(plan({ packages: { 'react-scripts': '^3.4.1' } }).buildEnvironment).to.include({
+      CI: 'false',
+      NODE_OPTIONS: '--openssl-legacy-provider',
+    });
+    expect(plan({ packages: { 'react-scripts': '5.0.1' } }).buildEnvironment).to.not.have.property('NODE_OPTIONS');
+    expect(plan({ packages: ['@sveltejs/kit', '@sveltejs/adapter-auto'] }).buildEnvironment).to.include({
+      GCP_BUILDPACKS: 'node',
+    });
+  });
+
+  it('runs no bundler that a server only has among its packages', () => {
+    expect(plan({ packages: ['express', 'parcel'], scripts: { start: 'node server.js' } }).build).to.deep.equal([]);
+  });
+
   it('compiles TypeScript that nothing else would compile', () => {
     const wanted = {
       packages: ['express', 'typescript'],
