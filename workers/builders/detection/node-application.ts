@@ -43,7 +43,9 @@ export function decideNode(input: NodeInput): NodeDecision {
   const starts = input.kind === 'static' ? [] : startsOf({ ...input, app: known }, row, likely !== null, notes);
   const isSite = starts.length === 0;
   // A server may have a bundler among its packages without using it.
-  const unused = !isSite && row?.starts === undefined && likely !== null && !likely.startsWith(`${run} `);
+  const [first] = starts;
+  const startsAnyway = row?.starts === undefined || (first?.needs != null && exists(known, first.needs));
+  const unused = !isSite && app.nx === null && startsAnyway && likely !== null && !likely.startsWith(`${run} `);
   const said = platforms.find(({ buildCommand, forSites }) => buildCommand !== null && (isSite || !forSites));
   if (said !== undefined && !explicit)
     notes.push(`The build command is from ${said.file}; set buildCommand to change it`);
@@ -143,7 +145,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   for (const { startCommand, file, forSites } of platforms) {
     if (startCommand !== null && !forSites) starts.push(...list(take(startCommand, startCommand, file)));
   }
-  const replaced = row?.replaces?.test(scripts.start ?? '') ?? false;
+  const replaced = row?.replaces?.(app, scripts.start ?? '') ?? false;
   if (scripts.start !== undefined && !replaced) {
     starts.push(...list(take(scripts.start, `${run.replace(/ run$/, '')} start`, 'The start script')));
   }
@@ -198,7 +200,8 @@ function entryOf({ files, manifest }: Application, builds: boolean): Start[] {
   return entry === undefined ? [] : [{ command: `node ${entry}`, needs: entry }];
 }
 
-const ENTRY_FILES = [
+/** Files that are started if nothing names another one. */
+export const ENTRY_FILES = [
   ...['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.cjs', 'index.cjs'],
   ...['src/server.js', 'src/index.js', 'src/app.js', 'src/main.js', 'bin/www', 'server/index.js', 'server/server.js'],
 ];

@@ -108,7 +108,7 @@ describe('Frameworks in production', () => {
       'Next.js with output: export',
       {
         packages: ['next'],
-        scripts: { build: 'next build', start: 'next dev' },
+        scripts: { build: 'next build', start: 'next start' },
         files: { 'next.config.mjs': "export default { output: 'export' }" },
       },
       'out',
