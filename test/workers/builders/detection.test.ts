@@ -132,6 +132,12 @@ describe('Detection in a repository', function () {
     expect((await plan({ 'package.json': own, 'server.js': '', ...files })).startCommand).to.equal('npm start');
   });
 
+  it('takes a package.json for tools alone for no application', async () => {
+    const tools = packageJson({ dependencies: { next: '15', prettier: '3' } });
+    const found = await plan({ 'package.json': tools, 'apps/web/package.json': next });
+    expect(found.folders.project).to.equal('apps/web');
+  });
+
   it('uses the folder that netlify.toml or render.yaml names', async () => {
     const files = { 'site/package.json': packageJson({ scripts: { build: 'x' } }), 'other/package.json': next };
     const netlify = await plan({ 'netlify.toml': '[build]\nbase = "site"\npublish = "site/out"\n', ...files });

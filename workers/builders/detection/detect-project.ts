@@ -3,7 +3,14 @@ import { type BuildCapabilities, type BuildPlan, NoApplicationError, planBuild, 
 import { BuildError } from '../builder.js';
 import { folderInside } from '../project-files.js';
 import { type DetectedProject, ProjectReader } from './detected-project.js';
-import { type FoundApplication, findApplications, isOwnApplication, namedByRoot } from './find-applications.js';
+import {
+  type FoundApplication,
+  findApplications,
+  isApplication,
+  isOwnApplication,
+  namedByRoot,
+} from './find-applications.js';
+import { ENTRY_FILES } from './node-application.js';
 import { platformSettings } from './platform-files.js';
 import { normal, readTree } from './repository-tree.js';
 
@@ -64,7 +71,11 @@ export async function detectProject({ app, rootDirectory, kind, settings }: Dete
 const OWN_FILES = ['Procfile', 'go.mod', 'requirements.txt', 'pyproject.toml', 'Pipfile', 'index.html', 'Dockerfile'];
 
 function standsAlone({ app, files }: DetectedProject): boolean {
-  return app !== null || OWN_FILES.some(files.has) || files.names().some((name) => name.endsWith('.py'));
+  // Repositories of examples have a package.json for their tools alone.
+  if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
+  if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
+    return true;
+  return [...OWN_FILES, ...ENTRY_FILES].some(files.has) || files.names().some((name) => name.endsWith('.py'));
 }
 
 async function readerOf(app: string): Promise<ProjectReader> {

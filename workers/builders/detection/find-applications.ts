@@ -76,6 +76,7 @@ const DELEGATES =
 /** True if a workspace's root is an application itself, and not only the place of its packages. */
 export function isOwnApplication({ app, files, platforms }: DetectedProject, kind: ServiceKind): boolean {
   if (app === null) return false;
+  if (app.nx !== null) return true;
   if (files.has('Procfile') && kind !== 'static') return true;
   if (platforms.some(({ startCommand, forSites }) => startCommand !== null && !forSites)) return true;
   const { start } = app.manifest.scripts;

@@ -20,7 +20,7 @@ export interface FrameworkRow {
   /** True if one page answers every path. */
   singlePage?: (app: Application) => boolean;
   /** Start scripts that do not work in production although they start no development server. */
-  replaces?: RegExp;
+  replaces?: (app: Application, script: string) => boolean;
   /** Variables of the build, and of the running application. */
   buildEnvironment?: (app: Application) => Record<string, string>;
   environment?: Record<string, string>;
@@ -77,6 +77,8 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['next'],
     build: 'next build',
     starts: (app) => (nextExports(app) ? [] : [start('next start')]),
+    // It refuses a project that is exported.
+    replaces: (app, script) => nextExports(app) && /\bnext start\b/.test(script),
     publish: (app) => [property(configText(app, 'next.config'), 'distDir') ?? 'out', 'out'],
   },
   blitz: { name: 'Blitz', packages: ['blitz'], build: 'blitz build', starts: () => [start('blitz start')] },
@@ -217,10 +219,10 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   nest: {
     name: 'NestJS',
     packages: ['@nestjs/core'],
-    build: 'nest build',
+    build: (app) => (dependsOn(app, '@nestjs/cli') ? 'nest build' : null),
     starts: ({ files }) => nestFiles(files.text('nest-cli.json')).map((file) => start(`node ${file}`, `${file}.js`)),
     // It compiles again, and needs more memory than the application.
-    replaces: /^(npx )?nest start$/,
+    replaces: (_, script) => /^(npx )?nest start$/.test(script),
   },
   adonis: {
     name: 'AdonisJS',
@@ -231,7 +233,7 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       start('node build/server.js', 'build/server.js'),
     ],
     // The compiled application is below build/; the script is meant for that folder.
-    replaces: /^node (bin\/)?server(\.js)?$/,
+    replaces: (_, script) => /^node (bin\/)?server(\.js)?$/.test(script),
     environment: { HOST: '0.0.0.0' },
   },
   // Generators of sites
@@ -283,6 +285,8 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['react-scripts'],
     build: 'react-scripts build',
     ...page('build'),
+    // With CI=true every warning of ESLint ends the build.
+    buildEnvironment: () => ({ CI: 'false' }),
   },
   vue: { name: 'Vue CLI', packages: ['@vue/cli-service'], build: 'vue-cli-service build', ...page('dist') },
   ember: { name: 'Ember', packages: ['ember-cli'], build: 'ember build --environment=production', ...page('dist') },

@@ -1,6 +1,6 @@
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
+import { type Application, dependsOn, type FoundFramework, majorOf, type Start } from './application.js';
 import { FRAMEWORKS, type FrameworkRow } from './frameworks.js';
 import type { PlatformSettings } from './platform-files.js';
 import { type CommandUse, commandUse, fileOf } from './start-scripts.js';
@@ -42,10 +42,16 @@ export function decideNode(input: NodeInput): NodeDecision {
   const likely = buildOf(known, row, run);
   const starts = input.kind === 'static' ? [] : startsOf({ ...input, app: known }, row, likely !== null, notes);
   const isSite = starts.length === 0;
+  // A server may have a bundler among its packages without using it.
+  const [first] = starts;
+  const startsAnyway = row?.starts === undefined || (first?.needs != null && exists(known, first.needs));
+  const unused = !isSite && app.nx === null && startsAnyway && likely !== null && !likely.startsWith(`${run} `);
   const said = platforms.find(({ buildCommand, forSites }) => buildCommand !== null && (isSite || !forSites));
   if (said !== undefined && !explicit)
     notes.push(`The build command is from ${said.file}; set buildCommand to change it`);
-  const build = explicit ? settings.buildCommand.trim() : (said?.buildCommand ?? likely ?? compilation(known, starts));
+  const build = explicit
+    ? settings.buildCommand.trim()
+    : (said?.buildCommand ?? (unused ? null : likely) ?? compilation(known, starts, run));
   const siteOf = platforms.filter(({ publishDirectory }) => publishDirectory !== null);
   return {
     framework,
@@ -54,7 +60,7 @@ export function decideNode(input: NodeInput): NodeDecision {
     publish: [...siteOf.map(({ publishDirectory }) => publishDirectory ?? ''), ...publishOf(known, row, build)],
     singlePage: (row?.singlePage?.(known) ?? false) || platforms.some(({ singlePage }) => singlePage),
     environment: row?.environment ?? {},
-    buildEnvironment: row?.buildEnvironment?.(known) ?? {},
+    buildEnvironment: { ...legacyOpenssl(known), ...row?.buildEnvironment?.(known) },
     notes,
   };
 }
@@ -93,14 +99,33 @@ function buildOf(app: Application, row: FrameworkRow | undefined, run: string): 
   return row?.build ?? null;
 }
 
+/** Package → the first major version whose webpack works with the OpenSSL of Node 17 and later. */
+const WITH_OLD_WEBPACK = {
+  'react-scripts': 5,
+  '@vue/cli-service': 5,
+  webpack: 5,
+  nuxt: 3,
+  gatsby: 4,
+  '@angular/cli': 12,
+};
+
+/** Webpack 4 uses a hash that OpenSSL 3 has only with this option. */
+function legacyOpenssl({ manifest }: Application): Record<string, string> {
+  const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
+    const major = majorOf(manifest.dependencies[name]);
+    return major !== null && major < fixed;
+  });
+  return isOld ? { NODE_OPTIONS: '--openssl-legacy-provider' } : {};
+}
+
 /** TypeScript is compiled if the file to start is not in the repository and nothing else would write it. */
-function compilation(app: Application, starts: readonly Start[]): string | null {
+function compilation(app: Application, starts: readonly Start[], run: string): string | null {
   const needs = starts[0]?.needs ?? null;
   if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;
   const script = ['compile', 'tsc', 'build:ts', 'build:server', 'transpile'].find(
     (name) => app.manifest.scripts[name] !== undefined,
   );
-  if (script !== undefined) return `npm run ${script}`;
+  if (script !== undefined) return `${run} ${script}`;
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
@@ -120,7 +145,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   for (const { startCommand, file, forSites } of platforms) {
     if (startCommand !== null && !forSites) starts.push(...list(take(startCommand, startCommand, file)));
   }
-  const replaced = row?.replaces?.test(scripts.start ?? '') ?? false;
+  const replaced = row?.replaces?.(app, scripts.start ?? '') ?? false;
   if (scripts.start !== undefined && !replaced) {
     starts.push(...list(take(scripts.start, `${run.replace(/ run$/, '')} start`, 'The start script')));
   }
@@ -134,7 +159,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
   }
   // The pages are what a project without a server offers: neither an entry file nor a preview is better.
-  const isPage = row?.publish !== undefined && row.starts === undefined && !hasServer(app);
+  const isPage = row?.publish !== undefined && (row.starts?.(app).length ?? 0) === 0 && !hasServer(app);
   if (!own && !isPage) starts.push(...entryOf(app, builds));
   if (starts.length === 0 && !isPage) starts.push(...developmentEntry(input, notes));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
@@ -175,7 +200,8 @@ function entryOf({ files, manifest }: Application, builds: boolean): Start[] {
   return entry === undefined ? [] : [{ command: `node ${entry}`, needs: entry }];
 }
 
-const ENTRY_FILES = [
+/** Files that are started if nothing names another one. */
+export const ENTRY_FILES = [
   ...['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.cjs', 'index.cjs'],
   ...['src/server.js', 'src/index.js', 'src/app.js', 'src/main.js', 'bin/www', 'server/index.js', 'server/server.js'],
 ];

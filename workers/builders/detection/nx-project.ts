@@ -6,7 +6,7 @@ import { filled, isRecord } from './package-manifest.js';
 export function nxProject(files: ProjectFiles, folder: string): NxProject | null {
   const value = parsed(files.text('project.json'));
   const name = filled(value?.name) ?? folder.split('/').at(-1) ?? '';
-  if (value === null || value.projectType === 'library' || name === '' || name.endsWith('-e2e')) return null;
+  if (value === null || value.projectType === 'library' || name === '' || /(^|-)e2e$/.test(name)) return null;
   const targets = isRecord(value.targets) ? value.targets : {};
   const build = isRecord(targets.build) ? targets.build : {};
   const options = isRecord(build.options) ? build.options : {};

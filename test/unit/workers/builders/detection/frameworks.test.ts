@@ -108,7 +108,7 @@ describe('Frameworks in production', () => {
       'Next.js with output: export',
       {
         packages: ['next'],
-        scripts: { build: 'next build', start: 'next dev' },
+        scripts: { build: 'next build', start: 'next start' },
         files: { 'next.config.mjs': "export default { output: 'export' }" },
       },
       'out',
@@ -325,6 +325,21 @@ describe('Frameworks in production', () => {
     expect(site.publish?.folders[0]).to.equal('www');
     const rewrites = '{"rewrites":[{"source":"/(.*)","destination":"/index.html"}]}';
     expect(plan({ scripts: { build: 'x' }, files: { 'vercel.json': rewrites } }).publish?.singlePage).to.equal(true);
+  });
+
+  it('sets what old and strict builds need', () => {
+    expect(plan({ packages: { 'react-scripts': '^3.4.1' } }).buildEnvironment).to.include({
+      CI: 'false',
+      NODE_OPTIONS: '--openssl-legacy-provider',
+    });
+    expect(plan({ packages: { 'react-scripts': '5.0.1' } }).buildEnvironment).to.not.have.property('NODE_OPTIONS');
+    expect(plan({ packages: ['@sveltejs/kit', '@sveltejs/adapter-auto'] }).buildEnvironment).to.include({
+      GCP_BUILDPACKS: 'node',
+    });
+  });
+
+  it('runs no bundler that a server only has among its packages', () => {
+    expect(plan({ packages: ['express', 'parcel'], scripts: { start: 'node server.js' } }).build).to.deep.equal([]);
   });
 
   it('compiles TypeScript that nothing else would compile', () => {
