@@ -156,20 +156,20 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'caller: a revoked key is good',
-    file: AUTHENTICATE,
-    find: 'key.revoked_at || ',
-    replace: 'false || ',
+    file: 'shared/identity/access-store.ts',
+    find: 'k.revoked_at is null and (',
+    replace: '(',
   },
   {
     name: 'caller: an expired key is good',
-    file: AUTHENTICATE,
-    find: 'key.expires_at.getTime() <= Date.now()',
-    replace: 'false',
+    file: 'shared/identity/access-store.ts',
+    find: 'or k.expires_at > now())',
+    replace: 'or true)',
   },
   {
     name: 'caller: the secret of a key is not compared',
     file: AUTHENTICATE,
-    find: '!matches(parts.secret, key.secret_hash)',
+    find: '!matches(parts.secret, found.key.secret_hash)',
     replace: 'false',
   },
   {
@@ -181,8 +181,8 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
   {
     name: 'caller: a session counts although a wrong key is sent',
     file: AUTHENTICATE,
-    find: "header === '' ? await sessionCaller(deps, ctx) : await bearer(deps, header)",
-    replace: '(await bearer(deps, header)) ?? (await sessionCaller(deps, ctx))',
+    find: "header === '' ? await sessionCaller(deps, ctx) : await bearer(deps, ctx, header)",
+    replace: '(await bearer(deps, ctx, header)) ?? (await sessionCaller(deps, ctx))',
   },
   {
     name: 'caller: a key acts in every workspace',

@@ -13,8 +13,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'lease: a cancellation is not reported',
     file: LEASES,
-    find: 'r.cancel_requested_at is not null',
-    replace: 'false',
+    find: "deployments: 'r.cancel_requested_at is not null'",
+    replace: "deployments: 'false'",
   },
   {
     name: 'lease: released with an old fence',
@@ -57,6 +57,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
     file: DUE,
     find: 'and admitted_at is not null and due_at is null\n         and (lease_expires_at is null or lease_expires_at < now())',
     replace: 'and admitted_at is not null and due_at is null',
+    places: 2,
   },
   {
     name: 'admission: two of one service at once',
@@ -116,8 +117,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'lease: those of operations are not renewed',
     file: 'workers/lease-keeper.ts',
-    find: "['deployments', 'operations']",
-    replace: "['deployments']",
+    find: "['deployments', 'operations', 'runs']",
+    replace: "['deployments', 'runs']",
   },
   {
     name: 'lease: a lost one is not noticed',
@@ -160,6 +161,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
     file: DUE,
     find: 'where finished_at is null and admitted_at is not null and due_at is null',
     replace: 'where finished_at is null and due_at is null',
+    places: 2,
   },
   {
     name: 'abandoned: an operation that has ended',

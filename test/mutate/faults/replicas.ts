@@ -169,14 +169,14 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
   {
     name: 'replicas: a long run does not end the back-off',
     file: REPLICAS,
-    find: 'upMs > STABLE_MS ? 0 : row.restarts',
+    find: 'wasStable(row, now) ? 0 : row.restarts',
     replace: 'row.restarts',
   },
   {
     name: "replicas: a container's port rests as one of the host",
     file: REPLICAS,
-    find: 'row.task_id === null ? row.port : null',
-    replace: 'row.port',
+    find: 'row.task_id === null && row.address === LOOPBACK',
+    replace: 'row.address === LOOPBACK',
   },
   {
     name: 'replicas: a stopped one is to run',

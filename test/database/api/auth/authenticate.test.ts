@@ -36,7 +36,8 @@ describe('A caller', () => {
   /** The caller of a request, or the code of the refusal. */
   async function callerOf({ authorization = '', cookie, accepted = 'key or session' }: Sent): Promise<Caller | string> {
     const ctx = {
-      state: { tls: true, caller: undefined as Caller | undefined },
+      state: { tls: true, caller: undefined as Caller | undefined, route: { method: 'GET' } },
+      params: {},
       get: () => authorization,
       cookies: { get: () => cookie },
     };
