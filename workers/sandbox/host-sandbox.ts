@@ -219,6 +219,8 @@ export class HostSandbox implements Sandbox {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     // A worker that died may have left the same run behind. Its folder is made first and removed last.
     if (await exists(join(this.#scratchRoot(), spec.id))) await this.#end(spec.id, null);
+    // Its network is made at the same time as its folder, and may be there without it.
+    await this.#network?.release(spec.id);
     const uid = uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
     const mounted = this.level === 'namespaces' && this.#host.overlay;
