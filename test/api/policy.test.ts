@@ -33,6 +33,10 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/cancel': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/rollback':
     'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/runs': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/runs': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/runs/:runId': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/runs/:runId/cancel': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/operations': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/operations/:operationId': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/variables': 'member',
