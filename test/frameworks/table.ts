@@ -12,7 +12,7 @@ const HEAD = `# Frameworks
 
 What goes live with nothing but its address and kind. \`npm run test:frameworks\` makes each project with its generator,
 deploys it on a platform of its own, looks at its page, and writes this table. The seconds count from the request to the live
-page, on a machine with two cores that did other work as well.
+page, on a machine with two cores that did other work as well. A project of the list that has no row here was not tried yet.
 
 | project | live | seconds | detected |
 |---|---|---|---|

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../../workers/builders/builder.js';
+import type { Start } from '../../../workers/builders/detection/application.js';
 import { projectOf } from '../../../workers/builders/project-files.js';
 import { readFiles } from '../../../workers/builders/reader/read-files.js';
 import { type Files, packageJson, writeFiles } from '../../support/repositories.js';
@@ -147,6 +148,46 @@ describe('Detection in a repository', function () {
     const other = await plan({ 'render.yaml': render, ...files });
     expect(other.folders.project).to.equal('other');
     expect(other.startCommand).to.equal('node x.js');
+  });
+
+  it('decides by what the build has written', async () => {
+    const settle = async (files: Files, starts: Start[], folders: string[] = [], singlePage = false) => {
+      const app = await repository(files);
+      const publish = { folders, singlePage, pages: [] };
+      const input = { app, project: app, starts, publish, publishDirectory: 'dist', isDefault: true, built: true };
+      const settled = await readFiles('settleResult', input, { signal });
+      return settled.type === 'static' ? { ...settled, folder: settled.folder.slice(app.length + 1) } : settled;
+    };
+    const server: Start = { command: 'node build', needs: 'build/index' };
+    const preview: Start = { command: 'vite preview', needs: 'output', isPreview: true };
+    expect(await settle({ 'build/index.js': '', 'output/x': '' }, [server, preview])).to.include({
+      startCommand: 'node build',
+    });
+    const shown = await settle({ 'output/x': '' }, [server, preview]);
+    expect(shown).to.include({ startCommand: 'vite preview' });
+    expect(shown.notes.join()).to.match(/only a preview server/);
+    expect(await settle({ 'README.md': '' }, [server])).to.include({ startCommand: 'node build' });
+    expect(await settle({ 'public/index.html': '' }, [server], ['public'])).to.include({
+      type: 'static',
+      folder: 'public',
+    });
+    expect(await settle({ 'made/by/index.html': '' }, [])).to.include({ folder: 'made/by', fallback: '' });
+    const page = { 'www/index.html': '' };
+    expect(await settle(page, [], ['www'], true)).to.include({ fallback: 'index.html' });
+    expect(await settle({ ...page, 'www/404.html': '' }, [], ['www'], true)).to.include({ fallback: '' });
+    expect(await settle({ ...page, 'www/200.html': '' }, [], ['www'])).to.include({ fallback: '200.html' });
+    expect(await settle({ ...page, 'www/_redirects': '/* /index.html 200\n' }, [], ['www'])).to.include({
+      fallback: 'index.html',
+    });
+    const refused = async (files: Files) =>
+      settle(files, []).then(
+        () => 'accepted',
+        (error: Error) => error.message,
+      );
+    expect(await refused({ 'out/x': '' })).to.match(
+      /^publishDirectory "dist" does not exist after the build; the folder has: out/,
+    );
+    expect(await refused({ dist: { link: '/etc' } })).to.match(/leads out of the repository/);
   });
 
   it('follows no link out of the repository', async () => {
