@@ -21,6 +21,7 @@ import { perform } from './http/perform.js';
 import { clientRateLimit, createFailureLimit, createMailLimit, rateLimit } from './http/rate-limit.js';
 import { ReceiptQuota } from './http/receipt-quota.js';
 import type { Route, SignInLimits } from './http/route.js';
+import { RouteIndex } from './http/route-index.js';
 import { createAjv } from './http/schema.js';
 import type { ApiMiddleware, ApiState } from './http/state.js';
 import { takeTurn } from './http/turn.js';
@@ -49,7 +50,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const metrics = metricsRouter(deps, operators);
   const docs = docsRouter();
   const verify = verifyRouter();
-  const routes = declaredRoutes(deps, limits);
+  const { index, routes } = declaredRoutes(deps, limits);
 
   // With one proxy, the last address of X-Forwarded-For is the address that the proxy itself saw.
   const app = new Koa<ApiState>({ proxy: config.trustProxy, maxIpsCount: 1 });
@@ -61,6 +62,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(health.routes()).use(health.allowedMethods());
   app.use(ownNames(config));
   app.use(transport(config.publicUrl));
+  app.use(index.middleware());
   app.use(metrics.routes()).use(metrics.allowedMethods());
   app.use(dashboard(deps, operators));
   app.use(docs.routes()).use(docs.allowedMethods());
@@ -70,7 +72,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
 }
 
 /** Every declared route: its access, its input, its handler. */
-function declaredRoutes(deps: ApiDeps, limits: SignInLimits): Router<ApiState> {
+function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });
   const ajv = createAjv();
@@ -99,23 +101,22 @@ function declaredRoutes(deps: ApiDeps, limits: SignInLimits): Router<ApiState> {
     }
   }
 
-  for (const route of ROUTES) {
+  const indexed = ROUTES.map((route) => {
     const enter: ApiMiddleware = (ctx, next) => {
       ctx.state.route = route;
       return next();
     };
-    router.register(
-      route.root + route.path,
-      [route.method],
-      [
-        enter,
-        ...admit(route),
-        readBody,
-        validate(ajv, route),
-        ...(route.access === 'key or session' ? [turn] : []),
-        perform(deps, limits, route),
-      ],
-    );
-  }
-  return router;
+    const path = route.root + route.path;
+    const middleware = [
+      enter,
+      ...admit(route),
+      readBody,
+      validate(ajv, route),
+      ...(route.access === 'key or session' ? [turn] : []),
+      perform(deps, limits, route),
+    ];
+    router.register(path, [route.method], middleware);
+    return { method: route.method, path, middleware };
+  });
+  return { index: new RouteIndex(indexed), routes: router };
 }

@@ -24,12 +24,14 @@ import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LogSink } from './log-sink.js';
+import { openNetwork } from './network/open-network.js';
+import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
 import { createGitSource } from './sources/git-source.js';
 import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
-import type { WorkshopDeps } from './worker-deps.js';
+import type { JobDeps } from './worker-deps.js';
 import { WorkerPool } from './worker-pool.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
@@ -62,7 +64,14 @@ try {
   const leases = new LeaseKeeper(db, listener, log);
   lifecycle.onEnd('leases', () => leases.close());
   const logs = new LogSink(db, dispatcher);
-  const sandbox = await createSandbox({ log, dataDir: config.dataDir, ports: config.runtimePorts });
+  const sandbox = await createSandbox({
+    log,
+    dataDir: config.dataDir,
+    ports: config.runtimePorts,
+    ...(config.runtime === 'process'
+      ? { network: async () => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }) }
+      : {}),
+  });
   const source = createGitSource({ config, log });
   const toolchains = createToolchains({ ...config, log });
   // What only containers need is large, and is loaded only for them.
@@ -99,7 +108,7 @@ try {
   const faults = new FaultWatch(config.dataDir);
   await faults.start();
   lifecycle.onEnd('fault watch', () => faults.close());
-  const deps: WorkshopDeps = {
+  const deps: JobDeps = {
     workerId,
     config,
     db,
@@ -125,6 +134,7 @@ try {
     'routing-reconciliation': 4,
     run: config.runConcurrency,
     'log-ingest': 4,
+    detection: 2,
   });
   lifecycle.onEnd('jobs', () => pool.close());
 
@@ -150,6 +160,7 @@ try {
       queues: QUEUE_NAMES,
       deploy_slots: config.workerConcurrency,
       run_slots: config.runConcurrency,
+      network_isolation: sandbox.network !== null,
     },
     () => pool.running,
   );
@@ -157,7 +168,15 @@ try {
   await heartbeat.start();
   // Deployments may be waiting for a worker.
   dispatcher.wake();
-  log.info({ workerId, engine: engine.backend, sandbox: sandbox.level }, 'the worker is ready');
+  log.info(
+    {
+      workerId,
+      engine: engine.backend,
+      sandbox: sandbox.level,
+      network: sandbox.network === null ? 'shared' : 'namespaces',
+    },
+    'the worker is ready',
+  );
 } catch (error) {
   bootLog.fatal(errorMessage(error));
   process.exit(1);

@@ -15,7 +15,7 @@ import type { OriginResolver } from './sources/deployment-origin.js';
 import type { RepositorySource } from './sources/repository-source.js';
 
 /** What the jobs of a worker use. `main.ts` creates it once. */
-export interface WorkshopDeps {
+export interface JobDeps {
   workerId: string;
   config: Config;
   db: Db;

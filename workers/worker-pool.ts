@@ -6,7 +6,7 @@ import type { Engine } from '../shared/queues/engine.js';
 import { HANDLERS, type JobHandler } from './handlers/handlers-by-queue.js';
 import { Interrupted, JobFailed } from './interrupted.js';
 import { printable } from './log-sink.js';
-import type { WorkshopDeps } from './worker-deps.js';
+import type { JobDeps } from './worker-deps.js';
 
 /**
  * A lock expires after this time without renewal. Together with the check below it bounds how long a dead worker's job
@@ -25,12 +25,12 @@ export interface RunningJob {
 
 /** This process's BullMQ Workers, one for each queue of the catalog. */
 export class WorkerPool {
-  readonly #deps: WorkshopDeps;
+  readonly #deps: JobDeps;
   readonly #log: Logger;
   readonly #workers: Worker[];
   readonly #running = new Map<string, RunningJob>();
 
-  constructor(deps: WorkshopDeps, engine: Engine, log: Logger, concurrency: Record<QueueName, number>) {
+  constructor(deps: JobDeps, engine: Engine, log: Logger, concurrency: Record<QueueName, number>) {
     this.#deps = deps;
     this.#log = log;
     this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, concurrency[queue]));

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { loadDatabaseSettings, loadSecretsKeys } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import * as identity from '../../shared/identity/commands.js';
@@ -17,6 +17,10 @@ export type Output = Record<string, unknown> | Record<string, unknown>[];
 /** Runs the work of a command with the database, and prints its output. */
 export type Run = (work: (db: Db) => Promise<Output>) => Promise<void>;
 
+const WORKSPACE = new Option('--workspace <id>', 'the workspace').argParser(uuid).makeOptionMandatory();
+const EMAIL = new Option('--email <email>', 'the e-mail address of the user').argParser(text).makeOptionMandatory();
+const PLAN = new Option('--plan <plan>', PLAN_IDS.join(', ')).argParser(oneOf('--plan', PLAN_IDS));
+
 /** Adds every command of operators to the program. Nothing runs before the program parses a command line. */
 export function addCommands(program: Command, run: Run): void {
   addWorkspaceCommands(program.command('workspace').description('workspaces'), run);
@@ -33,7 +37,7 @@ function addWorkspaceCommands(workspace: Command, run: Run): void {
     .description('create a workspace, and its owner if there is no such user')
     .requiredOption('--name <name>', 'its name', text)
     .requiredOption('--owner <email>', 'the e-mail address of its owner', text)
-    .option('--plan <plan>', PLAN_IDS.join(', '), oneOf('--plan', PLAN_IDS))
+    .addOption(PLAN)
     .action((options: { name: string; owner: string; plan?: PlanId }) =>
       run(async (db) => {
         const created = await db.transaction((trx) => identity.createWorkspace(trx, options));
@@ -44,8 +48,8 @@ function addWorkspaceCommands(workspace: Command, run: Run): void {
   workspace
     .command('configure')
     .description('change settings or the plan of a workspace')
-    .requiredOption('--workspace <id>', 'the workspace', uuid)
-    .option('--plan <plan>', PLAN_IDS.join(', '), oneOf('--plan', PLAN_IDS))
+    .addOption(WORKSPACE)
+    .addOption(PLAN)
     .option('--set <key=value>', 'a setting; can be repeated', setting)
     .action((options: { workspace: string; plan?: PlanId; set?: Record<string, unknown> }, command: Command) => {
       const { workspace: id, plan, set } = options;
@@ -64,7 +68,7 @@ function addUserCommands(user: Command, run: Run): void {
   user
     .command('create')
     .description('create a user; without --password, one is generated and shown once')
-    .requiredOption('--email <email>', 'the e-mail address', text)
+    .addOption(EMAIL)
     .option('--password <password>', 'at least 8 characters')
     .option('--verified', 'the e-mail address counts as verified')
     .action(({ verified = false, ...options }: { email: string; password?: string; verified?: boolean }) =>
@@ -76,7 +80,7 @@ function addUserCommands(user: Command, run: Run): void {
   user
     .command('reset-mfa')
     .description("remove a lost second factor; the user's sessions end")
-    .requiredOption('--email <email>', 'the e-mail address', text)
+    .addOption(EMAIL)
     .action(({ email }: { email: string }) =>
       run(async (db) => {
         const row = await db.transaction((trx) => resetSecondFactor(trx, email));
@@ -94,8 +98,8 @@ function addMemberCommands(member: Command, run: Run): void {
   member
     .command('add')
     .description('add a user to a workspace, or change the role')
-    .requiredOption('--workspace <id>', 'the workspace', uuid)
-    .requiredOption('--email <email>', 'the e-mail address of the user', text)
+    .addOption(WORKSPACE)
+    .addOption(EMAIL)
     .option('--role <role>', ROLES.join(', '), oneOf('--role', ROLES), 'developer')
     .action(({ workspace, email, role }: MemberOptions & { role: Role }) =>
       run(async (db) => {
@@ -107,8 +111,8 @@ function addMemberCommands(member: Command, run: Run): void {
   member
     .command('remove')
     .description('remove a user from a workspace')
-    .requiredOption('--workspace <id>', 'the workspace', uuid)
-    .requiredOption('--email <email>', 'the e-mail address of the user', text)
+    .addOption(WORKSPACE)
+    .addOption(EMAIL)
     .action(({ workspace, email }: MemberOptions) =>
       run(async (db) => {
         const input = { workspaceId: workspace, email };
@@ -122,8 +126,8 @@ function addKeyCommands(key: Command, run: Run): void {
   key
     .command('create')
     .description('create a key of a member; it is shown once')
-    .requiredOption('--workspace <id>', 'the workspace', uuid)
-    .requiredOption('--email <email>', 'the e-mail address of the member', text)
+    .addOption(WORKSPACE)
+    .addOption(EMAIL)
     .requiredOption('--scope <scope>', KEY_SCOPES.join(', '), oneOf('--scope', KEY_SCOPES))
     .requiredOption('--name <name>', 'its name in lists', text)
     .option('--expires <time>', 'when it expires, in ISO 8601', time)
@@ -137,7 +141,7 @@ function addKeyCommands(key: Command, run: Run): void {
   key
     .command('list')
     .description('list the keys of a workspace')
-    .requiredOption('--workspace <id>', 'the workspace', uuid)
+    .addOption(WORKSPACE)
     .action(({ workspace }: { workspace: string }) =>
       run(async (db) => {
         const rows = await identity.listApiKeys(db, workspace);
@@ -163,7 +167,7 @@ function addRegistryCommands(registry: Command, run: Run): void {
   registry
     .command('add')
     .description('add a registry with its credentials')
-    .requiredOption('--workspace <id>', 'the workspace', uuid)
+    .addOption(WORKSPACE)
     .requiredOption('--name <name>', 'its name', text)
     .requiredOption('--server <host[:port]>', 'the registry', text)
     .requiredOption('--username <name>', 'the user name', text)
@@ -179,7 +183,7 @@ function addRegistryCommands(registry: Command, run: Run): void {
   registry
     .command('list')
     .description('list the registries of a workspace')
-    .requiredOption('--workspace <id>', 'the workspace', uuid)
+    .addOption(WORKSPACE)
     .action(({ workspace }: { workspace: string }) =>
       run(async (db) => (await registries.listRegistries(db, workspace)).map(presentRegistry)),
     );

@@ -37,7 +37,7 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
  * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
  * work; later ones replay its answer. A failure leaves nothing behind.
  */
-function performWrite(deps: ApiDeps, { operation, handler }: WriteRoute): ApiMiddleware {
+function performWrite(deps: ApiDeps, { operation, handler, complete }: WriteRoute): ApiMiddleware {
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
     const payloadHash = hash(canonicalJson(ctx.state.input.body));
@@ -55,7 +55,13 @@ function performWrite(deps: ApiDeps, { operation, handler }: WriteRoute): ApiMid
     if (receiptKey) ctx.set('Idempotency-Replayed', String(replayed));
     ctx.status = receipt.status;
     ctx.type = 'application/json';
-    ctx.body = receipt.body;
+    if (complete === undefined) ctx.body = receipt.body;
+    else {
+      const { pending } = JSON.parse(receipt.body) as { pending: string };
+      ctx.body = JSON.stringify(
+        await complete(pending, { ...requestOf(ctx, deps), db: deps.db, found: ctx.state.found }),
+      );
+    }
   };
 }
 

@@ -83,6 +83,7 @@ export interface WriteRoute extends RouteOf<WriteRequest> {
   access: 'key or session';
   method: Exclude<Endpoint['method'], 'GET'>;
   operation: OperationName;
+  complete?: (pending: string, request: ReadRequest) => Promise<unknown>;
 }
 
 export interface SessionRoute extends RouteOf<SignedInRequest> {
@@ -120,7 +121,14 @@ interface Definition<
   response: Response;
   /** False for a write that keeps no receipt. Only writes of the versioned API keep any. */
   keyed?: boolean;
-  handler: (request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>) => Promise<Static<Response>>;
+  handler: (
+    request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
+  ) => Promise<Static<Response> | { pending: string }>;
+  /**
+   * Makes the answer of a write that waits for a worker. It runs after the commit, outside of any transaction, with what
+   * the handler returned as `pending`. Such a route keeps no receipt.
+   */
+  complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });

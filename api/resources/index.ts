@@ -3,6 +3,7 @@ import { actionRoutes } from './actions/routes.js';
 import { canvasRoutes } from './canvas/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
 import { deploymentRoutes } from './deployments/routes.js';
+import { detectionRoutes } from './detections/routes.js';
 import { environmentGroupRoutes } from './environment-groups/routes.js';
 import { environmentRoutes } from './environments/routes.js';
 import { logRoutes } from './logs/routes.js';
@@ -23,6 +24,7 @@ export const ROUTES: readonly Route[] = [
   ...serviceRoutes,
   ...actionRoutes,
   ...deploymentRoutes,
+  ...detectionRoutes,
   ...operationRoutes,
   ...runRoutes,
   ...variableRoutes,

@@ -117,6 +117,8 @@ function assemble(values: Values, env: Environment) {
     runtime: values.RUNTIME,
     runtimePorts: values.RUNTIME_PORTS,
     runtimeFirewall: values.RUNTIME_FIREWALL,
+    network: values.NETWORK,
+    egressAllow: values.EGRESS_ALLOW,
     buildEnvironment: pick(env, values.BUILD_ENV),
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,

@@ -19,7 +19,7 @@ export function atMost(length: number, isValid: (value: string) => boolean): (va
   return (value) => value.length <= length && isValid(value);
 }
 
-function isIpRange(value: string): boolean {
+export function isIpRange(value: string): boolean {
   const [address = '', prefix, ...rest] = value.split('/');
   const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;

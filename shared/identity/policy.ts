@@ -59,6 +59,8 @@ export const POLICIES = {
   'run.read': READ,
   'run.create': WRITE,
   'run.cancel': WRITE,
+  // It changes nothing, but makes a worker read a repository.
+  'detection.create': ARRANGE,
   'operation.list': READ,
   'operation.read': READ,
   'variable.list': READ,

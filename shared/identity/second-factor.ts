@@ -1,6 +1,7 @@
-import type { Transaction } from '../core/database/client.js';
+import type { Db, Transaction } from '../core/database/client.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { verifyPassword } from '../secrets/password.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { newToken } from '../secrets/token.js';
 import { newTotpSecret, totpCounter, totpUri } from '../secrets/totp.js';
@@ -20,6 +21,13 @@ export interface SessionOf {
 export interface Rotated {
   token: string;
   session: SessionRow;
+}
+
+/** Throws invalid_request if it is not the password of this user. Takes as long as a sign-in. */
+export async function assertPassword(db: Db, email: string, password: string): Promise<void> {
+  const user = await findUserByEmail(db, email);
+  if (await verifyPassword(password, user?.password_hash ?? null)) return;
+  throw invalidRequest('/password', 'is not the password of this account');
 }
 
 /**

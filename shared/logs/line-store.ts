@@ -54,6 +54,10 @@ export function isFiltered({ search, source, branch }: LogQuery): boolean {
   return Boolean(search) || source !== undefined || branch !== undefined;
 }
 
+type Place = Pick<LogLineRow, 'id' | 'logged_at'>;
+
+const CLOCKS_MS = 3_600_000;
+
 class LogReader {
   readonly #db: Db;
   readonly #query: LogQuery;
@@ -96,16 +100,21 @@ class LogReader {
     const end = performance.now() + SEARCH_MS;
     const found: LogLineRow[] = [];
     for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
-      const least = await this.#reach('desc', below);
+      const step = await this.#reach('desc', below);
+      // Lines are stored in the order of time, or nearly so: what comes before is too old.
+      const least = step && !this.#isBefore(step) ? step.id : null;
       const rest = this.#matching()
         .where('id', '<', below)
         .orderBy('id', 'desc')
         .limit(limit - found.length);
-      if (least !== null) rest.where('id', '>=', least);
+      if (step !== null) rest.where('id', '>=', step.id);
       const { lines, found: matched } = await firstOf(this.#db, rest, 'desc');
       found.push(...lines);
       // Full by lines, or by bytes.
-      if (found.length >= limit || matched > lines.length) return this.#batch(found.reverse(), {});
+      const fitting = found.slice(0, fit(found));
+      if (fitting.length >= limit || fitting.length < found.length || matched > lines.length) {
+        return this.#batch(fitting.reverse(), {});
+      }
       if (least === null) return this.#batch(found.reverse(), {});
       if (performance.now() >= end) return this.#batch(found.reverse(), { unsearchedBefore: least });
       below = least;
@@ -118,7 +127,12 @@ class LogReader {
     const end = performance.now() + SEARCH_MS;
     const found: LogLineRow[] = [];
     for (let above = after; ; ) {
-      const most = await this.#reach('asc', above);
+      const step = await this.#reach('asc', above);
+      const most = step?.id ?? null;
+      if (step && this.#isBefore(step) && performance.now() < end) {
+        above = step.id;
+        continue;
+      }
       const rest = this.#matching()
         .where('id', '>', above)
         .orderBy('id', 'asc')
@@ -126,8 +140,8 @@ class LogReader {
       if (most !== null) rest.where('id', '<=', most);
       const { lines, found: matched } = await firstOf(this.#db, rest, 'asc');
       found.push(...lines);
-      if (found.length > limit) return this.#batch(found.slice(0, limit), { hasMore: true });
-      if (matched > lines.length) return this.#batch(found, { hasMore: true });
+      const page = found.slice(0, Math.min(fit(found), limit));
+      if (page.length < found.length || matched > lines.length) return this.#batch(page, { hasMore: true });
       if (most === null) return this.#batch(found, {});
       // The next read goes on behind the last line that was looked at, which may match nothing.
       if (performance.now() >= end) return this.#batch(found, { hasMore: true, cursor: most });
@@ -135,17 +149,22 @@ class LogReader {
     }
   }
 
-  /** The id of the last line of a step from here; null if fewer lines are left. */
-  async #reach(order: 'asc' | 'desc', from: number): Promise<number | null> {
-    const [row] = await rowsOf<{ id: number }>(
+  /** The last line of a step from here; null if fewer lines are left. */
+  async #reach(order: 'asc' | 'desc', from: number): Promise<Place | null> {
+    const [row] = await rowsOf<Place>(
       this.#db,
-      `select id from log_lines
+      `select id, logged_at from log_lines
         where service_id = :serviceId and expires_on = any(cast(:days as date[]))
           and id ${order === 'asc' ? '>' : '<'} :from
         order by id ${order} offset ${LOOKED_AT_ONCE - 1} limit 1`,
       { serviceId: this.#query.serviceId, days: this.#days, from },
     );
-    return row?.id ?? null;
+    return row ?? null;
+  }
+
+  /** Older than what is asked for, by more than the clocks and delays of workers differ. */
+  #isBefore({ logged_at }: Place): boolean {
+    return logged_at.getTime() < this.#since.getTime() - CLOCKS_MS;
   }
 
   #lines(): Knex.QueryBuilder<LogLineRow> {
@@ -175,6 +194,17 @@ class LogReader {
     const cursor = lines.at(-1)?.id ?? this.#query.after ?? 0;
     return { lines, hasMore: false, cursor, unsearchedBefore: null, ...rest };
   }
+}
+
+/** How many of the lines fit into one answer, at least one. */
+function fit(lines: readonly LogLineRow[]): number {
+  let bytes = 0;
+  const past = lines.findIndex(({ message }) => {
+    const begins = bytes;
+    bytes += Buffer.byteLength(message);
+    return begins >= ANSWER_BYTES;
+  });
+  return past < 0 ? lines.length : past;
 }
 
 /** The first lines of a query that fit into one answer, at least one, and how many the query has found. */

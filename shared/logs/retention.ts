@@ -15,7 +15,7 @@ export async function ensureLogDays(db: Db): Promise<void> {
     db,
     `select day::text, name
        from (select ${TODAY} + n as day, 'log_lines_' || to_char(${TODAY} + n, 'YYYYMMDD') as name
-               from generate_series(0, cast(:ahead as int)) n) days
+               from generate_series(1, cast(:ahead as int)) n) days
       where to_regclass(name) is null order by day`,
     { ahead: daysAhead() },
   );

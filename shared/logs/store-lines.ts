@@ -17,7 +17,7 @@ const STORE = prepare<{ stored: number }>(
      select ${DAYS_TO_EXPIRY} as days from services s where s.id = $1
    ), stored as (
      insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
-     select $1, raised.before + l.place, $2, l.source, l.level, l.message, l.logged_at, ${expiresOn('l.logged_at', 'kept.days')}
+     select $1, raised.before + l.place, cast($2 as uuid), l.source, l.level, l.message, l.logged_at, ${expiresOn('l.logged_at', 'kept.days')}
        from raised, kept,
             unnest(cast($4 as text[]), cast($5 as text[]), cast($6 as text[]), cast($7 as timestamptz[]))
               with ordinality as l(source, level, message, logged_at, place)

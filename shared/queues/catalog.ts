@@ -11,6 +11,7 @@ export interface Payloads {
   'routing-reconciliation': { operationId: string };
   run: { runId: string };
   'log-ingest': { batchId: string };
+  detection: { detectionId: string };
 }
 export type QueueName = keyof Payloads;
 
@@ -44,6 +45,13 @@ export const QUEUES: Record<QueueName, QueueDefinition> = {
   'log-ingest': {
     attempts: 10,
     backoff: { type: 'exponential', delay: 200 },
+    keepCompleted: { count: 200, age: HOUR },
+    keepFailed: { count: 500, age: DAY },
+  },
+  // Somebody waits for the answer, so a fault is tried again at once or not at all.
+  detection: {
+    attempts: 3,
+    backoff: { type: 'fixed', delay: 1000 },
     keepCompleted: { count: 200, age: HOUR },
     keepFailed: { count: 500, age: DAY },
   },

@@ -47,6 +47,12 @@ const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
     dispatch: dispatches,
     payload: { batchId: id },
   }),
+  detections: ({ id, dispatches }) => ({
+    queue: 'detection',
+    recordId: id,
+    dispatch: dispatches,
+    payload: { detectionId: id },
+  }),
 };
 
 /**

@@ -4,7 +4,7 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
  * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
  * handed to the queue engine; `dispatches` counts the jobs made for the record and is part of the job's id.
  */
-export type DispatchedTable = 'deployments' | 'operations' | 'runs' | 'log_batches';
+export type DispatchedTable = 'deployments' | 'operations' | 'runs' | 'log_batches' | 'detections';
 
 export interface DueRecord {
   id: string;
@@ -18,6 +18,7 @@ const KIND: Record<DispatchedTable, string> = {
   operations: 'kind',
   runs: 'null::text',
   log_batches: 'null::text',
+  detections: 'null::text',
 };
 
 /** The tables that have due records now. Most runs find none, and then this is their only statement. */

@@ -3,6 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../core/config.js';
 import { AppError } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
+import { withTimeLimit } from '../core/time-limit.js';
 import { BullPool } from './bull-pool.js';
 import { jobId, type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
 
@@ -104,16 +105,10 @@ function toBullJob({ queue, recordId, dispatch, payload }: NewJob) {
 }
 
 async function ping(backend: Backend): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), PING_MS);
-  });
   try {
-    await Promise.race([backend.ping(), late]);
+    await withTimeLimit(backend.ping(), PING_MS, () => new Error('no answer'));
   } catch {
     throw new AppError('engine_unavailable');
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -145,16 +140,14 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
 
 /** Redis and the platform may be started together, so connecting is retried for 20 s. */
 async function waitUntilReady(redis: Redis): Promise<void> {
-  const ready = await new Promise<boolean>((resolve) => {
-    const timer = setTimeout(() => resolve(false), CONNECT_MS);
-    redis.once('ready', () => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
-  if (ready) return;
-  redis.disconnect();
-  throw new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
+  const ready = new Promise((resolve) => redis.once('ready', resolve));
+  const late = () => new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
+  try {
+    await withTimeLimit(ready, CONNECT_MS, late);
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
 }
 
 /** Each worker and each listening queue holds one client permanently; the rest are for commands. */

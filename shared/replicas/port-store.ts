@@ -1,12 +1,12 @@
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import type { Attempt } from './rows.js';
 
-/** The ports that replicas of a host have, with the number of each one's service. */
+/** The host's ports that replicas have, with the number of each one's service. */
 export function hostPortsOf(db: Db, hostId: string): Promise<{ port: number; user_number: number }[]> {
   return rowsOf(
     db,
     `select r.port, s.user_number from replicas r join services s on s.id = r.service_id
-      where r.host_id = ? and r.port is not null and r.task_id is null and r.state <> 'stopped' order by r.port`,
+      where r.host_id = ? and r.port is not null and r.task_id is null and r.address = '127.0.0.1' and r.state <> 'stopped' order by r.port`,
     [hostId],
   );
 }

@@ -12,6 +12,7 @@ export interface ReplicaRow {
   state: ReplicaState;
   address: string;
   port: number | null;
+  given_port: number | null;
   pid: number | null;
   pid_started: string | null;
   restarts: number;

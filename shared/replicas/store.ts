@@ -8,6 +8,8 @@ import type { Attempt, ReplicaRow } from './rows.js';
 const STABLE_MS = 600_000;
 
 const UNIQUE_VIOLATION = '23505';
+/** The address of replicas that share the network of their host. */
+export const LOOPBACK = '127.0.0.1';
 
 /** The columns of a replica that does not fail its health check. */
 const PASSING = { failing_since: null, health_answer: '', replace_at: null, surge_failed: false } as const;
@@ -40,7 +42,9 @@ export async function claimReplica(
       .whereIn('state', ['pending', 'exited'])
       .update({
         state: 'starting',
+        address: LOOPBACK,
         port,
+        given_port: port,
         pid: null,
         pid_started: null,
         task_id: null,
@@ -56,12 +60,37 @@ export async function claimReplica(
   }
 }
 
-/** Records the process of a claimed replica. False if the claim is lost: then the process must end. */
-export async function recordProcess(db: Db, row: Attempt, pid: number, startedAt: string): Promise<boolean> {
+/**
+ * Records the process of a claimed replica, and where it is reached if it has a network of its own. False if the claim is
+ * lost: then the process must end.
+ */
+export async function recordProcess(
+  db: Db,
+  row: Attempt,
+  pid: number,
+  startedAt: string,
+  place?: Pick<ReplicaRow, 'address' | 'port' | 'given_port'>,
+): Promise<boolean> {
   const updated = await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting', pid: null })
-    .update({ pid, pid_started: startedAt, updated_at: db.fn.now() });
+    .update({ pid, pid_started: startedAt, ...place, updated_at: db.fn.now() });
   return updated === 1;
+}
+
+/**
+ * Records the port on which a replica that starts was found to listen. False if it does not start any more, or if another
+ * replica of the host has the port.
+ */
+export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
+  try {
+    const updated = await db<ReplicaRow>('replicas')
+      .where({ id: row.id, restarts: row.restarts, state: 'starting' })
+      .update({ port, updated_at: db.fn.now() });
+    return updated === 1;
+  } catch (error) {
+    if ((error as { code?: string }).code === UNIQUE_VIOLATION) return false;
+    throw error;
+  }
 }
 
 /**
@@ -76,6 +105,7 @@ export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
       restarts: row.restarts + 1,
       pid: null,
       pid_started: null,
+      address: LOOPBACK,
       port: null,
       updated_at: db.fn.now(),
     });
@@ -156,6 +186,7 @@ export async function recordExit(
       state: 'exited',
       pid: null,
       pid_started: null,
+      address: LOOPBACK,
       port: null,
       exit_detail: detail,
       ...PASSING,
@@ -172,14 +203,15 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
     desired: 'stopped',
     pid: null,
     pid_started: null,
+    address: LOOPBACK,
     port: null,
     stopped_at: trx.fn.now() as unknown as Date,
   }));
 }
 
-/** Only processes share the ports of a host; a container has its own. */
+/** Only processes in the host's network share its ports; containers and namespaces have their own. */
 function hostPortOf(row: ReplicaRow): number | null {
-  return row.task_id === null ? row.port : null;
+  return row.task_id === null && row.address === LOOPBACK ? row.port : null;
 }
 
 /** Moves the offset up to which a replica's output is in the log. False if another process has moved it. */

@@ -25,6 +25,7 @@ export const SEALED = {
     how: 'value',
     service: 'service_id',
   }),
+  detectionRepository: column('detections', 'sealed_repository', 'detection-repository', null),
   registryPassword: column('registries', 'sealed_password', 'registry', null),
   totp: column('users', 'totp_sealed', 'user-totp', null),
 } as const satisfies Record<string, SealedColumn>;

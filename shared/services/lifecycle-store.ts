@@ -56,6 +56,17 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
   return row?.found ?? false;
 }
 
+/** Tables whose rows of a service are deleted with it, in this order. */
+const ERASED_WITH_SERVICE = [
+  'environment_group_services',
+  'replicas',
+  'schedules',
+  'runs',
+  'log_counters',
+  'log_batches',
+  'log_lines',
+];
+
 /**
  * Erases a service's sealed values, its logs and its runs, and marks it as deleted. The record stays for the operations and
  * deployments that refer to it, and because its slug is reserved for 30 days.
@@ -68,15 +79,7 @@ export async function eraseService(trx: Transaction, serviceId: string): Promise
     const rows = trx(table).where({ [erased.service]: serviceId });
     await (erased.how === 'row' ? rows.delete() : rows.update({ [column]: null }));
   }
-  for (const table of [
-    'environment_group_services',
-    'replicas',
-    'log_counters',
-    'log_batches',
-    'log_lines',
-    'schedules',
-    'runs',
-  ]) {
+  for (const table of ERASED_WITH_SERVICE) {
     await trx(table).where({ service_id: serviceId }).delete();
   }
   await trx.raw('update images set removed_at = now() where service_id = ? and removed_at is null', [serviceId]);

@@ -7,8 +7,10 @@ export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
   await rowsOf(
     db,
-    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, running, event_loop_p99_ms)
-     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :running, :event_loop_p99_ms)
+    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, running,
+                          event_loop_p99_ms)
+     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :network_isolation, :running,
+             :event_loop_p99_ms)
      on conflict (id) do update
        set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
     { ...worker, running: JSON.stringify(worker.running) },
@@ -28,9 +30,11 @@ export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   );
 }
 
-/** The catalog's `workerOnline` (specification, Catalog). */
-export async function workersOnline(db: Db): Promise<boolean> {
-  return (await onlineWorkers(db)).length > 0;
+/** The catalog's `workerOnline` (specification, Catalog), and whether each of these workers isolates networks. */
+export async function workersOnline(db: Db): Promise<{ online: boolean; networkIsolation: boolean }> {
+  const workers = await onlineWorkers(db);
+  const online = workers.length > 0;
+  return { online, networkIsolation: online && workers.every((worker) => worker.network_isolation) };
 }
 
 /** Retention: deletes workers that have been silent for an hour. */
@@ -62,6 +66,7 @@ export interface WorkerRow {
   queues: string[];
   deploy_slots: number;
   run_slots: number;
+  network_isolation: boolean;
   running: { queue: string; jobId: string; since: string }[];
   event_loop_p99_ms: number;
   started_at: Date;

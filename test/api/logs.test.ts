@@ -69,6 +69,14 @@ describe('Logs', () => {
     expect(await messages(`?after=${cursor}`)).to.deep.equal(['f']);
   });
 
+  it('with before are the newest of the earlier lines', async () => {
+    await write(['a', 'b', 'c', 'd']);
+    expect(await messages('?before=4&limit=2')).to.deep.equal(['b', 'c']);
+    expect(await messages('?before=1')).to.deep.equal([]);
+    expect(await messages('?before=4&search=A')).to.deep.equal(['a']);
+    expectError(await workspace.owner.reader.get(`${path}?before=4&after=1`), 400, 'invalid_request');
+  });
+
   it('that are long come in answers of bounded size, without a gap', async () => {
     await write(Array.from({ length: 600 }, () => '\ufffd'.repeat(16_384)));
     const seen: number[] = [];

@@ -38,7 +38,7 @@ describe('Second factor', () => {
   /** Confirms with the code of now, so that the next one is left. */
   async function enrolled() {
     const person = await signedIn();
-    const { body } = await person.browser.post('/api/session/mfa');
+    const { body } = await person.browser.post('/api/session/mfa', { password: PASSWORD });
     const confirmed = await person.browser.post('/api/session/mfa/confirm', { code: code(body.secret) });
     expect(confirmed.status, JSON.stringify(confirmed.body)).to.equal(200);
     person.browser.csrfToken = confirmed.body.csrfToken;
@@ -49,7 +49,7 @@ describe('Second factor', () => {
 
   it('enrolment gives a secret and the address that authenticators read; it counts once confirmed', async () => {
     const { browser, email } = await signedIn();
-    const { body: enrolment } = await browser.post('/api/session/mfa');
+    const { body: enrolment } = await browser.post('/api/session/mfa', { password: PASSWORD });
     expect(enrolment.secret).to.match(/^[A-Z2-7]{32}$/);
     const uri = new URL(enrolment.otpauthUri);
     expect(uri.protocol).to.equal('otpauth:');
@@ -63,7 +63,7 @@ describe('Second factor', () => {
     const right = await browser.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
     expect(right.body.mfaEnabled).to.equal(true);
     expect((await browser.bootstrap()).user).to.include({ mfaEnabled: true, mfaVerified: true });
-    expectError(await browser.post('/api/session/mfa'), 409, 'conflict');
+    expectError(await browser.post('/api/session/mfa', { password: PASSWORD }), 409, 'conflict');
   });
 
   it('the secret is stored sealed', async () => {
@@ -77,6 +77,20 @@ describe('Second factor', () => {
     const { browser } = await signedIn();
     expectError(await browser.post('/api/session/mfa', {}, { 'X-CSRFToken': null }), 403, 'csrf_failed');
     expectError(await new Browser(api.url).post('/api/session/mfa'), 401, 'unauthenticated');
+  });
+
+  it('enrolling needs the password, so that a stolen session is not enough, and wrong ones are counted', async () => {
+    const { browser } = await signedIn();
+    expectError(await browser.post('/api/session/mfa'), 400, 'invalid_request');
+    for (let i = 0; i < 10; i++) {
+      const wrong = await browser.post('/api/session/mfa', { password: `wrong ${i}` });
+      expectError(wrong, 400, 'invalid_request');
+      expect(wrong.body.error.details).to.deep.equal([
+        { path: '/password', message: 'is not the password of this account' },
+      ]);
+    }
+    expectError(await browser.post('/api/session/mfa', { password: PASSWORD }), 429, 'rate_limited');
+    expectError(await browser.post('/api/session/mfa/confirm', { code: '000000' }), 409, 'conflict');
   });
 
   it('signing in needs the code then: without it 403 mfa_required, with a wrong one the answer of a wrong password', async () => {
@@ -107,7 +121,7 @@ describe('Second factor', () => {
     const other = new Browser(api.url);
     await other.signIn(email, PASSWORD);
     const before = browser.cookies.get('ranvier_session') ?? '';
-    const { body: enrolment } = await browser.post('/api/session/mfa');
+    const { body: enrolment } = await browser.post('/api/session/mfa', { password: PASSWORD });
     await browser.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
     expect(browser.cookies.get('ranvier_session')).to.not.equal(before);
     expectError(await other.get(services), 401, 'unauthenticated');
@@ -155,7 +169,7 @@ describe('Second factor', () => {
     await again.signIn(email, PASSWORD);
     expect((await again.get(services)).status).to.equal(200);
     expectError(await again.post(services, body()), 403, 'mfa_required');
-    const { body: enrolment } = await again.post('/api/session/mfa');
+    const { body: enrolment } = await again.post('/api/session/mfa', { password: PASSWORD });
     const confirmed = await again.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
     expect(confirmed.status).to.equal(200);
     expect((await client.post(`${strict.path}/services`, body())).status).to.equal(201);
@@ -180,7 +194,7 @@ describe('Second factor', () => {
       const { key } = await newKey(api.db, strict.id, email, 'write');
       const client = api.client(`Bearer ${key}`);
       expectError(await client.post(`${strict.path}/services`, body()), 403, 'mfa_required');
-      const { body: enrolment } = await browser.post('/api/session/mfa');
+      const { body: enrolment } = await browser.post('/api/session/mfa', { password: PASSWORD });
       expectError(await client.post(`${strict.path}/services`, body()), 403, 'mfa_required');
       const confirmed = await browser.post('/api/session/mfa/confirm', { code: code(enrolment.secret) });
       expect((await client.post(`${strict.path}/services`, body())).status).to.equal(201);

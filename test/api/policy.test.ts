@@ -53,6 +53,7 @@ const NEEDS: Record<string, Needs> = {
   'DELETE /workspaces/:workspaceId/environment-groups/:groupId/variables/:variableId':
     'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/logs': 'member',
+  'POST /workspaces/:workspaceId/detect': 'developer',
   'GET /workspaces/:workspaceId/canvas': 'member',
   'PATCH /workspaces/:workspaceId/canvas': 'developer',
 };

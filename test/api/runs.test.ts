@@ -132,7 +132,7 @@ describe('Runs', () => {
   });
 
   it('the catalog says that cron jobs run', async () => {
-    const { body } = await workspace.owner.client.get(`${workspace.path}/catalog`);
-    expect(body.catalog.capabilities.cronJobs).to.equal(true);
+    const { body } = await workspace.owner.client.get('/catalog');
+    expect(body.capabilities.cronJobs).to.equal(true);
   });
 });

@@ -75,7 +75,7 @@ describe('The throttle of signing in', () => {
     const email = await person();
     const owner = from('203.0.113.9');
     await owner.signIn(email, PASSWORD);
-    const { body: enrolment } = await owner.post('/api/session/mfa');
+    const { body: enrolment } = await owner.post('/api/session/mfa', { password: PASSWORD });
     const code = new TOTP({ secret: Secret.fromBase32(enrolment.secret) }).generate();
     expect((await owner.post('/api/session/mfa/confirm', { code })).status).to.equal(200);
     const guess = (address: string) => from(address).post('/api/session', { email, password: PASSWORD, otp: code });

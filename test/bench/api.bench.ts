@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createService } from '../support/deployments.js';
 import { DIST, type EngineName, type Platform, startPlatform } from '../support/platform.js';
@@ -30,6 +31,8 @@ export async function benchApi(engine: EngineName): Promise<void> {
     const headers = { Authorization: `Bearer ${platform.client.key}` };
     const ours = { port: platform.apiPort, seconds: SECONDS };
     const theirs = { port: bare.port, seconds: SECONDS };
+    const api = platform.processes.find(({ name }) => name === 'api')?.child.pid ?? 0;
+    const processes = { ours: api, bare: bare.child.pid ?? 0 };
     let round = 0;
     const patch = (keyed: boolean) => () =>
       requestText(
@@ -41,12 +44,14 @@ export async function benchApi(engine: EngineName): Promise<void> {
     const get = requestText('GET', path, headers);
     await compare(
       'GET of one service, 16 connections',
+      processes,
       () => load({ ...ours, connections: READERS, request: () => get }),
       () => load({ ...theirs, connections: READERS, request: () => requestText('GET', `/${service.id}`) }),
     );
     for (const keyed of [false, true]) {
       await compare(
         `PATCH of one service, 8 connections, ${keyed ? 'a key each' : 'without keys'}`,
+        processes,
         () => load({ ...ours, connections: WRITERS, request: patch(keyed) }),
         () => load({ ...theirs, connections: WRITERS, request: () => requestText('PATCH', `/${service.id}`) }),
       );
@@ -57,17 +62,49 @@ export async function benchApi(engine: EngineName): Promise<void> {
   }
 }
 
-async function compare(name: string, ours: () => Promise<Served>, bare: () => Promise<Served>): Promise<void> {
-  const rounds: { ours: Served; bare: Served }[] = [];
+type Measured = Served & {
+  /** Microseconds of processor time that the server's process spent on one request. It says the same on a busy machine. */
+  cpu: number;
+};
+
+async function compare(
+  name: string,
+  processes: { ours: number; bare: number },
+  ours: () => Promise<Served>,
+  bare: () => Promise<Served>,
+): Promise<void> {
+  const rounds: { ours: Measured; bare: Measured }[] = [];
   // The first round warms both up.
-  for (let round = 0; round <= ROUNDS; round++) rounds.push({ bare: await bare(), ours: await ours() });
+  for (let round = 0; round <= ROUNDS; round++) {
+    rounds.push({ bare: await withCpu(processes.bare, bare), ours: await withCpu(processes.ours, ours) });
+  }
   rounds.shift();
-  const of = (figure: (round: { ours: Served; bare: Served }) => number) => median(rounds.map(figure));
+  const of = (figure: (round: { ours: Measured; bare: Measured }) => number) => median(rounds.map(figure));
   print(
     `  ${name}: ${of(({ ours }) => ours.perSecond).toFixed(0)}/s (p50 ${of(({ ours }) => ours.p50).toFixed(1)},` +
       ` p99 ${of(({ ours }) => ours.p99).toFixed(1)} ms), bare ${of(({ bare }) => bare.perSecond).toFixed(0)}/s,` +
-      ` ratio ${of(({ ours, bare }) => ours.perSecond / bare.perSecond).toFixed(2)}`,
+      ` ratio ${of(({ ours, bare }) => ours.perSecond / bare.perSecond).toFixed(2)};` +
+      ` processor ${of(({ ours }) => ours.cpu).toFixed(0)} µs a request, bare ${of(({ bare }) => bare.cpu).toFixed(0)} µs`,
   );
+}
+
+async function withCpu(pid: number, work: () => Promise<Served>): Promise<Measured> {
+  const begun = await cpuSeconds(pid);
+  const at = performance.now();
+  const served = await work();
+  const requests = served.perSecond * ((performance.now() - at) / 1000);
+  return { ...served, cpu: (((await cpuSeconds(pid)) - begun) * 1e6) / requests };
+}
+
+/** Linux counts processor time in hundredths of a second. */
+async function cpuSeconds(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [user = 0, system = 0] = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return (user + system) / 100;
 }
 
 async function startBare(platform: Platform): Promise<{ child: ChildProcess; port: number }> {

@@ -3,9 +3,10 @@ import { hasRedis } from '../support/redis.js';
 import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
 import { benchEngine } from './engine.bench.js';
+import { benchLogs } from './logs.bench.js';
 import { benchOverload } from './overload.bench.js';
 
-const BENCHES = { api: benchApi, deploy: benchDeploy, engine: benchEngine, overload: benchOverload };
+const BENCHES = { api: benchApi, deploy: benchDeploy, engine: benchEngine, logs: benchLogs, overload: benchOverload };
 
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without

@@ -3,6 +3,7 @@ import { testPostgresPid } from '../support/postgres.js';
 import type { PlatformProcess } from '../support/processes.js';
 import type { Ground, GroundFault } from './ground.js';
 import type { Random } from './random.js';
+import { persistently, type WorkerSupervisor } from './worker-supervisor.js';
 
 const FAULTS = [
   'kill a worker',
@@ -39,16 +40,15 @@ export function planFaults(random: Random, count: number, { platform, faults }: 
 export class FaultInjector {
   readonly struck = new Map<string, number>();
   readonly #ground: Ground;
+  readonly #workers: WorkerSupervisor;
   readonly #say: (what: string) => void;
-  /** Replacements that are starting, and stopped workers that will wake up. */
+  /** Workers that end, stopped workers that will wake up, and machines that come back. */
   readonly #later: Promise<unknown>[] = [];
-  /** Workers that are up: one that still starts is not struck. */
-  #workers: PlatformProcess[];
 
-  constructor(ground: Ground, say: (what: string) => void) {
+  constructor(ground: Ground, workers: WorkerSupervisor, say: (what: string) => void) {
     this.#ground = ground;
+    this.#workers = workers;
     this.#say = say;
-    this.#workers = ground.platform.workers;
   }
 
   async run(plan: readonly Fault[], stop: AbortSignal): Promise<void> {
@@ -61,6 +61,7 @@ export class FaultInjector {
       await this.#strike(fault);
     }
     await Promise.all(this.#later);
+    await this.#workers.settled();
   }
 
   async #strike({ what, position, durationMs }: Fault): Promise<void> {
@@ -71,15 +72,16 @@ export class FaultInjector {
     }
     switch (what) {
       case 'kill a worker':
-        await this.#take(position)?.stop('SIGKILL');
-        this.#later.push(this.#replace());
+        await this.#workers.take(position)?.stop('SIGKILL');
+        void this.#workers.start();
         return;
       case 'term a worker':
         // As in an upgrade: the new one starts while the old one still hands over.
-        this.#later.push(this.#replace(), this.#take(position)?.stop('SIGTERM') ?? Promise.resolve());
+        this.#later.push(this.#workers.take(position)?.stop('SIGTERM') ?? Promise.resolve());
+        void this.#workers.start();
         return;
       case 'stop a worker for longer than its locks': {
-        const target = this.#take(position);
+        const target = this.#workers.take(position);
         target?.kill('SIGSTOP');
         this.#later.push(delay(durationMs).then(() => this.#wake(target)));
         return;
@@ -103,31 +105,8 @@ export class FaultInjector {
     }
   }
 
-  /** Takes a worker off the list of those that are up. */
-  #take(position: number): PlatformProcess | undefined {
-    return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
-  }
-
-  /** A process that meets another fault in its start ends, and is started again, as a supervisor would. */
-  async #replace(): Promise<void> {
-    this.#workers.push(await persistently(() => this.#ground.startWorker()));
-  }
-
   #wake(worker: PlatformProcess | undefined): void {
     worker?.kill('SIGCONT');
-    if (worker) this.#workers.push(worker);
-  }
-}
-
-const STARTS = 10;
-
-async function persistently<T>(start: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await start();
-    } catch (error) {
-      if (tries === STARTS) throw error;
-      await delay(500);
-    }
+    if (worker) this.#workers.add(worker);
   }
 }

@@ -4,6 +4,7 @@ import { type EngineName, type Platform, startPlatform } from '../support/platfo
 import type { PlatformProcess } from '../support/processes.js';
 import { afterSweeps, type Entry, listFolder } from './entries.js';
 import { type Ground, leftBuildFolders, ownedReplicas, PATIENCE, SERVER } from './ground.js';
+import { networkEntries } from './network-entries.js';
 
 /** Everything on this host; applications are its processes. */
 export class ProcessGround implements Ground {
@@ -41,6 +42,7 @@ export class ProcessGround implements Ground {
         const folders = await listFolder(join(dataDir, 'replicas'));
         return { counted: folders.length, wrong: folders.filter((name) => !ids.includes(name)) };
       }),
+      await networkEntries(this.platform),
       await afterSweeps('processes that no replica owns', async () => {
         const ids = await ownedReplicas(this.platform);
         const marks = [...(await markedProcesses(await this.platform.sandboxToken()))];

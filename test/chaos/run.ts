@@ -13,6 +13,7 @@ import { ProcessGround } from './process-ground.js';
 import { Random } from './random.js';
 import { createCron, endTicks } from './schedules.js';
 import { SwarmGround } from './swarm-ground.js';
+import { WorkerSupervisor } from './worker-supervisor.js';
 
 export interface ChaosOptions {
   seed: number;
@@ -43,10 +44,13 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const say = (what: string) => process.stderr.write(`${String(seconds()).padStart(4)} s  ${what}\n`);
   const ground = await (options.runtime === 'swarm' ? SwarmGround : ProcessGround).start(options.engine, say);
   const repository = await makeRepository(ground.app);
+  const workers = new WorkerSupervisor(() => ground.startWorker(), say);
   try {
-    await Promise.all(Array.from({ length: WORKERS }, () => ground.startWorker()));
-    return { ...(await strike(ground, repository, options, say)), seconds: seconds() };
+    await Promise.all(Array.from({ length: WORKERS }, () => workers.start()));
+    await workers.settled();
+    return { ...(await strike(ground, workers, repository, options, say)), seconds: seconds() };
   } finally {
+    await workers.close();
     await ground.stop();
     await repository.remove();
   }
@@ -54,6 +58,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 
 async function strike(
   ground: Ground,
+  workers: WorkerSupervisor,
   repository: AppRepository,
   options: ChaosOptions,
   say: (what: string) => void,
@@ -75,7 +80,7 @@ async function strike(
   const stopVisits = new AbortController();
   const visiting = keepVisiting(steady, platform.edgePort, stopVisits.signal);
   const stopFaults = new AbortController();
-  const injector = new FaultInjector(ground, say);
+  const injector = new FaultInjector(ground, workers, say);
   const striking = injector.run(planFaults(random, PLANNED_FAULTS, ground), stopFaults.signal);
   const share = Math.ceil(options.deployments / tenants.length);
   await Promise.all(

@@ -83,6 +83,10 @@ export interface paths {
     /** Queue a new deployment of an earlier release */
     post: operations["deploymentRollback"];
   };
+  "/workspaces/{workspaceId}/detect": {
+    /** Tell what a deployment of a repository would do, without deploying it */
+    post: operations["detectionCreate"];
+  };
   "/workspaces/{workspaceId}/services/{serviceId}/operations": {
     /** List a service's operations, newest first */
     get: operations["operationList"];
@@ -172,7 +176,7 @@ export interface paths {
     delete: operations["sessionDelete"];
   };
   "/session/mfa": {
-    /** Create a secret for an authenticator; it takes effect when it is confirmed */
+    /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
     post: operations["mfaEnrol"];
     /** Remove the second factor with its current code; other sessions end */
     delete: operations["mfaRemove"];
@@ -645,6 +649,26 @@ export interface components {
           /** Format: date-time */
           startedAt: string;
           finishedAt: string | null;
+        })[];
+    };
+    Detection: {
+      commitSha: string;
+      framework: string | null;
+      runtime: string;
+      /** @enum {string} */
+      kind: "web" | "static";
+      packageManager: string | null;
+      versions: {
+        [key: string]: string;
+      };
+      installCommand: string;
+      buildCommand: string;
+      startCommand: string;
+      publishDirectory: string;
+      applications: ({
+          rootDirectory: string;
+          name: string | null;
+          framework: string | null;
         })[];
     };
     Run: {
@@ -2059,6 +2083,53 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** Tell what a deployment of a repository would do, without deploying it */
+  detectionCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          repository: string;
+          branch?: string;
+          rootDirectory?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            detection: components["schemas"]["Detection"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** List a service's operations, newest first */
   operationList: {
     parameters: {
@@ -3059,6 +3130,7 @@ export interface operations {
     parameters: {
       query?: {
         after?: number;
+        before?: number;
         limit?: number;
         deploymentId?: string;
         source?: "build" | "runtime" | "system";
@@ -3089,6 +3161,7 @@ export interface operations {
             hasMore: boolean;
             items: components["schemas"]["LogLine"][];
             limit: number;
+            unsearchedBefore?: number;
           };
         };
       };
@@ -3323,7 +3396,7 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
-  /** Create a secret for an authenticator; it takes effect when it is confirmed */
+  /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
   mfaEnrol: {
     parameters: {
       header?: {
@@ -3331,9 +3404,11 @@ export interface operations {
         "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
       };
     };
-    requestBody?: {
+    requestBody: {
       content: {
-        "application/json": Record<string, never>;
+        "application/json": {
+          password: string;
+        };
       };
     };
     responses: {

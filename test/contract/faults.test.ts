@@ -1,15 +1,7 @@
 import { expect } from 'chai';
 import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import {
-  createService,
-  deploy,
-  ended,
-  queueDeploy,
-  readDeployment,
-  readLogs,
-  type Service,
-} from '../support/deployments.js';
+import { createService, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
 import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 
@@ -69,23 +61,6 @@ describeEngines('When a worker dies', (engine) => {
     expect((await visit(service.url, platform.edgePort)).body).to.equal('survived');
   });
 
-  it('killed in mid-release: another one goes on from there, and nothing is built or started twice', async () => {
-    const app = nodeServer('released once');
-    const slow = { ...app, 'server.js': `setTimeout(() => { ${app['server.js']} }, 5000);` };
-    const service = await serviceOf(slow, { buildCommand: 'echo building now' });
-    const { id } = await queueDeploy(platform.client, service.id);
-    await eventually('its replica starts', async () =>
-      platform.database.db('replicas').where({ deployment_id: id, state: 'starting' }).whereNotNull('pid').first(),
-    );
-    const before = await platform.database.db('replicas').where({ deployment_id: id }).first('pid');
-    await (await holder(id)).stop('SIGKILL');
-    expect((await ended(platform.client, service.id, id)).status).to.equal('live');
-    const log = await readLogs(platform.client, service.id);
-    expect(log.filter((line) => line.message === 'building now')).to.have.length(1);
-    const replicas = await platform.database.db('replicas').where({ deployment_id: id }).select('pid');
-    expect(replicas).to.deep.equal([before]);
-  });
-
   it('TERM in mid-build hands the deployment over; none fails', async () => {
     const service = await serviceOf(nodeServer('handed over'), { buildCommand: 'echo building now; sleep 2' });
     const id = await building(service);
@@ -113,31 +88,6 @@ describeEngines('When a worker dies', (engine) => {
       .where({ service_id: service.id })
       .whereNot({ state: 'stopped' });
     expect(replicas).to.have.length(1);
-  });
-
-  it('all of them killed: the applications run on, and a new worker adopts them', async () => {
-    const service = await serviceOf(nodeServer('still here'));
-    await deploy(platform.client, service.id);
-    const pid = (await visit(service.url, platform.edgePort, '/pid')).body;
-    for (const worker of platform.workers) await worker.stop('SIGKILL');
-    expect((await visit(service.url, platform.edgePort)).body).to.equal('still here');
-    await platform.startWorker();
-    await eventually('the new worker looks after it', async () => {
-      const row = await platform.database
-        .db('replicas')
-        .where({ service_id: service.id, desired: 'running' })
-        .first('checked_at');
-      return Date.now() - new Date(row.checked_at).getTime() < 3000;
-    });
-    expect((await visit(service.url, platform.edgePort, '/pid')).body).to.equal(pid);
-  });
-
-  it('a cancellation without any worker ends the deployment at once', async () => {
-    for (const worker of platform.workers) await worker.stop('SIGTERM');
-    const service = await serviceOf(nodeServer('never'));
-    const queued = await queueDeploy(platform.client, service.id);
-    await platform.client.expect('POST', `/services/${service.id}/deploys/${queued.id}/cancel`, {});
-    expect((await readDeployment(platform.client, service.id, queued.id)).status).to.equal('cancelled');
   });
 });
 

@@ -79,7 +79,9 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
   before(async function () {
     this.timeout(240_000);
     caddy = await startCaddy();
-    platform = await startPlatform({ engine: 'postgres', env: { EDGE: 'caddy', CADDY_ADMIN_URL: caddy.adminUrl } });
+    // In a network of its own an application could not even try to reach Caddy.
+    const env = { NETWORK: 'shared', EDGE: 'caddy', CADDY_ADMIN_URL: caddy.adminUrl };
+    platform = await startPlatform({ engine: 'postgres', env });
     const level = await eventually('the worker says how it contains what it runs', () =>
       /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? ''),
     );

@@ -190,10 +190,8 @@ describe('Hostile logs', function () {
     );
     const other = await otherWorkspace();
     const statuses: number[] = [];
-    let slowest = 0;
-    let searchedMs = 0;
+    let answered = 0;
     await victim.duringAttack(async () => {
-      const begunAt = Date.now();
       let searching = true;
       const searches = Promise.all(
         Array.from({ length: 60 }, async () => {
@@ -202,13 +200,10 @@ describe('Hostile logs', function () {
         }),
       ).finally(() => {
         searching = false;
-        searchedMs = Date.now() - begunAt;
       });
       while (searching) {
-        await delay(50);
-        const askedAt = Date.now();
         await other.expect('GET', '/services');
-        slowest = Math.max(slowest, Date.now() - askedAt);
+        answered++;
       }
       await searches;
     });
@@ -216,7 +211,7 @@ describe('Hostile logs', function () {
       statuses.every((status) => [200, 429, 503].includes(status)),
       String(statuses),
     ).to.equal(true);
-    // Behind all of them it would take about as long as they do.
-    expect(slowest, `ms for an ordinary request, beside searches that took ${searchedMs}`).to.be.below(searchedMs / 2);
+    // Behind all searches there would be one: the first would get its answer after the last of them.
+    expect(answered, 'ordinary requests that were answered before the searches were').to.be.greaterThan(2);
   });
 });

@@ -46,7 +46,7 @@ const PUPPET = {
   `,
 };
 
-describe('Hostile neighbours on one host', function () {
+describe('Hostile neighbours in the network of one host', function () {
   this.timeout(240_000);
   let platform: Platform;
   let victim: Victim;
@@ -61,7 +61,8 @@ describe('Hostile neighbours on one host', function () {
   before(async () => {
     platform = await startPlatform({
       engine: 'postgres',
-      env: { RUNTIME_PORTS: `${FIRST_PORT}-${LAST_PORT}`, STOP_GRACE_SECONDS: '2' },
+      // Ports of the host are guarded where applications share its network.
+      env: { NETWORK: 'shared', RUNTIME_PORTS: `${FIRST_PORT}-${LAST_PORT}`, STOP_GRACE_SECONDS: '2' },
     });
     const level = await eventually('the worker says how it contains what it runs', () =>
       /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? ''),

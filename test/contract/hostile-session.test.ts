@@ -65,7 +65,8 @@ describe('Hostile neighbours of a browser session', function () {
   let api: string;
 
   before(async () => {
-    platform = await startPlatform({ engine: 'postgres' });
+    // The thief reaches the API only in the network of the host.
+    platform = await startPlatform({ engine: 'postgres', env: { NETWORK: 'shared' } });
     api = `http://localhost:${platform.apiPort}`;
     const level = await eventually('the worker says how it contains what it runs', () =>
       /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? ''),

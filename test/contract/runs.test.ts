@@ -62,7 +62,7 @@ describeEngines('A cron service', (engine) => {
   });
 
   async function cron(configuration: object = {}, variables: Record<string, string> = {}): Promise<Service> {
-    const given = { GREETING: 'good morning', GATE: gateUrl, ...variables };
+    const given = { GREETING: 'hi', GATE: gateUrl, ...variables };
     const service = await createService(platform.client, {
       name: 'report',
       kind: 'cron',
@@ -116,7 +116,7 @@ describeEngines('A cron service', (engine) => {
     await eventually('the output is in the log', async () =>
       (await messages(service, 'runtime')).includes(`ends ${id}`),
     );
-    expect(await messages(service, 'runtime')).to.deep.equal([`begins ${id} good morning undefined`, `ends ${id}`]);
+    expect(await messages(service, 'runtime')).to.deep.equal([`begins ${id} hi undefined`, `ends ${id}`]);
     expect(await messages(service, 'system')).to.include(`Run ${id} succeeded`);
   });
 
@@ -143,10 +143,7 @@ describeEngines('A cron service', (engine) => {
     await eventually('the output is in the log', async () =>
       (await messages(service, 'runtime')).includes(`ends ${run.id}`),
     );
-    expect(await messages(service, 'runtime')).to.deep.equal([
-      `begins ${run.id} good morning undefined`,
-      `ends ${run.id}`,
-    ]);
+    expect(await messages(service, 'runtime')).to.deep.equal([`begins ${run.id} hi undefined`, `ends ${run.id}`]);
     expect(await list(service)).to.have.length(1);
     await platform.startWorker();
   });

@@ -3,7 +3,8 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
-import { FAULTS, type Fault } from './faults.js';
+import type { Fault } from './fault.js';
+import { FAULTS } from './faults.js';
 
 /**
  * `npm run mutate [-- <regular expression for names of faults>]`: puts one small fault after another into a copy of the compiled code and

@@ -40,7 +40,14 @@ const ENDED = ['live', 'failed', 'cancelled'];
 
 export async function createService(
   client: ApiClient,
-  input: { name: string; kind?: string; configuration: object; variables?: { key: string; value: string }[] },
+  input: {
+    name: string;
+    kind?: string;
+    projectId?: string;
+    environmentId?: string | undefined;
+    configuration: object;
+    variables?: { key: string; value: string }[];
+  },
 ): Promise<Service> {
   const { service } = await client.expect<{ service: Service }>('POST', '/services', { kind: 'web', ...input });
   return service;
@@ -64,7 +71,8 @@ export async function ended(client: ApiClient, serviceId: string, id: string, wi
     `deployment ${id} ends`,
     async () => {
       const deployment = await readDeployment(client, serviceId, id);
-      return ENDED.includes(deployment.status) ? deployment : undefined;
+      if (ENDED.includes(deployment.status)) return deployment;
+      throw new Error(`it is ${deployment.status} ${deployment.blockedReason}`);
     },
     withinMs,
   );
@@ -111,7 +119,8 @@ export async function operationEnded(client: ApiClient, serviceId: string, id: s
         'GET',
         `/services/${serviceId}/operations/${id}`,
       );
-      return ['succeeded', 'failed'].includes(operation.status) ? operation.status : undefined;
+      if (['succeeded', 'failed'].includes(operation.status)) return operation.status;
+      throw new Error(`it is ${operation.status}`);
     },
     90_000,
   );

@@ -106,6 +106,7 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     queues: ['deploy'],
     deploy_slots: slots,
     run_slots: slots,
+    network_isolation: false,
     running: [],
     event_loop_p99_ms: 0,
   });

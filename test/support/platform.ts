@@ -178,7 +178,7 @@ export async function startPlatform({ engine, workers = 1, env = {} }: PlatformO
   return platform;
 }
 
-/** The test run's own environment, without settings that would change a platform. */
+/** The test run's own environment, without settings that would change a platform; NETWORK runs all tests at that level. */
 function inherited(): Record<string, string> {
   const names = [
     'PATH',
@@ -190,6 +190,7 @@ function inherited(): Record<string, string> {
     'HTTPS_PROXY',
     'NO_PROXY',
     'npm_config_registry',
+    'NETWORK',
   ];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }

@@ -74,6 +74,27 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return create(`template ${TEMPLATE} strategy file_copy`);
 }
 
+/** A migrated database of a suite: made before its first test and removed after its last. Use it in tests and hooks only. */
+export function useTestDatabase(): Pick<TestDatabase, 'url' | 'db'> {
+  let database: TestDatabase | undefined;
+  before(async () => {
+    database = await createTestDatabase();
+  });
+  after(() => database?.drop());
+  const made = () => {
+    if (!database) throw new Error('the test database is used before the hook that makes it has run');
+    return database;
+  };
+  return {
+    get url() {
+      return made().url;
+    },
+    get db() {
+      return made().db;
+    },
+  };
+}
+
 /** A database without any table. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return create('');
@@ -83,7 +104,8 @@ async function create(clause: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`create database ${name} ${clause}`);
   const url = urlOf(name);
-  const db = createDatabase({ url, name: 'test' });
+  // On a busy machine a test may pause for longer than a process of the platform ever should.
+  const db = createDatabase({ url, name: 'test', idleInTransactionMs: 120_000 });
   return {
     url,
     db,

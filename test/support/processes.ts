@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /** Ports of 127.0.0.1 that were free a moment ago, each a different one. */
 export async function freePorts(count: number): Promise<number[]> {
@@ -42,6 +43,22 @@ export async function eventually<T>(
   }
 }
 
+/** The command lines of this host's processes that have this text in them; '' if there is none. */
+export async function processesWith(text: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'args'], { maxBuffer: 1 << 24 });
+  const lines = stdout.split('\n').filter((line) => line.includes(text));
+  return lines.join('\n');
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A process of the platform under test, with what it printed. */
 export class PlatformProcess {
   readonly child: ChildProcess;
@@ -62,7 +79,7 @@ export class PlatformProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** Waits until the condition holds, and fails at once where the process ends before. */
+  /** Waits until the condition holds. Fails at once if the process ends before, and ends it if it takes too long. */
   async ready(condition: () => Promise<boolean>): Promise<void> {
     await eventually(
       `${this.name} is ready`,
@@ -72,6 +89,7 @@ export class PlatformProcess {
       },
       60_000,
     ).catch((error) => {
+      this.child.kill('SIGKILL');
       throw new Error(`${error.message}\n${this.output}`);
     });
     if (this.ended) throw new Error(`${this.name} ended with code ${this.child.exitCode}:\n${this.output}`);
@@ -81,7 +99,7 @@ export class PlatformProcess {
     this.child.kill(signal);
   }
 
-  /** Sends the signal and waits for the end; KILL where it does not come. */
+  /** Sends the signal and waits for the end. Sends KILL if it does not come in time. */
   async stop(signal: NodeJS.Signals = 'SIGTERM', withinMs = 30_000): Promise<void> {
     if (this.ended) return;
     const exit = once(this.child, 'exit');

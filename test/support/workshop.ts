@@ -17,7 +17,7 @@ import type { JobHelpers } from '../../workers/handlers/job-helpers.js';
 import { LeaseKeeper } from '../../workers/lease-keeper.js';
 import { LogSink } from '../../workers/log-sink.js';
 import type { Origin } from '../../workers/sources/deployment-origin.js';
-import type { WorkshopDeps } from '../../workers/worker-deps.js';
+import type { JobDeps } from '../../workers/worker-deps.js';
 import { makeDeployment, makeService, makeWorker } from './factories.js';
 import { FakeRuntime } from './fake-runtime.js';
 import { createTestDatabase, type TestDatabase } from './postgres.js';
@@ -43,7 +43,7 @@ export class TestWorkshop {
   readonly buildRequests: BuildRequest[] = [];
   /** Digests of the images that are on this host. */
   readonly images = new Set<string>();
-  readonly #shared: Omit<WorkshopDeps, 'workerId' | 'faults'>;
+  readonly #shared: Omit<JobDeps, 'workerId' | 'faults'>;
   readonly #dataDir: string;
   readonly #closers: (() => unknown)[];
 
@@ -51,7 +51,7 @@ export class TestWorkshop {
     database: TestDatabase,
     dataDir: string,
     keyring: Keyring,
-    shared: Omit<WorkshopDeps, 'workerId' | 'faults' | 'origins' | 'builder' | 'images' | 'toolchains' | 'runtime'>,
+    shared: Omit<JobDeps, 'workerId' | 'faults' | 'origins' | 'builder' | 'images' | 'toolchains' | 'runtime'>,
   ) {
     this.database = database;
     this.keyring = keyring;
@@ -76,29 +76,29 @@ export class TestWorkshop {
     const listener = new Listener(database.url, log);
     await listener.start();
     const keyring = new Keyring(new Sensitive(secretsKey));
-    const dispatcher = { wake: () => undefined, wakeLogs: () => undefined } as unknown as WorkshopDeps['dispatcher'];
+    const dispatcher = { wake: () => undefined, wakeLogs: () => undefined } as unknown as JobDeps['dispatcher'];
     return new TestWorkshop(database, dataDir, keyring, {
       config: loadConfig({ DATABASE_URL: database.url, SECRETS_KEY: secretsKey, DATA_DIR: dataDir }),
       db: database.db,
       listener,
       log,
       keyring,
-      mailer: {} as WorkshopDeps['mailer'],
+      mailer: {} as JobDeps['mailer'],
       dispatcher,
       leases: new LeaseKeeper(database.db, listener, log),
       logs: new LogSink(database.db, dispatcher),
-      source: {} as WorkshopDeps['source'],
+      source: {} as JobDeps['source'],
     });
   }
 
   /** One more worker. */
-  async worker(): Promise<WorkshopDeps> {
+  async worker(): Promise<JobDeps> {
     const workerId = await makeWorker(this.database.db, 1);
     return { ...this.#shared, workerId, faults: new FaultWatch(this.#dataDir) };
   }
 
   /** A worker that renews no lease: it learns of a cancellation or a lost lease only from its conditional writes. */
-  async deafWorker(): Promise<WorkshopDeps> {
+  async deafWorker(): Promise<JobDeps> {
     const { signal } = new AbortController();
     const hold: LeaseKeeper['hold'] = (_table, lease) => ({ ...lease, signal, stop: () => undefined });
     return { ...(await this.worker()), leases: { hold } as LeaseKeeper };

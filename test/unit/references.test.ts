@@ -49,3 +49,32 @@ describe('References to the specification', () => {
     expect(wrong).to.deep.equal([]);
   });
 });
+
+describe('Documents', () => {
+  const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs'];
+  /** Paths of source files in backticks: from the root, or from a folder that the text has named before. */
+  const PATHS = /`((?:[\w-]+\/)+[\w.-]+\.ts)`/g;
+
+  it('name source files that exist', async () => {
+    const files: string[] = [];
+    for (const folder of FOLDERS) {
+      const entries = await readdir(`${ROOT}/${folder}`, { recursive: true });
+      files.push(...entries.map((entry) => `${folder}/${entry}`));
+    }
+    const wrong: string[] = [];
+    let found = 0;
+    for (const name of DOCUMENTS) {
+      const documents = name.endsWith('.md')
+        ? [name]
+        : (await readdir(`${ROOT}/${name}`, { recursive: true })).map((path) => `${name}/${path}`);
+      for (const document of documents.filter((path) => path.endsWith('.md'))) {
+        for (const [, path = ''] of (await readFile(`${ROOT}/${document}`, 'utf8')).matchAll(PATHS)) {
+          found += 1;
+          if (!files.some((file) => file === path || file.endsWith(`/${path}`))) wrong.push(`${document}: ${path}`);
+        }
+      }
+    }
+    expect(found).to.be.greaterThan(20);
+    expect(wrong).to.deep.equal([]);
+  });
+});

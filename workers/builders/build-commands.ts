@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { memoryAdvice, withAdvice } from '../failure-advice.js';
+import { scopeOf } from '../network/network-model.js';
 import type { RunOutcome, Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
 import type { BuildPlan } from './build-plan.js';
@@ -115,6 +116,7 @@ export class Commands {
       },
       writable,
       tools,
+      network: { scope: scopeOf(request), use: 'build', hostName: '' },
     };
     const timeoutMs = Math.max(1, deadline - Date.now());
     return sandbox.run(spec, {

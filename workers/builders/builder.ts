@@ -9,6 +9,8 @@ export interface BuildRequest {
   workspaceId: string;
   serviceId: string;
   userNumber: number;
+  /** The environment whose services the build can reach; null if the service is in none. */
+  environmentId: string | null;
   kind: ServiceKind;
   configuration: ServiceConfiguration;
   repository: string;

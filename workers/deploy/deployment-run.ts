@@ -5,11 +5,11 @@ import { applyEvent } from '../../shared/deployments/transitions.js';
 import type { LogLevel } from '../../shared/logs/model.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import type { LogChannel } from '../log-sink.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 
 /** One worker's run of one deployment. Its steps share this. */
 export class DeploymentRun {
-  readonly deps: WorkshopDeps;
+  readonly deps: JobDeps;
   readonly service: ServiceRow;
   readonly variables: Record<string, string>;
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ export class DeploymentRun {
   #deployment: DeploymentRow;
 
   constructor(init: {
-    deps: WorkshopDeps;
+    deps: JobDeps;
     deployment: DeploymentRow;
     service: ServiceRow;
     variables: Record<string, string>;

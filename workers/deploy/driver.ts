@@ -18,7 +18,7 @@ import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { type Failure, failureOf } from '../failures.js';
 import type { JobHelpers } from '../handlers/job-helpers.js';
 import { Interrupted, JobFailed } from '../interrupted.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import { type Action, decide } from './decide-failure.js';
 import { DeploymentRun } from './deployment-run.js';
 import { openRepository } from './release-spec.js';
@@ -48,10 +48,12 @@ const MAX_TAKEOVERS = 8;
  * and anything else for a fault of the platform, which leaves the deployment open.
  */
 export async function runDeployment(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   deploymentId: string,
   helpers: JobHelpers,
 ): Promise<string | undefined> {
+  // Read before the claim: a suspect waits for its turn here, and while it waits it must not be held, because a crash of this
+  // worker would count against it.
   const before = await getDeployment(deps.db, deploymentId);
   if (!before) return undefined;
   const faulty = await deps.faults.isNoted(before);
@@ -61,7 +63,7 @@ export async function runDeployment(
 }
 
 async function claimAndRun(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   deploymentId: string,
   helpers: JobHelpers,
   faulty: boolean,
@@ -197,7 +199,7 @@ function masked(fault: unknown, { channel }: DeploymentRun): Error {
   return error;
 }
 
-async function openRun(deps: WorkshopDeps, deployment: DeploymentRow, signal: AbortSignal): Promise<DeploymentRun> {
+async function openRun(deps: JobDeps, deployment: DeploymentRow, signal: AbortSignal): Promise<DeploymentRun> {
   const service = await getService(deps.db, deployment.service_id);
   if (!service) throw new AppError('not_found', `service ${deployment.service_id} does not exist`);
   const { variables, repository } = await openOrFail(deps, deployment);
@@ -208,7 +210,7 @@ async function openRun(deps: WorkshopDeps, deployment: DeploymentRow, signal: Ab
 }
 
 /** A snapshot that does not open fails the deployment at once: no later try could do better. */
-async function openOrFail({ db, keyring }: WorkshopDeps, deployment: DeploymentRow) {
+async function openOrFail({ db, keyring }: JobDeps, deployment: DeploymentRow) {
   try {
     return {
       variables: await openSnapshot(db, keyring, deployment),

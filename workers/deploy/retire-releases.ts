@@ -3,13 +3,13 @@ import { IMAGES_KEPT } from '../../shared/images/model.js';
 import { retireImages } from '../../shared/images/store.js';
 import { getService } from '../../shared/services/store.js';
 import { edgesApplied } from '../edges-applied.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 
 /**
  * Runs after a release went live: waits until every edge serves it and has drained the old one, stops releases that no longer
  * serve, and retires images past retention. It is idempotent, so any worker can finish what another one began.
  */
-export async function retireOldReleases(deps: WorkshopDeps, serviceId: string, signal: AbortSignal): Promise<void> {
+export async function retireOldReleases(deps: JobDeps, serviceId: string, signal: AbortSignal): Promise<void> {
   const service = await getService(deps.db, serviceId);
   if (!service) return;
   const stale = await staleReleases(deps.db, serviceId);

@@ -23,16 +23,16 @@ export interface RouteSyncOptions {
 }
 
 interface Batch {
-  /** null: all services. */
+  /** Null for all services. */
   ids: Set<string> | null;
   done: Promise<void>;
   finish: (error?: unknown) => void;
 }
 
 /**
- * Keeps an edge's table equal to what PostgreSQL says, and tells PostgreSQL which version of each service's route the
- * edge serves. Loads run one after the other, so a route never goes back; wishes that arrive during a load share the
- * next one. While PostgreSQL is away the last table stays.
+ * Reconciles an edge's table with PostgreSQL, and acknowledges in PostgreSQL which version of each service's route the edge
+ * serves. Loads run one after the other, so a route never goes back. Requests for a load that arrive during one share the
+ * next. While PostgreSQL cannot be reached, the edge serves the last table.
  */
 export class RouteSync {
   readonly #options: RouteSyncOptions;
@@ -51,7 +51,7 @@ export class RouteSync {
     this.#options = options;
   }
 
-  /** Makes the edge known, loads and applies everything; throws where that fails. Then keeps both up to date. */
+  /** Records the edge, loads and applies all routes, and throws if that fails. Then repeats both on timers. */
   async start(): Promise<void> {
     await this.#report();
     await this.reload(null);
@@ -84,7 +84,7 @@ export class RouteSync {
   }
 
   async #run(): Promise<void> {
-    // Wishes of the same moment gather in one batch.
+    // Requests for a load in the same turn of the event loop share one batch.
     await Promise.resolve();
     for (let batch = this.#next; batch !== null; batch = this.#next) {
       this.#next = null;
@@ -97,7 +97,7 @@ export class RouteSync {
         batch.finish(error);
       }
     }
-    // In the same turn as the look at #next, so that no wish falls between.
+    // In the same turn as the check of #next, so that no request for a load is lost in between.
     this.#running = null;
   }
 
@@ -135,7 +135,7 @@ export class RouteSync {
     }
   }
 
-  /** An edge that PostgreSQL had forgotten has no acknowledgements left, so all are given again. */
+  /** If PostgreSQL had no record of the edge, its acknowledgements are missing too, and all are sent again. */
   async #report(): Promise<void> {
     const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);
     if (!fresh) return;
@@ -144,14 +144,14 @@ export class RouteSync {
   }
 
   async #reportAgain(): Promise<void> {
-    // One report at a time: a PostgreSQL that hangs must not take all connections.
+    // One report at a time: if PostgreSQL hangs, reports must not take all connections.
     if (this.#reporting) return;
     this.#reporting = true;
     await this.#report().catch((error) => this.#failed(error));
     this.#reporting = false;
   }
 
-  /** One line when PostgreSQL goes away, not one for each attempt. */
+  /** Logs once when PostgreSQL cannot be reached, not for each attempt. */
   #failed(error: unknown): void {
     if (this.#closed || this.#failing) return;
     this.#failing = true;

@@ -19,7 +19,7 @@ export type Target =
 export interface Route {
   serviceId: string;
   host: string;
-  /** Addresses and ranges that may come in; empty lets everybody in. */
+  /** Addresses and ranges that are admitted; an empty list admits everybody. */
   allow: string[];
   /** The page of a service under maintenance ('' is the default page), or null. */
   maintenance: string | null;
@@ -29,7 +29,7 @@ export interface Route {
 /** Host → route. Never changed in place: a new table replaces the old. */
 export type RouteTable = ReadonlyMap<string, Route>;
 
-/** The route of a service, or null where its host is to be unknown. */
+/** The route of a service, or null if the edge must not know its host. */
 export function routeOf(facts: RouteFacts, domain: string): Route | null {
   const gone = facts.deleted || facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted';
   if (gone || !isRouted(facts.kind) || !facts.platformDomainEnabled) return null;

@@ -5,7 +5,7 @@ import { makeDue } from '../../shared/queues/due.js';
 import { countOpenRuns } from '../../shared/runs/store.js';
 import { eraseService } from '../../shared/services/lifecycle-store.js';
 import { edgesApplied } from '../edges-applied.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 import { runOperation } from './run-operation.js';
 
@@ -13,7 +13,7 @@ const LOOK_AGAIN_MS = 500;
 
 /** Queue `deletion`: stops everything that a service has outside the database, then erases its records. */
 export function deletionJob(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   { operationId }: Payloads['deletion'],
   helpers: JobHelpers,
 ): Promise<string> {

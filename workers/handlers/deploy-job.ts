@@ -2,12 +2,12 @@ import { getDeployment } from '../../shared/deployments/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { runDeployment } from '../deploy/driver.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 
 /** Queue `deploy`: runs the deployment to its end, then retires the releases that it replaced. */
 export async function deployJob(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   { deploymentId }: Payloads['deploy'],
   helpers: JobHelpers,
 ): Promise<string> {

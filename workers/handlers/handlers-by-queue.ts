@@ -1,7 +1,8 @@
 import type { Payloads, QueueName } from '../../shared/queues/catalog.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import { deletionJob } from './deletion-job.js';
 import { deployJob } from './deploy-job.js';
+import { detectionJob } from './detection-job.js';
 import type { JobHelpers } from './job-helpers.js';
 import { logIngestJob } from './log-ingest-job.js';
 import { routingJob } from './routing-job.js';
@@ -10,7 +11,7 @@ import { runtimeActionJob } from './runtime-action-job.js';
 
 /** Runs one job. Returns the outcome in a few words, which the dashboard shows. */
 export type JobHandler<N extends QueueName> = (
-  deps: WorkshopDeps,
+  deps: JobDeps,
   payload: Payloads[N],
   helpers: JobHelpers,
 ) => Promise<string>;
@@ -23,4 +24,5 @@ export const HANDLERS: { [N in QueueName]: JobHandler<N> } = {
   'routing-reconciliation': routingJob,
   run: runJob,
   'log-ingest': logIngestJob,
+  detection: detectionJob,
 };

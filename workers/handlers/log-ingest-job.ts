@@ -1,16 +1,13 @@
 import { serviceOfBatch } from '../../shared/logs/batch-store.js';
 import { ingestTurn } from '../../shared/logs/ingest.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 
 /**
  * Queue `log-ingest`: gives waiting lines their ids (specification, Logs). One job is one turn: if a service has more
  * lines, they wait for its next turn behind the other services.
  */
-export async function logIngestJob(
-  { db, log, logs }: WorkshopDeps,
-  { batchId }: Payloads['log-ingest'],
-): Promise<string> {
+export async function logIngestJob({ db, log, logs }: JobDeps, { batchId }: Payloads['log-ingest']): Promise<string> {
   const serviceId = await serviceOfBatch(db, batchId);
   // Batches are taken in order, so an earlier job may have stored this one already.
   if (!serviceId) return 'stored already';

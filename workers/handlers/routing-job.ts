@@ -2,13 +2,13 @@ import type { Payloads } from '../../shared/queues/catalog.js';
 import { publishRouteChange } from '../../shared/services/lifecycle-store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { edgesApplied } from '../edges-applied.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 import { runOperation } from './run-operation.js';
 
 /** Queue `routing-reconciliation`: makes the number of replicas and the edges' routes follow the configuration. */
 export function routingJob(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   { operationId }: Payloads['routing-reconciliation'],
   helpers: JobHelpers,
 ): Promise<string> {

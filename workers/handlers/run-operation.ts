@@ -6,7 +6,7 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
 import { failureOf } from '../failures.js';
 import { Interrupted, JobFailed } from '../interrupted.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 
 export interface OperationRun {
@@ -23,7 +23,7 @@ export type OperationOutcome = 'done' | 'later';
  * without doing anything. Faults of the platform leave it open, and the job is tried again.
  */
 export async function runOperation(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   operationId: string,
   helpers: JobHelpers,
   handler: (run: OperationRun) => Promise<OperationOutcome>,
@@ -50,7 +50,7 @@ export async function runOperation(
 }
 
 async function endFailed(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   operation: OperationRow,
   error: unknown,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ async function endFailed(
 }
 
 /** Writes the cause to the service's log, so that the person who requested the operation finds it. */
-async function explainInLog(deps: WorkshopDeps, operation: OperationRow, message: string): Promise<void> {
+async function explainInLog(deps: JobDeps, operation: OperationRow, message: string): Promise<void> {
   const service = await getService(deps.db, operation.service_id);
   if (!service?.live_deployment_id) return;
   const channel = deps.logs.open({

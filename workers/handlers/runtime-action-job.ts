@@ -4,13 +4,13 @@ import { moveLifecycle } from '../../shared/services/lifecycle-store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { edgesApplied } from '../edges-applied.js';
 import { ReleaseError } from '../runtime/runtime-driver.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 import { type OperationOutcome, type OperationRun, runOperation } from './run-operation.js';
 
 /** Queue `runtime-action`: restart, suspend, resume (specification, Service actions). */
 export function runtimeActionJob(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   { operationId }: Payloads['runtime-action'],
   helpers: JobHelpers,
 ): Promise<string> {
@@ -28,7 +28,7 @@ export function runtimeActionJob(
   });
 }
 
-async function restart(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+async function restart(deps: JobDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
   if (service.lifecycle_status === 'suspended') throw new ReleaseError('the service is suspended; resume it first');
   const spec = await liveSpec(deps, service.live_deployment_id);
   if (spec.image.manifest.type === 'process') await deps.runtime.restart(spec, signal);
@@ -36,7 +36,7 @@ async function restart(deps: WorkshopDeps, { service, signal }: OperationRun): P
 }
 
 /** The edges stop routing to the service before its processes end, so that no request fails. */
-async function suspend(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
   const deploymentId = service.live_deployment_id;
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
   const version = await deps.db.transaction(async (trx) => {
@@ -49,7 +49,7 @@ async function suspend(deps: WorkshopDeps, { service, signal }: OperationRun): P
   return 'done';
 }
 
-async function resume(deps: WorkshopDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+async function resume(deps: JobDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
   const spec = await liveSpec(deps, service.live_deployment_id);
   if (!(await deps.images.has(spec.image)))
     throw new ReleaseError('the image of the release is not on this host; deploy the service again');
@@ -58,7 +58,7 @@ async function resume(deps: WorkshopDeps, { service, signal }: OperationRun): Pr
   return 'done';
 }
 
-async function liveSpec(deps: WorkshopDeps, deploymentId: string | null) {
+async function liveSpec(deps: JobDeps, deploymentId: string | null) {
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
   return loadReleaseSpec(deps.db, deps.keyring, deploymentId);
 }

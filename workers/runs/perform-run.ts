@@ -10,7 +10,7 @@ import type { JobHelpers } from '../handlers/job-helpers.js';
 import { Interrupted } from '../interrupted.js';
 import { maskerOf } from '../runtime/retained-release.js';
 import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 
 /** A worker that does not have the image leaves the run to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
@@ -20,7 +20,7 @@ const ELSEWHERE_MS = 1_000;
  * `Interrupted('shutdown')` for a run that another worker should go on with, and a fault of the platform, which leaves it open.
  */
 export async function performRun(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   run: RunRow,
   signal: AbortSignal,
   helpers: JobHelpers,
@@ -44,7 +44,7 @@ function attemptOf({ id, number, attempt, timeout_seconds: seconds }: RunRow) {
   return { runId: id, runNumber: number, attempt, timeoutMs: seconds * 1000 };
 }
 
-async function conclude(deps: WorkshopDeps, run: RunRow, spec: ReleaseSpec, decision: RunDecision): Promise<string> {
+async function conclude(deps: JobDeps, run: RunRow, spec: ReleaseSpec, decision: RunDecision): Promise<string> {
   const cause = decision.error === '' ? '' : maskerOf(spec).mask(`the command "${commandOf(spec)}" ${decision.error}`);
   // The log is complete before anybody can see the run as ended.
   await say(deps, spec, sentence(run, decision, cause), decision.error === '' ? 'info' : 'error');
@@ -65,7 +65,7 @@ function sentence(run: RunRow, decision: RunDecision, cause: string): string {
 }
 
 /** Ends a run whose cancellation was requested, after everything of it has ended. */
-async function cancel(deps: WorkshopDeps, run: RunRow): Promise<string> {
+async function cancel(deps: JobDeps, run: RunRow): Promise<string> {
   await stop(deps, run);
   return end(deps, run, 'cancelled', '');
 }
@@ -74,7 +74,7 @@ async function cancel(deps: WorkshopDeps, run: RunRow): Promise<string> {
  * Ends what runs of a run. A host that is away cannot confirm it: the run ends nevertheless, else it would keep its schedule from
  * running for good. The host ends what it still runs as soon as it is back.
  */
-async function stop(deps: WorkshopDeps, run: RunRow): Promise<void> {
+async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   try {
     await deps.runtime.stopRun(run.id);
   } catch (error) {
@@ -83,12 +83,12 @@ async function stop(deps: WorkshopDeps, run: RunRow): Promise<void> {
   }
 }
 
-async function end(deps: WorkshopDeps, run: RunRow, status: RunEnd, error: string): Promise<string> {
+async function end(deps: JobDeps, run: RunRow, status: RunEnd, error: string): Promise<string> {
   return (await endRun(deps.db, run, { status, exitCode: null, error })) ? status : 'superseded';
 }
 
 async function endEarly(
-  deps: WorkshopDeps,
+  deps: JobDeps,
   run: RunRow,
   error: unknown,
   signal: AbortSignal,
@@ -116,7 +116,7 @@ async function endEarly(
 }
 
 /** The image is not on this host. If no worker has it within the time that a release may take, the run fails. */
-async function leave(deps: WorkshopDeps, run: RunRow): Promise<string> {
+async function leave(deps: JobDeps, run: RunRow): Promise<string> {
   const waited = Date.now() - (run.admitted_at?.getTime() ?? Date.now());
   if (waited >= deps.config.releaseTimeoutSeconds * 1000) {
     throw new ReleaseError('the image of the release is on no host of a worker; deploy the service again');
@@ -127,10 +127,11 @@ async function leave(deps: WorkshopDeps, run: RunRow): Promise<string> {
 }
 
 function commandOf({ image }: ReleaseSpec): string {
-  return image.manifest.startCommand || "the image's own command";
+  const { shownCommand, startCommand } = image.manifest;
+  return shownCommand || startCommand || "the image's own command";
 }
 
-async function say(deps: WorkshopDeps, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info') {
+async function say(deps: JobDeps, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info') {
   const { serviceId, deploymentId } = spec;
   const channel = deps.logs.open({ serviceId, deploymentId, masker: maskerOf(spec) });
   await channel.write('system', message, level);

@@ -8,9 +8,9 @@ import {
   stopSchedule,
 } from '../../shared/runs/schedule-store.js';
 import { latestTick, nextTick, type Schedule } from '../../shared/runs/ticks.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 
-type Deps = Pick<WorkshopDeps, 'db' | 'dispatcher' | 'log'>;
+type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
 /** Schedules that one pass fires. */
 const BATCH = 200;

@@ -137,8 +137,8 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async inspect(deploymentId: string): Promise<ReplicaView[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
-    return rows.map(({ id, state, address, port, restarts, exit_detail }) => {
-      return { id, state, address, port, restarts, exitDetail: exit_detail };
+    return rows.map(({ id, state, address, port, given_port, restarts, exit_detail }) => {
+      return { id, state, address, port, givenPort: given_port, restarts, exitDetail: exit_detail };
     });
   }
 

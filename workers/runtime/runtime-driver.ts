@@ -26,6 +26,8 @@ export interface ReplicaView {
   state: ReplicaState;
   address: string;
   port: number | null;
+  /** PORT of the application; null if it was given none. */
+  givenPort?: number | null;
   restarts: number;
   exitDetail: string;
 }

@@ -25,7 +25,7 @@ export interface ReplicaHost {
   readonly pollMs: number;
   controller(id: string, wake: () => void): ReplicaController;
   /** Refreshes the observed state once, before replicas are reconciled. */
-  observe?(): Promise<void>;
+  observe?(rows: readonly ReplicaRow[]): Promise<void>;
   /** Ends what belongs to no replica of the table. The replicas in `busy` may be newer than `rows`. */
   sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void>;
   /** True if a second replica fits beside this one. Without it there is always room. */
@@ -112,7 +112,7 @@ export class Supervisor {
 
   async #pass(): Promise<void> {
     const rows = await replicasOfHost(this.#deps.db, this.#deps.hostId);
-    await this.#host.observe?.();
+    await this.#host.observe?.(rows);
     const now = Date.now();
     const { sweep } = this.#plan(rows, now);
     if (sweep) {

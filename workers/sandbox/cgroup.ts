@@ -157,6 +157,11 @@ export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<num
   return [...members];
 }
 
+/** The files by which a process joins a sandbox's group. */
+export function procsFilesOf(roots: CgroupRoots, id: string): string[] {
+  return foldersOf(roots).map((root) => join(root, id, 'cgroup.procs'));
+}
+
 /** The sandboxes that have a group on this host. */
 export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
   const entries = await readdir(roots.memory, { withFileTypes: true });

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import type { Logger } from '../../shared/core/log.js';
+import type { HostNetwork } from '../network/host-network.js';
 import { type CgroupRoots, detectCgroups, TRIAL } from './cgroup.js';
 import { HostSandbox } from './host-sandbox.js';
 import { type PortRange, portGuardProblem } from './port-guard.js';
@@ -16,10 +17,12 @@ export interface SandboxOptions {
   level?: SandboxLevel;
   /** RUNTIME_PORTS: each may be listened on only by the replica that has it. */
   ports?: PortRange;
+  /** Opens the networks of the commands. It is called if the host gives them namespaces; null means that they share the host's. */
+  network?: () => Promise<HostNetwork | null>;
 }
 
 /** Tries what this host allows and returns the strongest sandbox. Throws if no command can be run. */
-export async function createSandbox({ log, dataDir, level, ports }: SandboxOptions): Promise<Sandbox> {
+export async function createSandbox({ log, dataDir, level, ports, network }: SandboxOptions): Promise<Sandbox> {
   await mkdir(dataDir, { recursive: true });
   const real = await realpath(dataDir);
   const token = createHash('sha256').update(real).digest('hex').slice(0, 16);
@@ -29,7 +32,9 @@ export async function createSandbox({ log, dataDir, level, ports }: SandboxOptio
   const cgroups = wanted ? await detectCgroups(`ranvier-${token}`, explain) : null;
   const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
   const dependencies = { log, dataDir: real, token, cgroups, guardedPorts };
-  return strongest(real, log, (host) => new HostSandbox({ ...dependencies, host }), level);
+  const sandbox = await strongest(real, log, (host) => new HostSandbox({ ...dependencies, host }), level);
+  if (network !== undefined && sandbox.level === 'namespaces') sandbox.useNetwork(await network());
+  return sandbox;
 }
 
 /** Returns the range if this host can refuse its ports to a sandbox; otherwise null, with the reason in the log. */

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { open, readdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,9 @@ import type { Logger } from '../../shared/core/log.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { discardTree, exists } from '../folders.js';
+import type { HostNetwork } from '../network/host-network.js';
+import { startRelay } from '../network/loopback-relay.js';
+import type { NetworkSpec } from '../network/network-model.js';
 import {
   type Cgroup,
   type CgroupRoots,
@@ -14,6 +18,7 @@ import {
   limitCpu,
   listCgroups,
   makeCgroup,
+  procsFilesOf,
   ranOutOfMemory,
   removeCgroup,
 } from './cgroup.js';
@@ -28,6 +33,7 @@ import type {
   Sandbox,
   SandboxLevel,
   SandboxSpec,
+  StartedProcess,
 } from './sandbox.js';
 import { ended, handOver, runChild, spawned } from './sandbox-child.js';
 import {
@@ -77,6 +83,7 @@ export class HostSandbox implements Sandbox {
   readonly #host: Host;
   readonly #cgroups: CgroupRoots | null;
   readonly #guardedPorts: PortRange | null;
+  #network: HostNetwork | null = null;
   /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
 
@@ -87,6 +94,15 @@ export class HostSandbox implements Sandbox {
     this.#host = host;
     this.#cgroups = cgroups;
     this.#guardedPorts = guardedPorts;
+  }
+
+  get network(): HostNetwork | null {
+    return this.#network;
+  }
+
+  /** Gives each command from now on a network of its own. */
+  useNetwork(network: HostNetwork | null): void {
+    this.#network = network;
   }
 
   get level(): SandboxLevel {
@@ -110,7 +126,7 @@ export class HostSandbox implements Sandbox {
     }
   }
 
-  async start(spec: SandboxSpec, options: DetachedOptions): Promise<DetachedProcess> {
+  async start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess> {
     const prepared = await this.#prepare(spec, false);
     const argv = detachedArguments(this.#host, prepared.plan, options.exitFile, prepared.cgroup?.oomFile ?? '');
     const output = await open(options.logFile, 'a', 0o600);
@@ -125,13 +141,22 @@ export class HostSandbox implements Sandbox {
       }
       void exited.then(() => options.onExit?.());
       child.unref();
-      return { pid, startedAt };
+      const { network } = prepared.plan;
+      return { pid, startedAt, ...(network ? { address: network.address } : {}) };
     } catch (error) {
       await this.#end(spec.id, null);
       throw error;
     } finally {
       await output.close();
     }
+  }
+
+  async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {
+    const namespace = await this.#network?.namespaceOf(id);
+    if (!namespace) throw new Error(`${id} has no network`);
+    const mark = { [MARKER]: `${this.#token}:${id}` };
+    const procsFiles = this.#cgroups === null ? [] : procsFilesOf(this.#cgroups, id);
+    await startRelay({ namespace, address, port, uid: uidOf(userNumber), mark, procsFiles });
   }
 
   async isAlive({ pid, startedAt }: DetachedProcess): Promise<boolean> {
@@ -179,7 +204,8 @@ export class HostSandbox implements Sandbox {
     const traces = await readdir(this.#scratchRoot()).catch(() => []);
     const groups = this.#cgroups === null ? [] : await listCgroups(this.#cgroups);
     let ended = 0;
-    for (const id of new Set([...processes.keys(), ...traces, ...groups])) {
+    const networks = (await this.#network?.ids()) ?? [];
+    for (const id of new Set([...processes.keys(), ...traces, ...groups, ...networks])) {
       if (this.#running.has(id)) continue;
       const owner = await ownerOf(join(this.#scratchRoot(), id));
       if (owner === null ? isWanted(id) : await this.isAlive(owner)) continue;
@@ -207,11 +233,22 @@ export class HostSandbox implements Sandbox {
       log: this.#log,
       level: this.level,
     };
-    const { directory, image } = await prepareScratch(folders);
-    const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
-    if (this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
-      await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
+    const attached = this.#network?.attach(spec.id, spec.network ?? aloneIn(spec)) ?? Promise.resolve(null);
+    const [made, joined] = await Promise.allSettled([this.#prepareFolders(spec, folders), attached]);
+    if (made.status === 'rejected' || joined.status === 'rejected') {
+      await this.#discard(spec.id);
+      throw made.status === 'rejected' ? made.reason : (joined as PromiseRejectedResult).reason;
     }
+    const { directory, image, cgroup } = made.value;
+    const inside = this.level === 'namespaces';
+    const env = {
+      PATH: searchPath(this.#host, spec.tools),
+      HOME: inside ? HOME_PATH : join(scratch, 'home'),
+      TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
+      ...spec.env,
+      [MARKER]: `${this.#token}:${spec.id}`,
+    };
+    const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
     const plan: Plan = {
       marker: `${this.#token}:${spec.id}`,
       uid,
@@ -223,17 +260,20 @@ export class HostSandbox implements Sandbox {
       limits: spec.limits,
       procsFiles: cgroup?.procsFiles ?? [],
       tied,
+      network: joined.value,
     };
-    const inside = this.level === 'namespaces';
-    const env = {
-      PATH: searchPath(this.#host, spec.tools),
-      HOME: inside ? HOME_PATH : join(scratch, 'home'),
-      TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
-      ...spec.env,
-      [MARKER]: plan.marker,
-    };
-    const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
     return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
+  }
+
+  /** Makes the folders and the control group of a sandbox. */
+  async #prepareFolders(spec: SandboxSpec, folders: Parameters<typeof prepareScratch>[0]) {
+    const prepared = await prepareScratch(folders);
+    const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
+    // A sandbox with a network of its own shares no port with another.
+    if (this.#network === null && this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
+      await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
+    }
+    return { ...prepared, cgroup };
   }
 
   #spawn(argv: string[], { plan }: Prepared, stdio: ('ignore' | 'pipe' | number)[]): ChildProcess {
@@ -259,6 +299,7 @@ export class HostSandbox implements Sandbox {
   }
 
   async #discard(id: string): Promise<void> {
+    await this.#network?.release(id);
     if (this.#cgroups !== null) await removeCgroup(this.#cgroups, id);
     await discardTree({ dataDir: this.#dataDir, log: this.#log }, join(this.#scratchRoot(), id));
   }
@@ -301,6 +342,12 @@ export class HostSandbox implements Sandbox {
   #scratchRoot(): string {
     return join(this.#dataDir, 'sandboxes');
   }
+}
+
+/** The network of a command that belongs to no service. */
+function aloneIn({ id }: SandboxSpec): NetworkSpec {
+  const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+  return { scope, use: 'build', hostName: '' };
 }
 
 async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {

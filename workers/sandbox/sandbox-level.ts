@@ -69,12 +69,12 @@ async function hasTool(name: string): Promise<boolean> {
  * `namespaces` is logged with the reasons: as an error if hosted commands run as root, otherwise as a warning. Throws if no
  * level works.
  */
-export async function strongest(
+export async function strongest<S extends Sandbox>(
   dataDir: string,
   log: Logger,
-  make: (host: Host) => Sandbox,
+  make: (host: Host) => S,
   forced?: SandboxLevel,
-): Promise<Sandbox> {
+): Promise<S> {
   const reasons: string[] = [];
   const levels = forced === undefined ? LEVELS.filter((level) => isRoot() || level === 'none') : [forced];
   for (const level of levels) {

@@ -1,4 +1,5 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import type { Attachment } from '../network/host-network.js';
 import type { SandboxLevel, SandboxLimits } from './sandbox.js';
 import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
 
@@ -46,6 +47,8 @@ export interface Plan {
   procsFiles: string[];
   /** The sandbox must not outlive the worker. */
   tied: boolean;
+  /** Its own network, if it has one. */
+  network?: Attachment | null;
 }
 
 /** The folders that exist and must be hidden: outermost first, none below another, never the root. */
@@ -77,6 +80,15 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 
 /** The argument vector of a sandbox that ends with its command. */
 export function sandboxArguments(host: Host, plan: Plan): string[] {
+  return [...networkArguments(plan), ...withoutNetwork(host, plan)];
+}
+
+/** Arguments before a command that let it join the sandbox's network. The process stays the same. */
+function networkArguments({ network }: Plan): string[] {
+  return network ? ['nsenter', `--net=${network.namespace}`, '--'] : [];
+}
+
+function withoutNetwork(host: Host, plan: Plan): string[] {
   const init = ['/bin/sh', '-c', INIT, 'sandbox-init', host.tools.setsid ? 'setsid' : 'same'];
   const mounts = host.level === 'namespaces' ? mountOperations(host, plan) : [];
   const inner = [...init, ...mounts, '--', ...plan.procsFiles, '--', ...commandArguments(host, plan)];
@@ -87,7 +99,9 @@ export function sandboxArguments(host: Host, plan: Plan): string[] {
 
 /** The argument vector of a detached sandbox: a shell outlives the command and records how it ended. */
 export function detachedArguments(host: Host, plan: Plan, exitFile: string, oomFile: string): string[] {
-  return ['/bin/sh', '-c', RECORDER, 'sandbox-recorder', exitFile, oomFile, ...sandboxArguments(host, plan)];
+  // The recorder is in the network too, so that its process shows the sockets of the network.
+  const recorder = ['/bin/sh', '-c', RECORDER, 'sandbox-recorder', exitFile, oomFile];
+  return [...networkArguments(plan), ...recorder, ...withoutNetwork(host, plan)];
 }
 
 /** The part from the init to the loader: a session of its own, limits, then no privileges and no way to get any. */
@@ -155,6 +169,7 @@ export function mountOperations(host: Host, plan: Plan): string[] {
     ...tools.flatMap((path) => ['readonly', path, `${stage}/tools/${basename(path)}`]),
     ...writable.flatMap((path, i) => ['bind', path, `${stage}/writable/${i}`]),
     ...['file', `${scratch}/passwd`, '/etc/passwd', 'file', `${scratch}/group`, '/etc/group'],
+    ...(plan.network ? ['names', plan.network.hostsFile, plan.network.resolvFile ?? '', stage] : []),
     ...(stage === INSIDE ? [] : ['tree', stage, INSIDE]),
     ...[...hidden, ...(stage === INSIDE ? [] : [stage])].flatMap((path) => ['hide', path]),
     ...['restore-resolver', INSIDE],

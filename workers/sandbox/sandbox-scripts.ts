@@ -40,6 +40,17 @@ while [ "$1" != -- ]; do
     restore-resolver)
       if [ -n "$resolver" ] && [ ! -e "$resolver" ]; then mkdir -p "\${resolver%/*}" && cp "$2/resolv.conf" "$resolver"; fi
       shift 2 ;;
+    # The copies of other namespaces' mounts would keep those namespaces after their end.
+    names)
+      umount -n -l /run/netns 2>/dev/null
+      [ ! -e /etc/hosts ] || must mount -n --bind "$2" /etc/hosts
+      if [ -n "$3" ] && [ -n "$resolver" ]; then
+        case "$resolver" in
+          /run/*) must cp "$3" "$4/resolv.conf" ;;
+          *) [ ! -e "$resolver" ] || must mount -n --bind "$3" "$resolver" ;;
+        esac
+      fi
+      shift 4 ;;
     shm) must mount -n -t tmpfs -o mode=1777 tmpfs /dev/shm; shift ;;
     proc) must mount -n -t proc proc /proc; shift ;;
     *) echo "sandbox: unknown operation $1" >&2; exit ${SETUP_FAILED} ;;

@@ -1,3 +1,5 @@
+import type { HostNetwork } from '../network/host-network.js';
+import type { NetworkSpec } from '../network/network-model.js';
 import type { LineCutter } from './line-splitter.js';
 
 /**
@@ -24,6 +26,8 @@ export interface SandboxSpec {
   tools?: readonly string[];
   /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
   image?: string;
+  /** The network that the command joins if this host gives each one its own. By default it is alone in one, as a build. */
+  network?: NetworkSpec;
   /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */
   port?: number;
 }
@@ -72,15 +76,24 @@ export interface DetachedOptions {
   onExit?: () => void;
 }
 
+export interface StartedProcess extends DetachedProcess {
+  /** The address of its own network, if it has one. */
+  address?: string;
+}
+
 export interface Sandbox {
   /** `namespaces`, `user` or `none`: the strongest level this host allows. */
   readonly level: SandboxLevel;
+  /** The networks of the commands; null if they share the network of the host. */
+  readonly network: HostNetwork | null;
   /** The path at which the command sees its folder. At level `namespaces` it is the same for every build and every run. */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
   /** Runs a command to its end. Rejects only if the sandbox itself cannot be made. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
   /** Starts a command that outlives the worker. Rejects if the sandbox cannot be made. */
-  start(spec: SandboxSpec, options: DetachedOptions): Promise<DetachedProcess>;
+  start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess>;
+  /** Passes connections to an address of a command's network on to its IPv6 loopback, until the sandbox ends. */
+  relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
   /** True while this very process lives. */
   isAlive(process: DetachedProcess): Promise<boolean>;
   /** TERM to the whole tree, KILL after `graceMs`. Resolves when nothing of the sandbox is left. */

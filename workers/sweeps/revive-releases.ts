@@ -1,13 +1,13 @@
 import { errorMessage } from '../../shared/core/errors.js';
 import { releasesWithoutReplicas } from '../../shared/deployments/release-store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 
 /** How long the sweep waits for the replicas of one release to become ready, in milliseconds. */
 const READY_WITHIN_MS = 120_000;
 
 /** Starts live releases that have no replica at all, if this host has their image. Returns a line for each of them. */
-export async function reviveReleases(deps: WorkshopDeps): Promise<string[]> {
+export async function reviveReleases(deps: JobDeps): Promise<string[]> {
   const started: string[] = [];
   for (const { deploymentId } of await releasesWithoutReplicas(deps.db)) {
     const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);

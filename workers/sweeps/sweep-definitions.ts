@@ -1,5 +1,6 @@
 import { staleReleases } from '../../shared/deployments/release-store.js';
 import { foldDeploymentCounts } from '../../shared/deployments/statistics.js';
+import { deleteOldDetections } from '../../shared/detections/store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
 import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
@@ -10,14 +11,14 @@ import { forgetSilentWorkers } from '../../shared/workers/store.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
 import { emptyTrash } from '../folders.js';
 import { tickSchedules } from '../runs/tick-schedules.js';
-import type { WorkshopDeps } from '../worker-deps.js';
+import type { JobDeps } from '../worker-deps.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
 import { sendDeploymentMails } from './deployment-mails.js';
 import { reviveReleases } from './revive-releases.js';
 import type { SweepDefinition } from './sweeps.js';
 
 /** Every sweep of a worker. */
-export function sweepDefinitions(deps: WorkshopDeps): SweepDefinition[] {
+export function sweepDefinitions(deps: JobDeps): SweepDefinition[] {
   return [
     {
       name: 'dispatch',
@@ -56,7 +57,7 @@ export function sweepDefinitions(deps: WorkshopDeps): SweepDefinition[] {
   ];
 }
 
-async function stopStaleReleases(deps: WorkshopDeps): Promise<string[]> {
+async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   const stale = await staleReleases(deps.db, null);
   for (const serviceId of new Set(stale.map((release) => release.serviceId))) {
     await retireOldReleases(deps, serviceId, new AbortController().signal);
@@ -64,7 +65,7 @@ async function stopStaleReleases(deps: WorkshopDeps): Promise<string[]> {
   return stale.map((release) => `stopped release ${release.deploymentId}`);
 }
 
-async function deleteExpired({ db }: WorkshopDeps): Promise<string[]> {
+async function deleteExpired({ db }: JobDeps): Promise<string[]> {
   await forgetSilentWorkers(db);
   await foldDeploymentCounts(db);
   await ensureLogDays(db);
@@ -74,14 +75,15 @@ async function deleteExpired({ db }: WorkshopDeps): Promise<string[]> {
     ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
+    ...removed(await deleteOldDetections(db), 'detections'),
   ];
 }
 
-async function retryRemovals({ config: { dataDir }, log }: WorkshopDeps): Promise<string[]> {
+async function retryRemovals({ config: { dataDir }, log }: JobDeps): Promise<string[]> {
   return removed(await emptyTrash({ dataDir, log }), 'folders that could not be removed before');
 }
 
-async function removeUnusedFiles({ db, images, toolchains, builder, source }: WorkshopDeps): Promise<string[]> {
+async function removeUnusedFiles({ db, images, toolchains, builder, source }: JobDeps): Promise<string[]> {
   const wanted = await wantedDigests(db);
   const tools = await wantedTools(db);
   return [

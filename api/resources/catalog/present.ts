@@ -12,12 +12,14 @@ import {
 import type { CatalogView } from './schema.js';
 
 /** The catalog (specification, Catalog). Capabilities are what this installation can run, not only store. */
-export function presentCatalog(config: Config, workerOnline: boolean): CatalogView {
+export function presentCatalog(config: Config, workers: { online: boolean; networkIsolation: boolean }): CatalogView {
   const containers = config.runtime === 'swarm';
   return {
     capabilities: {
       hostingEnabled: config.hostingEnabled,
-      workerOnline,
+      workerOnline: workers.online,
+      /** Each build and replica has a network of its own. In a swarm, replicas have the networks of their containers. */
+      networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,
       dockerfileBuilds: containers,

@@ -1,13 +1,15 @@
 import type { Static } from '@sinclair/typebox';
 import {
+  assertPassword,
   confirmSecondFactor,
   enrolSecondFactor,
   type Rotated,
   removeSecondFactor,
 } from '../../../shared/identity/second-factor.js';
 import { writeCookie } from '../../auth/cookies.js';
+import { clientOf } from '../../http/client.js';
 import { defineRoute, type SignedInRequest } from '../../http/route.js';
-import { CodeBody, EnrolmentResponse, FactorResponse } from './schema.js';
+import { CodeBody, EnrolmentResponse, FactorResponse, PasswordBody } from './schema.js';
 
 /** The second factor: codes of an authenticator application (TOTP). */
 export const mfaRoutes = [
@@ -16,9 +18,15 @@ export const mfaRoutes = [
     path: '/session/mfa',
     access: 'session',
     operation: 'mfa.enrol',
-    summary: 'Create a secret for an authenticator; it takes effect when it is confirmed',
+    summary: 'Create a secret for an authenticator, with the password; it takes effect when it is confirmed',
+    body: PasswordBody,
     response: EnrolmentResponse,
-    handler: async ({ deps, caller }) => {
+    handler: async ({ deps, limits, ctx, caller, body }) => {
+      // Whoever has only stolen the session must not lock its owner out with an authenticator of their own.
+      const giveBack = await limits.guesses.password(ctx, caller.email);
+      const client = await clientOf(ctx);
+      await limits.hashing.run(client, () => assertPassword(deps.db, caller.email, body.password));
+      await giveBack();
       const { secret, uri } = await deps.db.transaction((trx) => enrolSecondFactor(trx, deps, caller.userId));
       return { secret, otpauthUri: uri };
     },

@@ -23,14 +23,16 @@ export const BootstrapResponse = Strict({
 });
 export type BootstrapPresentation = Static<typeof BootstrapResponse>;
 
+const Password = Type.String({ maxLength: 1024 });
 const Code = Type.String({ maxLength: 6, pattern: '^[0-9]{6}$' });
 
 export const SignInBody = Strict({
   email: Type.String({ maxLength: 254 }),
-  password: Type.String({ maxLength: 1024 }),
+  password: Password,
   otp: Type.Optional(Code),
 });
 export const CodeBody = Strict({ code: Code });
+export const PasswordBody = Strict({ password: Password });
 
 /** The secret is shown once, for an authenticator. `otpauthUri` is the content of a QR code. */
 export const EnrolmentResponse = Strict({ secret: Type.String(), otpauthUri: Type.String() });

@@ -11,7 +11,7 @@ export type Transaction = Knex.Transaction;
 
 const INT8_OID = 20;
 
-/** Milliseconds after which PostgreSQL ends the transaction of a process that hangs, so that its locks are released. */
+/** The usual `idleInTransactionMs`: the locks of a process that hangs are released so that others go on. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
@@ -30,7 +30,7 @@ export interface DatabaseOptions {
   poolSize?: number;
   /** A statement that runs for longer is cancelled, in milliseconds; 0 for never. */
   statementTimeoutMs?: number;
-  /** A transaction that sends nothing for longer is ended, in milliseconds; 10 seconds unless given, 0 for never. */
+  /** After this time without a statement PostgreSQL ends a transaction, in milliseconds; 0 for never. */
   idleInTransactionMs?: number;
   /** Gets a warning for each connection that was lost; its queries fail too. */
   log?: Logger;

@@ -1,11 +1,8 @@
 import { type Db, rowsOf } from './client.js';
 
 /**
-
  * A worker's hold on a record. Every write of the worker names the fence, and changes nothing after another worker has
-
  * claimed the record.
-
  */
 export interface Lease {
   id: string;

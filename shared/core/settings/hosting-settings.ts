@@ -1,3 +1,4 @@
+import { isIpRange } from '../formats.js';
 import {
   choice,
   flag,
@@ -41,6 +42,10 @@ const BUILD_ENVIRONMENT = [
 const SLUG = {
   valid: (name: string) => /^[a-z0-9](-?[a-z0-9])*$/.test(name),
   problem: 'must be a comma list of names such as shop,my-blog',
+};
+const IPV4_RANGE = {
+  valid: (range: string) => /^[\d.]+(\/\d+)?$/.test(range) && isIpRange(range),
+  problem: 'must be a comma list of IPv4 addresses and ranges such as 10.1.2.0/24,192.168.7.1',
 };
 const DOCKER_ADDRESS = {
   valid: isSocketAddress,
@@ -97,6 +102,16 @@ export const HOSTING_SETTINGS = {
     portRange('20000-29999'),
     ['worker'],
     'First and last port for hosted processes. Keep them apart from `net.ipv4.ip_local_port_range`.',
+  ),
+  NETWORK: setting(
+    choice(['namespaces', 'shared'], 'shared'),
+    ['worker'],
+    'For `RUNTIME=process`: `namespaces` gives each build and each replica a network of its own if the host allows it; with `shared` all use the network of the host, see [security](security.md#networks).',
+  ),
+  EGRESS_ALLOW: setting(
+    list('', IPV4_RANGE),
+    ['worker'],
+    'Private addresses that builds and applications with a network of their own may connect to, as IPv4 ranges separated by commas, for example `10.1.2.0/24,192.168.7.1`.',
   ),
   RUNTIME_FIREWALL: setting(
     flag(true),

@@ -87,6 +87,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
         id: `test${process.pid}-${number}`,
         workspaceId: 'w',
         serviceId: `service-${number}`,
+        environmentId: null,
         userNumber: 7000 + number,
         kind: 'web',
         configuration: { ...DEFAULT_CONFIGURATION, ...configuration },

@@ -105,6 +105,7 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
       {
         id: `tools${process.pid}-${number}`,
         workspaceId: 'w',
+        environmentId: null,
         serviceId: `tools-${number}`,
         userNumber: 7100 + number,
         kind: 'web',
@@ -154,7 +155,7 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
   it("builds and runs with the platform's own Node.js and npm if they satisfy", async () => {
     const { build, tools, output } = await deploy(application({ engines: { node: '>=18' } }));
     expect(tools).to.deep.equal([]);
-    expect(output).to.contain(`hello ${process.version} npm/`);
+    expect(output).to.contain(`hello ${process.version} `);
     expect(build).to.contain(`Uses Node.js ${process.versions.node} (the platform's own), npm `);
   });
 

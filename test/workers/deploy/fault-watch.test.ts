@@ -22,12 +22,13 @@ describe('The watch over a worker', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** A process that runs `other` and `run`, ends `other`, prints a line, and then does what the code says. */
+  /** Starts a process that begins `other` and `run`, ends `other`, prints a line, and then runs the code. */
   async function worker(code: string): Promise<ChildProcess> {
     const script = `
       const { FaultWatch } = await import(${JSON.stringify(WATCH)});
       const watch = new FaultWatch(${JSON.stringify(dataDir)});
-      await watch.start({ tickMs: 20, ticks: 10 });
+      // Half a second: a busy machine may hold a process up for a moment.
+      await watch.start({ tickMs: 20, ticks: 25 });
       const end = watch.begin({ id: 'other', fence: 1 });
       watch.begin({ id: 'run', fence: 3 });
       end();

@@ -13,7 +13,7 @@ import { AdminApi } from '../../../workers/edge/caddy/admin-api.js';
 import { CaddyEdge, type CaddyEdgeOptions } from '../../../workers/edge/caddy/caddy-edge.js';
 import { describeCaddy, startCaddy, type TestCaddy } from '../../support/caddy.js';
 import { eventually, freePorts } from '../../support/processes.js';
-import { ask, Bench, HOST, proxied, sendRaw, until } from './support.js';
+import { ask, Bench, HOST, proxied, sendRaw } from './support.js';
 
 describeCaddy('the edge and its Caddy', () => {
   const bench = new Bench();
@@ -65,7 +65,7 @@ describeCaddy('the edge and its Caddy', () => {
     return new AdminApi(caddy.adminUrl).get(`/config/${path}`);
   }
 
-  it('says which variable to look at where no Caddy answers', async () => {
+  it('names the variable to check if no Caddy answers', async () => {
     const edge = edgeAt(`http://127.0.0.1:${await freePort()}`, await freePort());
     const error = await edge.listen().catch((e: Error) => e);
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('CADDY_ADMIN_URL');
@@ -98,7 +98,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(warnings()).to.have.length(1);
   });
 
-  it('says which port is taken where Caddy cannot listen', async () => {
+  it('names the port if Caddy cannot listen on it', async () => {
     const caddy = await caddyWith();
     const replica = await bench.replica((_req, res) => res.end());
     const error = await edgeAt(caddy.adminUrl, replica.port)
@@ -107,7 +107,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes(String(replica.port));
   });
 
-  it("leaves the operator's configuration as it is, and loads its own once, whatever is deployed", async () => {
+  it("leaves the operator's configuration unchanged, and loads its own once for all deployments", async () => {
     const [own = 0, port = 0] = await freePorts(2);
     const handle = [{ handler: 'static_response', body: 'the operator' }];
     const site = { listen: [`127.0.0.1:${own}`], routes: [{ handle }] };
@@ -124,7 +124,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect((await ask(own, '/')).text).to.equal('the operator');
   });
 
-  it('fills a Caddy again that restarted empty, and says so', async () => {
+  it('configures a Caddy again that restarted without its configuration, and logs it', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     const edge = edgeAt(caddy.adminUrl, port);
@@ -133,21 +133,21 @@ describeCaddy('the edge and its Caddy', () => {
     await edge.apply(proxied([replica]));
     expect((await ask(port, '/')).text).to.equal('ok');
     await caddy.kill();
-    await until('the loss is noticed', () => lines.some((line) => line.includes('CADDY_ADMIN_URL')));
+    await eventually('the loss is noticed', () => lines.some((line) => line.includes('CADDY_ADMIN_URL')));
     await caddy.restart();
-    await until('it serves again', async () => (await ask(port, '/').catch(() => null))?.text === 'ok');
-    await until('it is said', () => lines.some((line) => line.includes('"repairs":1')));
+    await eventually('it serves again', async () => (await ask(port, '/').catch(() => null))?.text === 'ok');
+    await eventually('it is said', () => lines.some((line) => line.includes('"repairs":1')));
     expect(lines.filter((line) => line.includes('CADDY_ADMIN_URL'))).to.have.length(1);
   });
 
-  it('says so where two edges use one Caddy', async () => {
+  it('logs a warning if two edges use one Caddy', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     for (const edge of [edgeAt(caddy.adminUrl, port), edgeAt(caddy.adminUrl, port)]) await edge.listen();
     await eventually('it is said', () => lines.some((line) => line.includes('another edge process use')));
   });
 
-  it('says so where another edge takes the place of its sockets, and leaves the other in place', async () => {
+  it('logs a warning if another edge replaces its sockets, and leaves those alone', async () => {
     const caddy = await caddyWith();
     const [port, socketDir] = [await freePort(), join(folder, 'shared')];
     const replica = await bench.replica((_req, res) => res.end('ok'));
@@ -176,7 +176,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('EDGE_SOCKET_DIR');
   });
 
-  it('believes nobody about who a client is, and keeps the headers that a request needs', async () => {
+  it('ignores what a client claims about its address, and keeps the headers that a request needs', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     const edge = edgeAt(caddy.adminUrl, port);
@@ -208,7 +208,7 @@ describeCaddy('the edge and its Caddy', () => {
     expect(gate).to.match(/^HTTP\/1\.[01] 404 /);
   });
 
-  it('bounds the requests that one client has under way, and ends those that nobody reads', async () => {
+  it('limits the requests that one client has in progress, and ends those whose answers nobody reads', async () => {
     const caddy = await caddyWith();
     const port = await freePort();
     const limits = { perClient: 3, slow: 1_000, stallMs: 1_500 };
@@ -221,7 +221,7 @@ describeCaddy('the edge and its Caddy', () => {
     );
     await edge.apply(proxied([replica]));
     const waiting = [1, 2, 3].map(() => ask(port, '/'));
-    await until('three are under way', () => held.length === 3);
+    await eventually('three are under way', () => held.length === 3);
     expect((await ask(port, '/')).status).to.equal(429);
     for (const release of held) release();
     for (const answer of waiting) expect((await answer).status).to.equal(200);
@@ -232,7 +232,7 @@ describeCaddy('the edge and its Caddy', () => {
     await eventually('it is ended', () => edge.figures.closedConnections === 1);
     sleeper.destroy();
     const last = ask(port, '/');
-    await until('another is let in', () => held.length === 4);
+    await eventually('another is let in', () => held.length === 4);
     held[3]?.();
     expect((await last).status).to.equal(200);
   });
@@ -255,7 +255,7 @@ describeCaddy('the edge and its Caddy', () => {
         answers.push(`${answer.status} ${answer.text}`);
       }
     });
-    await until('there is load', () => answers.length > 20);
+    await eventually('there is load', () => answers.length > 20);
     await first.close();
     await delay(500);
     const second = edgeAt(caddy.adminUrl, port, { socketDir });
@@ -263,7 +263,7 @@ describeCaddy('the edge and its Caddy', () => {
     await second.listen();
     await applied;
     const before = answers.length;
-    await until('there was load', () => answers.length > before + 20);
+    await eventually('there was load', () => answers.length > before + 20);
     running = false;
     await Promise.all(load);
     expect([...new Set(answers)].sort()).to.deep.equal(['200 ', '200 DELETE ', '200 GET ', '200 POST x']);
@@ -325,7 +325,7 @@ describeCaddy('the edge and its Caddy', () => {
 
     it('fills a Caddy again that restarted empty', async () => {
       await caddy.restart();
-      await until('it leads to HTTPS again', async () => (await ask(port, '/').catch(() => null))?.status === 308);
+      await eventually('it leads to HTTPS again', async () => (await ask(port, '/').catch(() => null))?.status === 308);
     });
   });
 

@@ -6,7 +6,7 @@ import { staticSites } from './contract/static-sites.js';
 import { swaps } from './contract/swaps.js';
 import type { EdgeKind } from './support.js';
 
-/** What every edge promises, whatever stands behind it. */
+/** The tests that every implementation of the edge must pass. */
 export function describeEdge(kind: EdgeKind): void {
   describe(`${kind.name}: the contract of an edge`, () => {
     describe('passing on', () => passingOn(kind));

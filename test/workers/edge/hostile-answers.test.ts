@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ask, Bench, HOST, proxied, type TestEdge, until } from './support.js';
+import { eventually } from '../../support/processes.js';
+import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
 const RUNS = 250;
 
-/** What a hostile application does on a connection: it sends pieces, then ends it in one of these ways. */
+/** How a hostile application answers: it sends pieces, then ends the connection in one of these ways. */
 interface Script {
   pieces: Buffer[];
   end: 'fin' | 'reset' | 'stay';
@@ -69,13 +70,13 @@ const answer = fc
   .map(([before, v, s, r, headers, nl, rest]) => `${before}${v} ${s} ${r}${nl}${headers.join(nl)}${nl}${nl}${rest}`);
 const script: fc.Arbitrary<Script> = fc.record({
   pieces: fc.tuple(fc.oneof({ weight: 5, arbitrary: answer }, { weight: 1, arbitrary: anyText }), fc.nat(200)).map(
-    // In two pieces, so that the second meets the parser in any state.
+    // In two pieces, so that the second one reaches the parser in every state.
     ([text, at]) => [bytes(text.slice(0, at)), bytes(text.slice(at))].filter((piece) => piece.length > 0),
   ),
   end: fc.constantFrom('fin', 'reset', 'stay'),
 });
 
-describe('edge, whatever a replica answers', function () {
+describe('The edge before hostile replicas', function () {
   this.timeout(120_000);
   let bench: Bench;
   let edge: TestEdge;
@@ -123,7 +124,7 @@ describe('edge, whatever a replica answers', function () {
     else if (end === 'reset') socket.resetAndDestroy();
   }
 
-  /** Asks and reads until something came and the connection is quiet, or closed. */
+  /** Sends a request, and returns what arrives until the connection closes or 40 ms are over. */
   async function provoke(request: string, reads: boolean): Promise<string> {
     const socket = connect(edge.port, '127.0.0.1');
     let text = '';
@@ -147,7 +148,7 @@ describe('edge, whatever a replica answers', function () {
     `POST / HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
   ];
 
-  it('goes on serving, and says nothing to a client that is no HTTP answer', async () => {
+  it('goes on serving, and sends clients nothing but valid HTTP answers', async () => {
     await fc.assert(
       fc.asyncProperty(script, fc.constantFrom(...requests), fc.boolean(), async (played, request, reads) => {
         current = played;
@@ -159,14 +160,14 @@ describe('edge, whatever a replica answers', function () {
           expect(lines.replaceAll('\r\n', '')).not.to.match(/[\x00-\x08\x0a-\x1f\x7f]/);
         }
         expect(uncaught).to.deep.equal([]);
-        await until('nothing is under way any more', () => edge.figures.requests === 0);
+        await eventually('nothing is under way any more', () => edge.figures.requests === 0);
         const neighbour = await ask(edge.port, '/', { host: 'fine.test' });
         expect(neighbour).to.include({ status: 200, text: 'fine' });
       }),
       // Without shrinking: an exchange that does not end spoils every later try.
       { numRuns: RUNS, endOnFailure: true },
     );
-    // No exception was needed to end these: all were foreseen as bad answers.
+    // All of these are handled as bad answers, without an uncaught exception.
     expect(edge.figures.failedExchanges).to.equal(0);
   });
 
@@ -181,13 +182,13 @@ describe('edge, whatever a replica answers', function () {
       socket.write(requests[0] ?? '');
       return socket;
     });
-    await until(
+    await eventually(
       'answers are under way',
       () => sockets.size >= readers.length && edge.figures.requests === readers.length,
     );
-    await until('answers are held back', () => [...sockets].every(({ writableLength }) => writableLength > 0));
+    await eventually('answers are held back', () => [...sockets].every(({ writableLength }) => writableLength > 0));
     for (const socket of sockets) socket.resetAndDestroy();
-    await until('the exchanges have ended', () => edge.figures.requests === 0);
+    await eventually('the exchanges have ended', () => edge.figures.requests === 0);
     for (const reader of readers) reader.destroy();
     expect(uncaught).to.deep.equal([]);
     expect((await ask(edge.port, '/', { host: 'fine.test' })).text).to.equal('fine');

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { waitingEdges } from '../../../shared/routing/store.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { eventually } from '../../support/processes.js';
 import { Records } from './records.js';
-import { ask, Bench, until } from './support.js';
+import { ask, Bench } from './support.js';
 
 const MAIN = fileURLToPath(new URL('../../../workers/edge/main.js', import.meta.url));
 
@@ -65,7 +66,7 @@ describe('edge process', () => {
     const host = `${service.slug}.sites.test`;
     const first = await records.release(service, [one]);
     const { child, port, output } = await startProcess(database.url);
-    await until('the edge listens', () => output().includes('the edge is listening'));
+    await eventually('the edge listens', () => output().includes('the edge is listening'));
     expect((await ask(port, '/', { host })).text).to.equal('one');
     expect(await waitingEdges(database.db, service.id, first)).to.equal(0);
 
@@ -74,7 +75,7 @@ describe('edge process', () => {
     );
     expect((await ask(port, '/', { host })).text).to.equal('one');
     const second = await records.release(service, [two]);
-    await until('it follows again', async () => (await waitingEdges(database.db, service.id, second)) === 0);
+    await eventually('it follows again', async () => (await waitingEdges(database.db, service.id, second)) === 0);
     expect((await ask(port, '/', { host })).text).to.equal('two');
 
     child.kill('SIGTERM');
@@ -83,7 +84,7 @@ describe('edge process', () => {
     expect(await database.db('edges').where({ pid: child.pid })).to.deep.equal([]);
   });
 
-  it('says what to run on a database that is not migrated, and ends', async () => {
+  it('names the command to run if the database is not migrated, and ends', async () => {
     const empty = await createEmptyDatabase();
     try {
       const { child, output } = await startProcess(empty.url);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { ask, Bench, proxied, type TestEdge, until } from './support.js';
+import { eventually } from '../../support/processes.js';
+import { ask, Bench, proxied, type TestEdge } from './support.js';
 
 describe('edge proxy', () => {
   let bench: Bench;
@@ -95,7 +96,7 @@ describe('edge proxy, several replicas', () => {
     });
     await edge.apply(proxied([dead]));
     const answer = ask(edge.port, '/', { method: 'POST', body: 'x' });
-    await until('the route is looked up', () => asked > 0);
+    await eventually('the route is looked up', () => asked > 0);
     release();
     expect(await answer).to.include({ status: 200, text: 'new release' });
     expect(asked).to.equal(1);

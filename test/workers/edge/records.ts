@@ -8,7 +8,7 @@ export interface Service {
   slug: string;
 }
 
-/** What the platform writes; here only what the edge reads. */
+/** Writes those of the platform's records that the edge reads. */
 export class Records {
   readonly #db: Db;
   readonly #workspaceId = randomUUID();
@@ -28,7 +28,7 @@ export class Records {
     return { id, slug };
   }
 
-  /** Makes a release with these ready replicas live, as one commit, and returns the version that edges must reach. */
+  /** Makes a release with these ready replicas live in one commit. Returns the version that edges must reach. */
   release(service: Service, replicas: readonly TestReplica[]): Promise<number> {
     const ids = { workspace_id: this.#workspaceId, service_id: service.id };
     const manifest = { type: 'process', publishDirectory: '' };

@@ -13,8 +13,9 @@ import type { Edge } from '../../../workers/edge/edge.js';
 import { RouteSync } from '../../../workers/edge/route-sync.js';
 import type { RouteTable } from '../../../workers/edge/table.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { eventually } from '../../support/processes.js';
 import { Records, type Service } from './records.js';
-import { ask, Bench, type TestEdge, until } from './support.js';
+import { ask, Bench, type TestEdge } from './support.js';
 
 const log = createLogger('test-edge', 'silent');
 const DOMAIN = 'sites.test';
@@ -47,7 +48,7 @@ describe('edge and PostgreSQL', () => {
     await bench.close();
   });
 
-  /** An edge as the process has it: listener, sync, proxy. */
+  /** An edge with the same parts as the process: listener, sync, proxy. */
   async function startEdge(): Promise<{ edge: TestEdge; sync: RouteSync; id: string }> {
     const identity = { id: randomUUID(), host: 'test', pid: process.pid };
     const edge: TestEdge = await bench.edge({ refresh: (id) => sync.reload(id) });
@@ -73,21 +74,21 @@ describe('edge and PostgreSQL', () => {
     const first = await records.release(service, [one]);
     const { edge } = await startEdge();
     expect((await ask(edge.port, '/', { host: hostOf(service) })).text).to.equal('one');
-    await until(
+    await eventually(
       'the first version is acknowledged',
       async () => (await waitingEdges(database.db, service.id, first)) === 0,
     );
 
     const second = await records.release(service, [two]);
-    await until('the second is too', async () => (await waitingEdges(database.db, service.id, second)) === 0);
+    await eventually('the second is too', async () => (await waitingEdges(database.db, service.id, second)) === 0);
     expect((await ask(edge.port, '/', { host: hostOf(service) })).text).to.equal('two');
 
     const suspended = await records.change(service, { lifecycle_status: 'suspended' });
-    await until('it is suspended', async () => (await waitingEdges(database.db, service.id, suspended)) === 0);
+    await eventually('it is suspended', async () => (await waitingEdges(database.db, service.id, suspended)) === 0);
     expect((await ask(edge.port, '/', { host: hostOf(service) })).status).to.equal(503);
 
     const deleted = await records.change(service, { lifecycle_status: 'deleted', deleted_at: new Date() });
-    await until('it is gone', async () => (await waitingEdges(database.db, service.id, deleted)) === 0);
+    await eventually('it is gone', async () => (await waitingEdges(database.db, service.id, deleted)) === 0);
     expect((await ask(edge.port, '/', { host: hostOf(service) })).status).to.equal(404);
   });
 
@@ -104,16 +105,16 @@ describe('edge and PostgreSQL', () => {
     await records.release(service, [old]);
     const { edge, sync } = await startEdge();
     const slow = ask(edge.port, '/', { host: hostOf(service) });
-    await until('the old release has a request', () => asked);
+    await eventually('the old release has a request', () => asked);
 
     const version = await records.release(service, [fresh]);
     const host = hostOf(service);
-    await until('the new release serves', async () => (await ask(edge.port, '/', { host })).text === 'new');
+    await eventually('the new release serves', async () => (await ask(edge.port, '/', { host })).text === 'new');
     await sync.reload(null);
     expect(await waitingEdges(database.db, service.id, version)).to.equal(1);
     finish();
     expect((await slow).text).to.equal('old');
-    await until('it is acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
+    await eventually('it is acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
   });
 
   it('routes only to replicas of the live release that are wanted and ready', async () => {
@@ -133,7 +134,7 @@ describe('edge and PostgreSQL', () => {
     await records.release(service, [await bench.deadReplica()]);
     const { edge } = await startEdge();
     const replica = await bench.replica((_req, res) => res.end('found'));
-    // No NOTIFY: only the refused connection tells.
+    // Without a NOTIFY, the edge learns of it only by the refused connection.
     await database.db('replicas').where({ service_id: service.id }).update({ port: replica.port });
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => ask(edge.port, '/', { host: hostOf(service), method: 'POST', body: 'x' })),
@@ -167,11 +168,11 @@ describe('edge and PostgreSQL', () => {
     await removeEdge(database.db, identity.id);
   });
 
-  it('acknowledges kinds that are never routed, so that nobody waits in vain', async () => {
+  it('acknowledges services of kinds without a route, so that no worker waits for them', async () => {
     const service = await records.service('worker');
     await startEdge();
     const version = await records.change(service, {});
-    await until('it is acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
+    await eventually('it is acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
   });
 
   it('makes itself known again, with all it serves, when PostgreSQL has forgotten it', async () => {
@@ -179,8 +180,8 @@ describe('edge and PostgreSQL', () => {
     const version = await records.change(service, {});
     const { id } = await startEdge();
     await removeEdge(database.db, id);
-    await until('it is back', async () => (await database.db('edges').where({ id })).length === 1);
-    await until('it acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
+    await eventually('it is back', async () => (await database.db('edges').where({ id })).length === 1);
+    await eventually('it acknowledged', async () => (await waitingEdges(database.db, service.id, version)) === 0);
   });
 
   it('keeps the table while PostgreSQL does not answer', async () => {

@@ -6,8 +6,6 @@ import type { Edge } from '../../../workers/edge/edge.js';
 import { NodeEdge, type NodeEdgeOptions } from '../../../workers/edge/proxy/node-edge.js';
 import type { Route, RouteTable } from '../../../workers/edge/table.js';
 
-export { eventually as until } from '../../support/processes.js';
-
 export const HOST = 'app.test';
 
 export interface Answer {
@@ -26,7 +24,7 @@ export interface AskOptions {
   body?: Buffer | string;
 }
 
-/** Asks the edge on a connection of its own. Rejects only where no answer began. */
+/** Sends a request to the edge on a new connection. Rejects only if no answer began. */
 export function ask(port: number, path: string, options: AskOptions = {}): Promise<Answer> {
   const { method = 'GET', host = HOST, headers = {}, body } = options;
   return new Promise((resolve, reject) => {
@@ -70,12 +68,12 @@ export interface TestReplica {
 export type TestEdge = Edge & { readonly port: number };
 export type TestEdgeOptions = Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits'>;
 
-/** An implementation of the edge, to be held to the contract. */
+/** An implementation of the edge that the contract's tests run against. */
 export interface EdgeKind {
   name: string;
   /** An edge that does not listen yet. Its services are below the domain "test". */
   create(options: TestEdgeOptions): Promise<TestEdge>;
-  /** How often a table is swapped where it is to be seen that nothing is lost. */
+  /** How many times the tests swap the table under load. */
   swaps: number;
 }
 
@@ -95,7 +93,7 @@ export class Bench {
     this.#kind = kind;
   }
 
-  /** A real HTTP server on a free port, to be a replica. */
+  /** A real HTTP server on a free port, which serves as a replica. */
   async replica(handler: RequestListener): Promise<TestReplica> {
     const server = createServer(handler);
     server.listen(0, '127.0.0.1');
@@ -107,7 +105,7 @@ export class Bench {
     return { id: this.#nextId(), address: '127.0.0.1', port: (server.address() as AddressInfo).port, server };
   }
 
-  /** An address on which nobody listens. */
+  /** An address on which nothing listens. */
   async deadReplica(): Promise<TestReplica> {
     const replica = await this.replica(() => undefined);
     replica.server.close();

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { ask, Bench, HOST, proxied, until } from './support.js';
+import { eventually } from '../../support/processes.js';
+import { ask, Bench, HOST, proxied } from './support.js';
 
 describe('edge swaps', () => {
   let bench: Bench;
@@ -21,7 +22,7 @@ describe('edge swaps', () => {
     const edge = await bench.edge();
     await edge.apply(proxied([old]));
     const slow = ask(edge.port, '/');
-    await until('the old replica has a request', () => oldAsked === 1);
+    await eventually('the old replica has a request', () => oldAsked === 1);
     let applied = false;
     const applying = edge.apply(proxied([fresh])).then(() => {
       applied = true;
@@ -34,7 +35,7 @@ describe('edge swaps', () => {
     expect(oldAsked).to.equal(1);
   });
 
-  it('knows event streams by their answers, whatever was asked for', async () => {
+  it('recognises event streams by their answers, not by their requests', async () => {
     let next: (text: string) => void = () => undefined;
     const old = await bench.replica((_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -13,7 +13,7 @@ describeRuntime('process', async () => {
     slow: () => host.app({ program: 'setInterval(() => {}, 1000)' }),
     breakNow: async (spec) => {
       const file = join(host.config.dataDir, 'images', spec.image.digest, 'server.js');
-      // A new file: what runs has the old one mounted.
+      // Written as a new file, because running replicas have the old one mounted.
       await rm(file);
       await writeFile(file, 'process.exit(1)');
     },

@@ -4,9 +4,9 @@ import { ReleaseError, type ReleaseSpec, type RuntimeDriver } from '../../../wor
 /** A runtime under test and releases for it. */
 export interface Harness {
   runtime: RuntimeDriver;
-  /** A release with this many replicas that comes up. */
+  /** A release with this many replicas that becomes ready. */
   healthy(replicas: number): Promise<ReleaseSpec>;
-  /** A release that never comes up. */
+  /** A release whose replicas fail to start. */
   broken(): Promise<ReleaseSpec>;
   /** A release that never becomes ready and never fails. */
   slow(): Promise<ReleaseSpec>;
@@ -17,7 +17,7 @@ export interface Harness {
 
 const never = new AbortController().signal;
 
-/** What every runtime promises (`workers/runtime/runtime-driver.ts`), whatever it runs releases on; skipped for the reason given. */
+/** The tests that every runtime must pass (`workers/runtime/runtime-driver.ts`). Skipped if a reason is given. */
 export function describeRuntime(name: string, open: () => Promise<Harness>, without = ''): void {
   describe(`Runtime conformance: ${name}${without === '' ? '' : ` (${without})`}`, () => {
     let harness: Harness;

@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import type { LogBatchRow } from '../../../shared/logs/model.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { markedProcesses } from '../../../workers/sandbox/proc.js';
-import { ask, never, TestHost, until } from './host.js';
+import { eventually } from '../../support/processes.js';
+import { ask, never, TestHost } from './host.js';
 
 async function killed(worker: ChildProcess): Promise<void> {
   worker.kill('SIGKILL');
@@ -42,13 +43,13 @@ describe('Process runtime when workers come and go', () => {
     expect(await ask(replica, '/say/two')).to.equal(identity);
     const second = await host.worker();
     expect(await ask(replica, '/say/three')).to.equal(identity);
-    await until('all is in the log', async () => (await storedLines(spec)).includes('three'));
+    await eventually('all is in the log', async () => (await storedLines(spec)).includes('three'));
     expect((await storedLines(spec)).slice(1)).to.deep.equal(['one', 'two', 'three']);
     const [adopted] = await host.replicas(spec);
     expect([adopted?.pid, adopted?.state, adopted?.restarts]).to.deep.equal([replica.pid, 'ready', 0]);
 
     await ask(replica, '/die');
-    await until('the adopted replica was started again', async () => {
+    await eventually('the adopted replica was started again', async () => {
       const [row] = await host.replicas(spec);
       return row?.state === 'ready' && row.restarts === 1;
     });
@@ -61,7 +62,7 @@ describe('Process runtime when workers come and go', () => {
     await driver.release(spec, never);
     const [replica] = await host.replicas(spec);
     await killed(first);
-    // As where the key of its variables is lost: its output, which nobody could mask, is not shown any more.
+    // As if the key of its variables were lost: its output cannot be masked any more, so it is not shown.
     await writeFile(join(host.config.dataDir, 'specs.json'), '[]');
     const second = await host.worker();
     await driver.stop(spec.deploymentId);
@@ -79,14 +80,16 @@ describe('Process runtime when workers come and go', () => {
     await killed(first);
     await ask(replica ?? { port: null }, '/die');
     await host.worker();
-    await until('the exit is seen', async () => /exited with code 3/.test((await host.service(spec)).runtime_detail));
-    await until('it is ready again', async () => (await host.replicas(spec))[0]?.state === 'ready');
+    await eventually('the exit is seen', async () =>
+      /exited with code 3/.test((await host.service(spec)).runtime_detail),
+    );
+    await eventually('it is ready again', async () => (await host.replicas(spec))[0]?.state === 'ready');
   });
 
   it('a claim whose worker died before it recorded the process is started once', async () => {
     const spec = await host.app();
     const released = driver.release(spec, never);
-    await until('it waits', async () => (await host.replicas(spec)).length === 1);
+    await eventually('it waits', async () => (await host.replicas(spec)).length === 1);
     await host.database.db('replicas').where({ deployment_id: spec.deploymentId }).update({ state: 'starting' });
     await host.worker();
     await released;
@@ -110,7 +113,7 @@ describe('Process runtime when workers come and go', () => {
     const found: number[] = [];
     for (const [pid, marker] of await markedProcesses('')) {
       if (!marker.includes(`replica-${replicaId}`)) continue;
-      // The process may have ended meanwhile.
+      // The process may have ended in the meantime.
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       if (command.startsWith('node\0')) found.push(pid);
     }

@@ -24,9 +24,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 import { removeCgroupFolders } from '../sandbox/support.js';
 import { goLive, storeRelease } from './release-record.js';
 
-export { eventually as until } from '../../support/processes.js';
-
-/** Listens on PORT, says what happens, ends gracefully on TERM; `/die` ends it, `/slow` takes its time. */
+/** Listens on PORT, prints what happens, ends gracefully on TERM. `/die` ends it, `/slow` answers late. */
 export const SERVER = `
 const http = require('node:http');
 console.log('begins', process.env.PORT);
@@ -49,13 +47,13 @@ export interface App {
   live?: boolean;
 }
 
-/** One host with a database of its own, on which releases run. */
+/** A host that runs releases, with a database of its own. */
 export class TestHost {
   readonly database: TestDatabase;
   readonly config: Config;
   readonly sandbox: Sandbox;
   readonly hostId = randomUUID();
-  /** Lines as the log got them, by deployment. */
+  /** The lines that reached the log, by deployment. */
   readonly lines = new Map<string, string[]>();
   readonly #specs = new Map<string, ReleaseSpec>();
   readonly #open: { close(): Promise<void> }[] = [];
@@ -84,7 +82,7 @@ export class TestHost {
     return new TestHost(database, config, sandbox);
   }
 
-  /** A worker process of its own on this host; it puts lines into `log_batches`. Resolves when it looks after the host. */
+  /** A worker process of its own on this host; it puts lines into `log_batches`. Resolves when it leads the host. */
   async worker(): Promise<ChildProcess> {
     const worker = fork(fileURLToPath(new URL('./worker-process.js', import.meta.url)), [], {
       env: {
@@ -107,7 +105,7 @@ export class TestHost {
     return worker;
   }
 
-  /** A worker's runtime on this host; several compete for it. One that does not look after the host only asks. */
+  /** A worker's runtime on this host. Several compete to lead it; one that does not lead only records what it wants. */
   async runtime({ asksOnly = false } = {}): Promise<RuntimeDriver> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
@@ -195,7 +193,7 @@ export class TestHost {
 
 export const never = new AbortController().signal;
 
-/** Asks a replica; the text of its answer. */
+/** Sends a request to a replica and returns the text of its answer. */
 export async function ask(replica: Pick<ReplicaRow, 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${replica.port}${path}`, { headers: { connection: 'close' } });
   return response.text();

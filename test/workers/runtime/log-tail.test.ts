@@ -106,7 +106,7 @@ describe('Log tail', () => {
     expect(lines.join('').replace(/(\*\*\*)+/g, '*')).to.match(/^x{16380}\*y{80000}\*\ufffd+z{70000}\*$/);
   });
 
-  it('takes in no more than its share of an output without end', async () => {
+  it('reads no more than its share of an endless output', async () => {
     const tailing = tail();
     await writeFile(file, Buffer.alloc(60 * 1024 * 1024, `${'x'.repeat(1023)}\n`));
     for (let looks = 0; looks < 40; looks++) await tailing.follow(row, false);

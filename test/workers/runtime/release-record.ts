@@ -17,7 +17,7 @@ export interface ReleaseInit {
   environment?: Record<string, string> | undefined;
 }
 
-/** A service with a deployment and an image in the tables, ready to be released: what stands there when a build is done. */
+/** A service with a deployment and an image in the tables, ready to be released, as a finished build leaves them. */
 export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSpec> {
   const { environmentId = null, environment = {} } = init;
   const manifest: ImageManifest = {
@@ -48,7 +48,7 @@ export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSp
   };
 }
 
-/** Makes a release the one that serves. */
+/** Makes a release the live one. */
 export async function goLive(db: Db, { deploymentId, serviceId }: ReleaseSpec): Promise<void> {
   await db.raw('update services set live_deployment_id = ? where id = ?', [deploymentId, serviceId]);
 }

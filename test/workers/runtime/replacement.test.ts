@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
-import { ask, never, TestHost, until } from './host.js';
+import { eventually } from '../../support/processes.js';
+import { ask, never, TestHost } from './host.js';
 
 /** `/health` answers 500 once `/sicken` was asked, and from the start if SICK is set. */
 const SERVER = `
@@ -40,14 +41,14 @@ describe('A replica that fails its health check', () => {
     const spec = await release(1);
     const [before] = await host.replicas(spec);
     await ask(before ?? { port: null }, '/sicken');
-    await until('the service is unhealthy', async () => (await host.service(spec)).health_status === 'unhealthy');
+    await eventually('the service is unhealthy', async () => (await host.service(spec)).health_status === 'unhealthy');
     const { health_checked_at: first, runtime_detail: detail } = await host.service(spec);
     expect(detail).to.match(
       /^0 of 1 replicas ready; replica 1 does not pass its health check \(GET \/health answered 500/,
     );
-    await until('a second one runs beside it', async () => (await host.replicas(spec)).length === 2);
+    await eventually('a second one runs beside it', async () => (await host.replicas(spec)).length === 2);
     expect((await host.replicas(spec)).find((row) => row.id === before?.id)?.desired).to.equal('running');
-    await until('only the new one is left', async () => {
+    await eventually('only the new one is left', async () => {
       const rows = await host.replicas(spec);
       return rows.length === 1 && rows[0]?.id !== before?.id && rows[0]?.state === 'ready';
     });
@@ -71,17 +72,17 @@ describe('A replica that fails its health check', () => {
     // From now on new ones are sick from their start.
     spec.environment.SICK = 'yes';
     for (const row of await host.replicas(spec)) await ask(row, '/sicken');
-    await until('the new one was given up', async () =>
+    await eventually('the new one was given up', async () =>
       host.linesOf(spec).some((line) => line.startsWith('The new replica') && line.includes('did not become healthy')),
     );
     // One at a time: the other one and the failing one are still there.
     expect((await host.replicas(spec)).filter((row) => before.includes(row.id)).length).to.equal(2);
     expect((await host.service(spec)).runtime_detail).to.include('every replica fails its health check');
-    await until('it is restarted in its place', async () =>
+    await eventually('it is restarted in its place', async () =>
       host.linesOf(spec).some((line) => line.includes('because a new one beside it did not become healthy')),
     );
     delete spec.environment.SICK;
-    await until('both are ready', async () => {
+    await eventually('both are ready', async () => {
       const rows = (await host.replicas(spec)).filter((row) => row.desired === 'running');
       return rows.length === 2 && rows.every((row) => row.state === 'ready' && row.replaces === null);
     });

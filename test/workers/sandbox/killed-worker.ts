@@ -3,7 +3,7 @@ import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { SandboxLevel } from '../../../workers/sandbox/sandbox.js';
 import { Playground } from './support.js';
 
-/** Runs a command that scatters processes, for a test that kills this worker meanwhile. */
+/** Runs a command that starts many processes. The test kills this worker in the meantime. */
 const [dataDir = '', level] = process.argv.slice(2);
 const options = { log: createLogger('test', 'silent'), dataDir, level: level as SandboxLevel };
 const ground = new Playground(dataDir, await createSandbox(options));

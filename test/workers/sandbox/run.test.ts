@@ -141,7 +141,7 @@ for (const level of LEVELS) {
     });
 
     it('bounds a fork bomb', async function () {
-      // Without a user of its own the bomb would use up what the platform's user may start.
+      // Without a user of its own the bomb would use up the process limit of the platform's user.
       if (level === 'none') this.skip();
       const { outcome } = await ground.run(
         'bomb() { bomb | bomb & }; bomb; sleep 1; exit 0',
@@ -260,7 +260,7 @@ describe('Sandbox namespaces', () => {
     expect(path).to.equal('/mnt/app');
     expect(Number(processes)).to.be.lessThan(8);
     expect(name).to.equal('app');
-    // Where the resolver's configuration lies in /run it is kept.
+    // If the resolver's configuration is in /run, it stays visible.
     expect(rest.filter((entry) => !/^(systemd|resolv|resolvconf|NetworkManager)/.test(entry))).to.deep.equal([]);
   });
 });

@@ -130,7 +130,7 @@ class Files {
   }
 }
 
-/** Waits for a line that begins like this. */
+/** Waits for a line with this beginning. */
 async function said(files: Files, start: string): Promise<string> {
   for (;;) {
     const line = (await readFile(files.log, 'utf8')).split('\n').find((text) => text.startsWith(start));

@@ -10,7 +10,7 @@ import { isRoot, ownDirectory } from '../../../workers/sandbox/service-users.js'
 
 export const USER = 4_242;
 
-/** The levels that this host can be asked for. */
+/** The isolation levels that this host supports. */
 export const LEVELS: SandboxLevel[] =
   process.platform === 'linux' && isRoot() ? ['namespaces', 'user', 'none'] : ['none'];
 
@@ -75,7 +75,7 @@ function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
 
-/** The platform keeps its folders among the control groups; a test takes them away. */
+/** Removes the control groups' folders, which the platform keeps. */
 export async function removeCgroupFolders(dataDir: string): Promise<void> {
   const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
   const own = await readFile('/proc/self/cgroup', 'utf8').catch(() => '');

@@ -71,7 +71,17 @@ async function readerOf(app: string): Promise<ProjectReader> {
   return new ProjectReader(app, await readTree(app));
 }
 
-/** Throws `BuildError` if several applications come into question. */
+/** Thrown if a repository has several applications and nothing says which one is meant. */
+export class SeveralApplicationsError extends BuildError {
+  readonly applications: readonly FoundApplication[];
+
+  constructor(message: string, applications: readonly FoundApplication[]) {
+    super(message);
+    this.applications = applications;
+  }
+}
+
+/** Throws `SeveralApplicationsError` if several applications come into question. */
 async function chooseApplication(
   reader: ProjectReader,
   applications: readonly FoundApplication[],
@@ -83,8 +93,9 @@ async function chooseApplication(
   if (only === undefined || more.length > 0) {
     const names = applications.slice(0, 20).map(describe);
     const rest = applications.length > names.length ? ` and ${applications.length - names.length} more` : '';
-    throw new BuildError(
+    throw new SeveralApplicationsError(
       `the repository has several applications: ${names.join(', ')}${rest}; set rootDirectory to the folder of one of them`,
+      applications,
     );
   }
   const why = named === null ? 'the only application of the repository' : 'the application that the start script names';

@@ -11,12 +11,13 @@ export function explain(plan: BuildPlan): string[] {
   const where = folders.project === '' ? '' : ` in ${folders.project}`;
   const built = build.length === 0 ? '' : `, built with "${build.join('" and "')}"`;
   if (type === 'static') {
-    const settings = build.length === 0 ? 'publishDirectory' : 'buildCommand and publishDirectory';
+    const settings =
+      build.length === 0 ? 'publishDirectory changes this' : 'buildCommand and publishDirectory change this';
     const from =
       publish === null || publish.folders.length === 0 || build.length === 0
         ? ''
         : `, published from ${publish.folders[0]}`;
-    return [`Detected: ${name}a static site${where}${built}${from} (${settings} change this)`, ...explanation];
+    return [`Detected: ${name}a static site${where}${built}${from} (${settings})`, ...explanation];
   }
   const what = `${name}${runtime === 'auto' ? 'as it is' : runtime}${where}`;
   const settings = build.length === 0 ? 'startCommand changes this' : 'buildCommand and startCommand change this';

@@ -2,7 +2,7 @@ import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { PublishPlan } from '../build-plan.js';
 import { BuildError } from '../builder.js';
-import { contents, folderInside, resolveInside } from '../project-files.js';
+import { contents, folderInside, OUTSIDE, resolveInside } from '../project-files.js';
 import type { Start } from './application.js';
 
 export interface SettleInput {
@@ -75,6 +75,9 @@ type SiteInput = SettleInput & { publish: PublishPlan };
 async function publishedSite(input: SiteInput, page: string | null): Promise<Settled> {
   const { app, project, publishDirectory, isDefault, publish } = input;
   const chosen = isDefault ? (page ?? (await anyFolder(input))) : publishDirectory;
+  // A link that leads out is refused below; that it exists is no secret of this host.
+  const leadsOut = (await resolveInside(project, publishDirectory)) === OUTSIDE;
+  if (leadsOut && (chosen === null || !isDefault)) await folderInside(project, publishDirectory, 'publishDirectory');
   if (chosen === null) throw await nothingToPublish(input);
   if (!isDefault && (await kindOf(project, chosen)) === null) throw await nothingToPublish(input);
   const folder = await folderInside(app, join(project.slice(app.length + 1), chosen), 'publishDirectory');

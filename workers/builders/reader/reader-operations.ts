@@ -1,6 +1,7 @@
 import { readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { type BuildPlan, givenStart, type Settings, wantsDockerfile } from '../build-plan.js';
 import { type DockerfileBuild, type DockerfileInput, readDockerfile } from '../container/dockerfile-context.js';
@@ -63,6 +64,15 @@ export const OPERATIONS = {
       return { project: place, by: 'railpack', startCommand: givenStart(project.files, kind, settings) };
     }
     return { project: place, by: 'plan', plan };
+  },
+
+  detect: async (input: {
+    app: string;
+    rootDirectory: string;
+    containers: boolean;
+  }): Promise<Omit<Detection, 'commitSha'>> => {
+    const { describeDetection } = await import('../detection/describe-detection.js');
+    return describeDetection(input);
   },
 
   readDockerfile: (input: DockerfileInput): Promise<DockerfileBuild> => readDockerfile(input),

@@ -10,7 +10,7 @@ const NAMES: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'];
 const FIELD = 'packageManager in package.json';
 
 /** The lock files of each package manager. npm comes last: its lock is often left from one careless installation. */
-export const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
+const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['pnpm', ['pnpm-lock.yaml']],
   ['bun', ['bun.lock', 'bun.lockb']],
   ['yarn', ['yarn.lock']],
@@ -77,7 +77,7 @@ function bounded(files: ProjectFiles, { raw }: PackageJson, name: ManagerName): 
 }
 
 /** The versions that read and write a folder's lock file without changing its format. */
-export function lockFormat(files: ProjectFiles, name: ManagerName): VersionWish | null {
+function lockFormat(files: ProjectFiles, name: ManagerName): VersionWish | null {
   if (name === 'pnpm') return pnpmFormat(files);
   if (name === 'yarn') return yarnFormat(files);
   return null;

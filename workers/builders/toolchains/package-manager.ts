@@ -96,7 +96,7 @@ const PNPM = Object.fromEntries(
 ) as Record<string, string>;
 
 /** True if yarn 2 or later does what the wish says: it is another package with other settings. */
-export function isModernYarn({ range }: VersionWish): boolean {
+function isModernYarn({ range }: VersionWish): boolean {
   return intersection(range, '1.x') === null;
 }
 

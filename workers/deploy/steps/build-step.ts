@@ -1,5 +1,7 @@
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { getImage } from '../../../shared/images/store.js';
+import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
+import type { ServiceKind } from '../../../shared/services/model.js';
 import type { DeploymentRun } from '../deployment-run.js';
 
 /** Builds the image, unless an interrupted worker has stored it already. */
@@ -14,8 +16,9 @@ export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
       workspaceId: service.workspace_id,
       serviceId: service.id,
       userNumber: service.user_number,
+      environmentId: service.environment_id,
       kind: service.kind,
-      configuration: deployment.configuration,
+      configuration: forBuild(service.kind, deployment.configuration),
       repository: deployment.configuration.repository,
       commitSha: deployment.commit_sha,
       clearCache: deployment.clear_cache,
@@ -29,4 +32,9 @@ export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
   );
   await run.say(`Image ${image.digest.slice(0, 12)} is stored (${Math.ceil(image.sizeBytes / 1024)} KiB)`);
   return { type: 'built', image };
+}
+
+/** A cron service's `timeoutSeconds` is the limit of its runs. Its builds have the usual one. */
+function forBuild(kind: ServiceKind, configuration: ServiceConfiguration): ServiceConfiguration {
+  return kind === 'cron' ? { ...configuration, timeoutSeconds: DEFAULT_CONFIGURATION.timeoutSeconds } : configuration;
 }

@@ -1,7 +1,7 @@
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { getService } from '../../../shared/services/store.js';
 import { edgesApplied } from '../../edges-applied.js';
-import { ReleaseError } from '../../runtime/runtime-driver.js';
+import { ReleaseError, type ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { loadReleaseSpec } from '../release-spec.js';
 
@@ -37,12 +37,22 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
     const command = shownCommand || startCommand || "the image's own command";
     await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${command}`);
     await deps.runtime.release(spec, run.signal);
+    await sayPort(run, spec);
   }
   await run.say('The release is healthy; the route moves to it');
   // The log is complete before anybody can see the deployment as ended.
   await run.channel.close();
   run.signal.throwIfAborted();
   return { type: 'routeSwitched' };
+}
+
+/** Says which port was found, if the application listens on another one than PORT. */
+async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promise<void> {
+  for (const { port, givenPort } of await run.deps.runtime.inspect(deploymentId)) {
+    if (!port || !givenPort || port === givenPort) continue;
+    await run.say(`The application listens on port ${port}, not on PORT (${givenPort}); requests go to port ${port}`);
+    return;
+  }
 }
 
 /**

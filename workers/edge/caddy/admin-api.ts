@@ -5,9 +5,9 @@ import { errorMessage } from '../../../shared/core/errors.js';
 const TIMEOUT_MS = 10_000;
 
 /**
- * Caddy's admin API cannot be reached, or did not do what it was asked. `absent`: nobody listens there, so no Caddy runs and
- * nothing goes through it. `interrupted`: it closed the connection, as it does to those it has not come to when a change
- * of the configuration replaces its listener.
+ * Caddy's admin API cannot be reached, or refused a request. `absent`: nothing listens there, so no Caddy runs.
+ * `interrupted`: Caddy closed the connection before it read the request. It does so when a change of the configuration
+ * replaces its listener.
  */
 export class CaddyError extends Error {
   readonly kind: 'absent' | 'interrupted' | 'failed';
@@ -21,7 +21,7 @@ export class CaddyError extends Error {
 const TRIES = 5;
 const TRY_AGAIN_MS = 50;
 
-/** Does something that may be repeated, again where it was interrupted. */
+/** Runs work that is safe to repeat, and repeats it if it was interrupted. */
 export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -33,7 +33,7 @@ export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The admin API of the operator's Caddy, at `http://…` or `unix:///…`. Every call throws `CaddyError` where it fails. */
+/** The admin API of the operator's Caddy, at `http://…` or `unix:///…`. Every call throws `CaddyError` if it fails. */
 export class AdminApi {
   readonly #url: string;
   readonly #origin: string;
@@ -43,14 +43,14 @@ export class AdminApi {
     this.#url = url;
     const socketPath = socketPathOf(url);
     this.#origin = socketPath === null ? url.replace(/\/$/, '') : 'http://localhost';
-    // On a socket Caddy takes requests without a host only.
+    // On a Unix socket Caddy accepts only requests without a host.
     this.#options =
       socketPath === null
         ? { headers: {} }
         : { headers: { host: '' }, dispatcher: new Agent({ connect: { socketPath } }) };
   }
 
-  /** The value at a path of the API, or null where there is none. */
+  /** The value at a path of the API, or null if there is none. */
   async get(path: string): Promise<unknown> {
     const { status, text } = await uninterrupted(() => this.#call('GET', path));
     // A path below something missing is 400, an unknown id 404.
@@ -59,7 +59,7 @@ export class AdminApi {
     return JSON.parse(text || 'null');
   }
 
-  /** POST sets a value, PUT creates one (in a list: before that index), PATCH replaces one that is there. */
+  /** POST sets a value, PUT creates one (in a list: before that index), PATCH replaces an existing one. */
   async write(method: 'POST' | 'PUT' | 'PATCH', path: string, value: unknown): Promise<void> {
     const { status, text } = await this.#call(method, path, JSON.stringify(value));
     if (status !== 200) throw refused(method, path, status, text);

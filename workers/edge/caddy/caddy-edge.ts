@@ -13,14 +13,14 @@ import { configParts } from './server-config.js';
 import { SocketFile } from './socket-file.js';
 import type { EdgeTls } from './tls-config.js';
 
-/** For connections that were made to a socket before it was withdrawn, and for requests that the gate let through. */
+/** Time for connections to a socket that is withdrawn, and for requests that the gate has accepted, in milliseconds. */
 const SETTLE_MS = 100;
 const LOOK_MS = 2_000;
 const WRITABLE_BY_OTHERS = 0o002;
 
 export interface CaddyEdgeOptions
   extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits'> {
-  /** The port on which Caddy takes requests. */
+  /** The port on which Caddy accepts requests. */
   port: number;
   /** The folder of the Unix sockets over which Caddy reaches this process. */
   socketDir: string;
@@ -32,12 +32,12 @@ export interface CaddyEdgeOptions
 }
 
 /**
- * The edge behind a Caddy of the operator's, on this host. Caddy has the visitors' connections and their TLS; each request
- * comes over a Unix socket to a proxy in this process, which knows the routes. So nothing that a hosted application could
- * bind or reach has a say in where a request goes, and Caddy's configuration is loaded once.
+ * The edge behind the operator's Caddy on this host. Caddy terminates the visitors' connections and TLS. It passes each
+ * request over a Unix socket to a proxy in this process, which knows the routes. No address that a hosted application can
+ * bind or reach decides where a request goes, and Caddy's configuration is loaded once.
  *
  * If Caddy found the replicas itself (SRV records of a name server here), a small GET would cost half the CPU time, but each
- * rule of the edge would have to be written again in Caddy's configuration; the README has the figures.
+ * rule of the edge would have to be written again in Caddy's configuration.
  */
 export class CaddyEdge implements Edge {
   readonly #options: CaddyEdgeOptions;
@@ -66,14 +66,14 @@ export class CaddyEdge implements Edge {
     return this.#proxy.figures;
   }
 
-  /** Throws `CaddyError` where Caddy does not answer, or does not take the configuration. */
+  /** Throws `CaddyError` if Caddy does not answer or refuses the configuration. */
   async listen(): Promise<void> {
     const { port, domain, tls } = this.#options;
     const sockets = { edge: this.#edgeSocket.path, gate: this.#gateSocket.path };
     const timeouts = { ...TIMEOUTS, ...this.#options.timeouts };
     await this.#warnOfOpenAdmin();
     const keeper = new ConfigKeeper(this.#api, configParts({ domain, port, tls, sockets, timeouts }), this.#log);
-    // Who has passed the gate finds the edge open.
+    // The gate opens last: a request that passes it finds the edge listening.
     await this.#edgeSocket.publish((path) => this.#proxy.listen(path));
     await this.#gateSocket.publish((path) => this.#gate.listen(path));
     await keeper.start();
@@ -86,7 +86,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.apply(table);
   }
 
-  /** Caddy keeps the configuration, and lets requests wait for the next edge process. */
+  /** Caddy keeps its configuration; requests wait for the next edge process. */
   async close(): Promise<void> {
     clearInterval(this.#watch);
     await this.#keeper?.close();
@@ -99,7 +99,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.close();
   }
 
-  /** Who can connect to the admin API decides where every request goes. */
+  /** Warns if others can connect to the admin API: they could decide where every request goes. */
   async #warnOfOpenAdmin(): Promise<void> {
     const { adminUrl } = this.#options;
     const socket = socketPathOf(adminUrl);
@@ -112,7 +112,7 @@ export class CaddyEdge implements Edge {
     );
   }
 
-  /** One line if connections stop coming to this process. */
+  /** Logs once if connections no longer reach this process. */
   async #look(): Promise<void> {
     try {
       const displaced = !((await this.#edgeSocket.isOurs()) && (await this.#gateSocket.isOurs()));

@@ -6,12 +6,12 @@ import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
 import type { ConfigPart } from './config-part.js';
 
 const LOOK_MS = 2_000;
-/** A Caddy loses its configuration once; what is lost at as many looks in a row is written over by somebody. */
+/** A restart loses the configuration once. If it is lost in this many checks in a row, another process overwrites it. */
 const FOUGHT_OVER = 3;
 
 /**
- * Keeps our parts of Caddy's configuration as they are to be, and touches nothing else in it. A Caddy that lost them
- * (restarted, or loaded with something else) gets them again within seconds.
+ * Reconciles the edge's parts of Caddy's configuration, and changes nothing else in it. If Caddy loses them (because it was
+ * restarted or another configuration was loaded), they are written again within seconds.
  */
 export class ConfigKeeper {
   readonly #api: AdminApi;
@@ -30,7 +30,7 @@ export class ConfigKeeper {
     this.#log = log;
   }
 
-  /** Loads what is missing or different, then goes on looking. Throws `CaddyError` where that fails. */
+  /** Writes what is missing or different, then checks on a timer. Throws `CaddyError` if the first write fails. */
   async start(): Promise<void> {
     await uninterrupted(() => this.#ensure());
     this.#watch = this.#keep();
@@ -82,7 +82,7 @@ export class ConfigKeeper {
     if (value === null) return this.#api.remove(place);
     if (present) return this.#api.write('PATCH', place, value);
     const known = await this.#depth(path);
-    // The first of a list is the one that Caddy follows where several fit.
+    // If several elements of a list match, Caddy uses the first.
     if (known === path.length) return this.#api.write('PUT', `${configPath(path)}/0`, value);
     const [key = '', ...rest] = path.slice(known);
     const missing = rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), id === undefined ? value : [value]);
@@ -92,7 +92,7 @@ export class ConfigKeeper {
     return this.#api.write('PUT', configPath([...path.slice(0, known), key]), missing);
   }
 
-  /** How many of the path's keys are there. */
+  /** How many of the path's keys exist. */
   async #depth(path: readonly string[]): Promise<number> {
     for (let known = path.length; known > 0; known--) {
       if ((await this.#api.get(configPath(path.slice(0, known)))) !== null) return known;

@@ -1,11 +1,11 @@
-/** A value of ours in Caddy's configuration. */
+/** One value that the edge writes into Caddy's configuration. */
 export interface ConfigPart {
   /** The keys that lead to it. */
   path: readonly string[];
-  /** The path leads to a list, and ours is its element with this `@id`. */
+  /** Set if the path leads to a list: the edge's element is the one with this `@id`. */
   id?: string;
-  /** null: nothing may be there. */
+  /** Null if the path must have no value. */
   value: unknown;
-  /** Whether what is there is from us, and may be replaced; without it, whatever is there is. */
+  /** Returns true if the edge wrote the present value and may replace it. If left out, every value may be replaced. */
   ours?: (present: unknown) => boolean;
 }

@@ -2,9 +2,9 @@ import { READY_PATH } from './gate.js';
 
 /** The Unix sockets of the edge process. */
 export interface EdgeSockets {
-  /** Takes requests. */
+  /** Accepts requests. */
   edge: string;
-  /** Says whether it does. */
+  /** Answers whether the edge accepts requests. */
   gate: string;
 }
 
@@ -13,24 +13,24 @@ export interface ForwardSettings {
   timeouts: { headersMs: number };
 }
 
-/** Caddy's own name for the client's `Connection` header, on its way through Caddy. */
+/** The name that carries the client's `Connection` header through Caddy. */
 const CONNECTION = 'Ranvier-Connection';
 
 type Json = Record<string, unknown>;
 
-/** How long a request waits for an edge process that is away. */
+/** How long a request waits while no edge process runs. */
 const TRY_MS = 10_000;
 const TRY_AGAIN_MS = 50;
-/** Caddy closes an idle connection before the edge process does, which could be at work on closing it when a request comes. */
+/** Shorter than the edge's own limit. If the edge closed first, a request could arrive on a connection that is closing. */
 const KEEP_ALIVE_MS = 30_000;
-/** Beyond what the edge process itself waits for replicas: its own answers come first. */
+/** Longer than the edge waits for replicas, so that its own error page comes before Caddy's. */
 const MARGIN_MS = 60_000;
-/** Go sends these again by itself if the connection that it had kept is closed meanwhile. */
+/** Methods that Go sends again by itself if a kept connection was closed in the meantime. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
-/** Matches no request: nothing that reached the edge process is sent to it again. */
+/** Matches no request, so that no request is sent to the edge twice. */
 const NEVER = { method: ['NEVER'] };
 
-/** The routes by which Caddy passes every request to the edge process. */
+/** The routes that pass every request to the edge process. */
 export function forwardRoutes(settings: ForwardSettings): Json[] {
   return [
     { handle: hideConnection() },
@@ -51,7 +51,7 @@ function toEdge({ sockets, timeouts }: ForwardSettings): Json {
 
 /**
  * Caddy 2.6 loses a request's body when a connection to the edge is refused, and Go does not repeat what may have been
- * seen. Such a request is held until the gate says that the edge takes requests; an edge that ends closes its gate first.
+ * seen. Such a request waits until the gate says that the edge accepts requests. An edge that shuts down closes its gate first.
  */
 function throughGate(settings: ForwardSettings): Json {
   return {
@@ -62,8 +62,8 @@ function throughGate(settings: ForwardSettings): Json {
 }
 
 /**
- * Caddy takes away each header that the client's `Connection` names, whichever it is. The edge process decides that better,
- * so it gets the client's `Connection` and all headers. Caddy passes an upgrade on if `Connection` says so here.
+ * Caddy removes every header that the client's `Connection` names, also end-to-end ones. The edge process applies stricter
+ * rules, so it gets the client's `Connection` and all headers. Caddy passes an upgrade on if `Connection` says so here.
  */
 function hideConnection(): Json[] {
   const set = (name: string, value: string) => ({ handler: 'headers', request: { set: { [name]: [value] } } });
@@ -74,7 +74,7 @@ function headerValue(header: string): string {
   return `{http.request.header.${header}}`;
 }
 
-/** Passes a question on to the gate. */
+/** Passes a question to the gate. */
 export function gateProxy(socket: string): Json {
   return {
     handler: 'reverse_proxy',
@@ -93,7 +93,7 @@ function transport(answerMs: number): Json {
   };
 }
 
-/** Connections that are refused are tried again for a while; nothing else is. */
+/** Only refused connections are tried again, for a limited time. */
 function waiting(): Json {
   return {
     retries: TRY_MS / TRY_AGAIN_MS,

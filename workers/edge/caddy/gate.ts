@@ -2,27 +2,27 @@ import { createServer, type Server } from 'node:http';
 import { MAX_HEADER_BYTES } from '../proxy/upstream.js';
 import type { RouteTable } from '../table.js';
 
-/** 204 while the edge takes requests. */
+/** Answers 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';
 /** Asked with `?domain=`: 200 if that host is served, else 404. */
 export const HOST_PATH = '/.ranvier/host';
 
-/** Longer than Caddy keeps a connection that is idle. */
+/** Longer than Caddy keeps an idle connection. */
 const KEEP_ALIVE_MS = 65_000;
-/** How long `close` waits for connections on which nothing was asked. */
+/** How long `close` waits for connections without a request. */
 const CLOSE_MS = 1_000;
 
 /**
- * Answers the questions that Caddy has of its own: whether a request may come now, and whether to get a certificate for a
- * host. It has a socket of its own, so that an edge that ends can refuse new requests here while it still takes those that
- * were let through.
+ * Answers Caddy's own questions: whether the edge accepts requests now, and whether Caddy should get a certificate for a
+ * host. It has a separate socket, so that an edge that shuts down can refuse new requests here while it still serves those
+ * that it has accepted.
  */
 export class Gate {
   readonly #server: Server;
   #table: RouteTable = new Map();
 
   constructor() {
-    // Caddy asks with all headers of the request that waits.
+    // Caddy sends its question with all headers of the waiting request.
     const options = { maxHeaderSize: 2 * MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS };
     this.#server = createServer(options, (req, res) => {
       res.shouldKeepAlive &&= this.#server.listening;
@@ -30,12 +30,12 @@ export class Gate {
     });
   }
 
-  /** Knows these hosts from now on. */
+  /** Replaces the hosts that are served. */
   apply(table: RouteTable): void {
     this.#table = table;
   }
 
-  /** Begins to answer on a Unix socket. */
+  /** Listens on a Unix socket. */
   listen(path: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -46,7 +46,7 @@ export class Gate {
     });
   }
 
-  /** Answers what was asked, and nothing more. */
+  /** Answers the requests that have arrived, then closes. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS);

@@ -1,14 +1,14 @@
 import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** For the owner of the folder and for its group, in which Caddy may be. */
+/** Readable for the owner of the folder and for its group. Caddy may run as a member of that group. */
 const SOCKET_MODE = 0o660;
 const FOLDER_MODE = 0o700;
 const WRITABLE_BY_OTHERS = 0o002;
 
 /**
- * The path at which Caddy finds a Unix socket of an edge process. A later process takes it over in one step, so that a
- * connection reaches the one or the other.
+ * The path at which Caddy finds a Unix socket of an edge process. A later process replaces it in one step, so every
+ * connection reaches one of the two processes.
  */
 export class SocketFile {
   readonly path: string;
@@ -19,8 +19,8 @@ export class SocketFile {
   }
 
   /**
-   * Makes the folder where it is missing, for its owner only, lets `listen` bind the socket, and publishes it. Throws if
-   * others may write to the folder: they could put a socket of their own in this place.
+   * Creates the folder for its owner only if it is missing, lets `listen` bind the socket, and publishes it. Throws if other
+   * users may write to the folder, because they could put their own socket in this place.
    */
   async publish(listen: (path: string) => Promise<void>): Promise<void> {
     const folder = dirname(this.path);
@@ -33,7 +33,7 @@ export class SocketFile {
         `everybody may write to ${folder}, and so answer Caddy in place of the edge: chmod o-w ${folder}, or set EDGE_SOCKET_DIR to another folder`,
       );
     }
-    // Node removes the path that it bound when the server is closed, which by then may be another process's.
+    // When the server closes, Node removes the path that it bound. Another process may own that path by then.
     const bound = `${this.path}.${process.pid}`;
     await rm(bound, { force: true });
     await listen(bound);
@@ -42,18 +42,18 @@ export class SocketFile {
     await rename(bound, this.path);
   }
 
-  /** Whether connections to the path still come to this process. */
+  /** True if connections to the path still reach this process. */
   async isOurs(): Promise<boolean> {
     return this.#inode !== null && (await inodeAt(this.path)) === this.#inode;
   }
 
-  /** No new connection comes in after this; those that did stay. */
+  /** Accepts no new connection from now on. Open connections stay. */
   async withdraw(): Promise<void> {
     if (await this.isOurs()) await rm(this.path, { force: true });
   }
 }
 
-/** Null where nothing is at the path. */
+/** Null if nothing is at the path. */
 async function inodeAt(path: string): Promise<bigint | null> {
   try {
     return (await stat(path, { bigint: true })).ino;

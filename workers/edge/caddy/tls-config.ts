@@ -3,7 +3,7 @@ import type { ConfigPart } from './config-part.js';
 import { gateProxy } from './forward-config.js';
 import { HOST_PATH } from './gate.js';
 
-/** How visitors reach the services over HTTPS; what is null is left to Caddy. */
+/** How visitors reach the services over HTTPS. If a value is null, Caddy's default applies. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';
@@ -11,9 +11,9 @@ const LOOPBACK = '127.0.0.1';
 const POLICY_ID = 'ranvier-certificates';
 
 /**
- * What Caddy needs to get certificates for services, each at its first handshake: a new service changes nothing here.
- * Before it gets one, Caddy asks whether there is such a service. It can only ask over TCP, and so asks itself, on the port
- * that leads to HTTPS, which nobody else can take while it runs.
+ * Makes Caddy get the certificate of a service at the first handshake, so a new service needs no change of this
+ * configuration. Before that, Caddy asks whether the service exists. Caddy can only ask over TCP. It therefore asks its own
+ * port for redirects to HTTPS: no other process can listen there while Caddy runs.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';
@@ -46,7 +46,7 @@ function isOurQuestion(present: unknown): boolean {
   return typeof present === 'string' && present.endsWith(HOST_PATH);
 }
 
-/** Leads from HTTP to HTTPS, and Caddy's own questions to the gate. */
+/** Redirects HTTP to HTTPS, and passes Caddy's own questions to the gate. */
 export function redirectConfig(port: number, tlsPort: number, gate: string): Record<string, unknown> {
   const location = `https://{http.request.host}${tlsPort === 443 ? '' : `:${tlsPort}`}{http.request.uri}`;
   return {

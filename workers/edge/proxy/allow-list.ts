@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Who may come in. Null (everybody) for an empty list; an entry that is no range admits nobody. */
+/** Compiles a list of ranges. Null, which admits everybody, for an empty list. An entry that is not a range admits nobody. */
 export function compileAllowList(ranges: readonly string[]): BlockList | null {
   if (ranges.length === 0) return null;
   const list = new BlockList();
@@ -15,10 +15,10 @@ export function compileAllowList(ranges: readonly string[]): BlockList | null {
   return list;
 }
 
-/** Whether the address is in the list; one that is no IP address never is. */
+/** True if the list admits the address. Text that is not an IP address is never admitted by a list. */
 export function isAllowed(list: BlockList | null, address: string): boolean {
   if (list === null) return true;
-  // A link-local address carries its zone.
+  // A link-local address ends with its zone.
   const [plain = ''] = address.split('%');
   const family = isIP(plain);
   return family !== 0 && list.check(plain, familyName(family));

@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { connectionTokens, eachPair, HOP_BY_HOP } from './headers.js';
 import { withoutForeignDomain } from './set-cookie.js';
 
-/** A replica answered with something that is no HTTP answer, or none that may be passed on. */
+/** A replica's answer is not valid HTTP, or must not be passed on. */
 export class InvalidAnswerError extends Error {
   constructor(problem: string) {
     super(`the replica's answer is not valid: ${problem}`);
@@ -10,10 +10,10 @@ export class InvalidAnswerError extends Error {
   }
 }
 
-/** Interim answers before the one that counts; a replica that sends more keeps its client waiting for nothing. */
+/** The most interim (1xx) answers before the final one. A replica that sends more fails the request. */
 export const MAX_INTERIM = 16;
 
-/** The status of a final answer. Throws `InvalidAnswerError` for an interim one and for one that is not of three digits. */
+/** The status of a final answer. Throws `InvalidAnswerError` if it is interim or has not three digits. */
 export function checkedStatus(status: number | undefined): number {
   if (status === undefined || !Number.isInteger(status) || status < 200 || status > 999) {
     throw new InvalidAnswerError(`status ${status}`);
@@ -28,8 +28,8 @@ interface Asked {
 }
 
 /**
- * What the client is told, from a replica's raw response headers. The reason phrase is never passed on: nobody needs it, and
- * it may hold what cannot be written. Throws `InvalidAnswerError` for names and values that HTTP does not allow.
+ * The headers for the client, from a replica's raw response headers. The reason phrase is never passed on: nobody needs it,
+ * and it may contain bytes that cannot be written. Throws `InvalidAnswerError` for names and values that HTTP does not allow.
  */
 export function clientHeaders(raw: readonly (string | Buffer)[], { requestId, host }: Asked, status = 200): string[] {
   const pairs: [string, string][] = [];

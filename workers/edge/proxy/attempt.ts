@@ -12,7 +12,7 @@ import type { Upstream } from './upstream.js';
 /** How sending a request to one replica ended. */
 export type Outcome =
   | { type: 'answered' }
-  /** Nobody waits for an answer any more. */
+  /** The client has closed the connection. */
   | { type: 'client-gone' }
   | {
       type: 'failed';
@@ -23,7 +23,7 @@ export type Outcome =
       begun: boolean;
     };
 
-/** Sends the request to a replica and streams its answer to the client, holding back whichever side is slower. */
+/** Sends the request to a replica and streams its answer to the client. The faster side waits for the slower one. */
 export function attempt(exchange: Exchange, upstream: Upstream, body: RequestBody | null): Promise<Outcome> {
   const { req, client, requestId } = exchange;
   return new Promise((resolve) => {
@@ -42,11 +42,11 @@ export function attempt(exchange: Exchange, upstream: Upstream, body: RequestBod
 
 const NOTHING = Buffer.alloc(0);
 
-/** No callback of it throws: an exception ends this attempt alone. */
+/** Its callbacks never throw: an exception ends only this attempt. */
 class Relay implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
   readonly #res: ServerResponse;
-  /** What takes the body: the response, or what compresses it. */
+  /** Receives the body: the response, or its encoder. */
   #writer: PacedWriter;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #leave: () => void;
@@ -85,7 +85,7 @@ class Relay implements Dispatcher.DispatchHandler {
         return;
       }
       this.#begin(checkedStatus(status), Array.isArray(controller.rawHeaders) ? controller.rawHeaders : []);
-      // A stream's client learns at once that it is connected; other headers wait for the first bytes of the body.
+      // Without a length it may be a stream: its client must learn at once that it is connected.
       // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
       if (!('content-length' in headers)) this.#res.write(NOTHING);
       if ('content-type' in headers && String(headers['content-type']).startsWith('text/event-stream')) this.#leave();
@@ -130,7 +130,7 @@ class Relay implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** A bad answer is the replica's fault; any other exception is the edge's own and is counted. */
+  /** A bad answer is the replica's fault. Every other exception is a fault of the edge and is counted. */
   #guarded(work: () => void): void {
     try {
       work();

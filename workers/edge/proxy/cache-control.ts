@@ -12,8 +12,8 @@ export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path
 }
 
 /**
- * Whether a bundler put a hash of the content into the name (`app-DiwrgTda.js`, `main.3f2a91bc.chunk.css`). In doubt
- * no: a file kept for a year by mistake is worse than one that is asked for again.
+ * True if a bundler put a hash of the content into the name (`app-DiwrgTda.js`, `main.3f2a91bc.chunk.css`). False in
+ * doubt: a file that is kept for a year by mistake is worse than one that is requested again.
  */
 export function hasHashedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);

@@ -1,32 +1,32 @@
 import type { Socket } from 'node:net';
 import { clientKey } from '../../../shared/core/client-address.js';
 
-/** How long more than so many connections are not looked through again, so that a flood of new ones stays cheap. */
+/** More connections than this are examined again only after this time, so that a flood of new ones stays cheap. */
 const LOOK_AGAIN_MS = 100;
 const CHEAP_LOOK = 64;
 
-/** Bytes that wait to be taken by one side. */
+/** Bytes that wait until one side reads them. */
 export interface Backlog {
   pending: number;
-  /** Grows with each byte that was taken. */
+  /** How many bytes have been read in all. */
   taken: number;
 }
 
 const NO_BACKLOG: Backlog = { pending: 0, taken: 0 };
 
-/** The bytes that were written to a socket and that the kernel has not taken yet. */
+/** The bytes that were written to a socket and that the kernel has not accepted yet. */
 export function backlogOf(socket: Socket): Backlog {
   const pending = socket.writableLength;
   return { pending, taken: socket.bytesWritten - pending };
 }
 
-/** Whose connection it is that a proxy in front keeps over a Unix socket: nobody's, until it carries a request. */
+/** The client of a connection of the proxy in front that carries no request. */
 export const NO_CLIENT = 'proxy';
 
-/** One connection of a client, with what tells whether it makes progress. */
+/** One connection of a client, and whether it makes progress. */
 export class ClientConnection {
   readonly socket: Socket;
-  /** The name of the client, as limits count it. */
+  /** The name under which limits count the client. */
   client: string;
   /** Requests on it whose exchanges have not ended; one is served at a time. */
   exchanges = 0;
@@ -34,9 +34,9 @@ export class ClientConnection {
   turn: Promise<void> = Promise.resolve();
   /** When an exchange ended last, or the connection began. */
   idleSince = performance.now();
-  /** What the client sends and the replica has not taken. */
+  /** The bytes that the client has sent and the replica has not read. */
   upload: (() => Backlog) | null = null;
-  /** Since when nothing of a backlog was taken; null without a backlog. */
+  /** Since when the backlog has not become smaller; null without a backlog. Milliseconds of performance.now(). */
   slowSince: number | null = null;
   #sent = 0;
   #uploaded = 0;
@@ -46,12 +46,12 @@ export class ClientConnection {
     this.client = client;
   }
 
-  /** Whether another connection may take its place. */
+  /** True if it may be closed to make room for another connection. */
   get spare(): boolean {
     return this.slowSince !== null || this.exchanges === 0;
   }
 
-  /** Takes note of what was taken since the last look. */
+  /** Records the progress since the last call. */
   look(now: number): void {
     const sent = backlogOf(this.socket);
     const uploaded = this.upload?.() ?? NO_BACKLOG;
@@ -64,10 +64,10 @@ export class ClientConnection {
   }
 }
 
-/** A set of connections that finds the one whose place may best be taken. */
+/** A set of connections that finds the one to close if there is no room for another. */
 export class ConnectionSet {
   readonly #connections = new Set<ClientConnection>();
-  /** Those that may be ended as of the last look, the least useful last. */
+  /** Those that may be closed as of the last examination, the least useful last. */
   #spare: ClientConnection[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -92,8 +92,8 @@ export class ConnectionSet {
   }
 
   /**
-   * Of the clients with the most spare connections: the one that waits longest for its other side, else the one that is idle
-   * longest. Null if all are in use.
+   * Of the client with the most spare connections: the one without progress for longest, else the one that is idle longest.
+   * Null if all are in use.
    */
   leastUseful(now: number): ClientConnection | null {
     if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= LOOK_AGAIN_MS)) {
@@ -115,7 +115,7 @@ function byUse(a: ClientConnection, b: ClientConnection): number {
   return b.idleSince - a.idleSince;
 }
 
-/** The least useful first: those of the client that has most of them, and of one client those without progress for longest. */
+/** The least useful first: those of the client with the most connections, and of one client those without progress for longest. */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();
   const ranked = [...connections].sort(byUse).map((connection) => {

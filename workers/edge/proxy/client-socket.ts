@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import type { Connections } from './connections.js';
 import { turns } from './turns.js';
 
-/** How long the rest of a body that nobody wants is read, so that the client comes to read its answer. */
+/** How long the rest of an unwanted body is read, so that the client gets to read its answer, in milliseconds. */
 const LINGER_MS = 5_000;
 
-/** Lets the HTTP server see only connections that are admitted: one that is refused costs no parser. */
+/** Passes only admitted connections to the HTTP server, so that a refused one needs no parser. */
 export function admitOnly(server: Server, connections: Connections): void {
   const [serve] = server.listeners('connection');
   if (serve === undefined) throw new Error('the HTTP server takes no connections');
@@ -17,7 +17,7 @@ export function admitOnly(server: Server, connections: Connections): void {
   });
 }
 
-/** Reads on for a while after an answer that came before the end of the request's body. */
+/** Reads the rest of a request's body for a limited time, if the answer came before its end. */
 export function drainRest(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;
   const timer = setTimeout(() => req.socket.destroy(), LINGER_MS);
@@ -26,7 +26,7 @@ export function drainRest(req: IncomingMessage): void {
   req.resume();
 }
 
-/** Answers what is no HTTP, or took too long to become it. */
+/** Answers and closes a connection that sent something other than HTTP, or sent its request too slowly. */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

@@ -1,13 +1,13 @@
-/** An encoder needs up to 2 MB, more than all else that an exchange needs together. */
+/** An encoder needs up to 2 MB, more than everything else of an exchange. */
 const MAX_ENCODERS = 64;
 const MAX_ENCODERS_PER_CLIENT = 16;
 
-/** How many answers are compressed at a time, in all and for one client; others go out as they are. */
+/** Limits how many answers are compressed at a time, in all and for one client. Others are sent uncompressed. */
 export class EncoderBudget {
   readonly #byClient = new Map<string, number>();
   #total = 0;
 
-  /** Null if none is left; else a function that gives the encoder back, once. */
+  /** Takes one encoder and returns the function that gives it back, or null if none is left. */
   take(client: string): (() => void) | null {
     const own = this.#byClient.get(client) ?? 0;
     if (this.#total >= MAX_ENCODERS || own >= MAX_ENCODERS_PER_CLIENT) return null;

@@ -10,7 +10,7 @@ import type { Client } from './headers.js';
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
-  /** There where the client asked for another protocol on this connection; `head` is what it sent already. */
+  /** Set if the client asked for another protocol on this connection. `head` is what it has sent already. */
   upgrade: { socket: Socket; head: Buffer } | null;
   requestId: string;
   client: Client;
@@ -19,7 +19,7 @@ export interface Exchange {
   connection: ClientConnection;
   /** Callbacks of this exchange go through it. */
   containment: Containment;
-  /** What may compress answers. */
+  /** Limits how many answers are compressed at a time. */
   encoders: EncoderBudget;
   log: Logger;
 }

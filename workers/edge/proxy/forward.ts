@@ -13,7 +13,7 @@ import { choose, type Upstream } from './upstream.js';
 
 /** How often a request that a replica may have seen is sent again. */
 const MAX_REPLAYS = 2;
-/** Replicas that are tried where connections are refused. */
+/** The most replicas that are tried if connections are refused. */
 const MAX_ATTEMPTS = 10;
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -22,13 +22,13 @@ type Failure = Extract<Outcome, { type: 'failed' }>;
 export interface ForwardSource {
   /** The replicas of the host as they are now: a swap may happen between two attempts. */
   upstreams: () => readonly Upstream[];
-  /** Looks the route up in PostgreSQL again; resolves in bounded time whatever happens. */
+  /** Loads the route from PostgreSQL again. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
 }
 
 /**
- * Passes a request to a ready replica and answers the client, whatever happens. Another replica is tried where the
- * first cannot have seen the request; one that may have seen it only gets repeatable requests without a body again.
+ * Passes a request to a ready replica and always answers the client. If the first replica cannot have seen the request,
+ * another one is tried. If it may have seen it, only repeatable requests without a body are sent again.
  */
 export async function forward(exchange: Exchange, source: ForwardSource): Promise<void> {
   const { req } = exchange;
@@ -45,7 +45,7 @@ export async function forward(exchange: Exchange, source: ForwardSource): Promis
   for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
     const upstream = choose(source.upstreams(), failed) ?? choose(source.upstreams(), refused);
     if (upstream === null) {
-      // Everybody refused: the route may have been swapped a moment ago.
+      // Every replica refused: the route may have changed a moment ago.
       if (refreshed || last === null) break;
       refreshed = true;
       await source.refresh();
@@ -70,7 +70,7 @@ export async function forward(exchange: Exchange, source: ForwardSource): Promis
   else giveUp(exchange, last);
 }
 
-/** What the client has sent of its body and no replica has taken. */
+/** The bytes of the body that the client has sent and no replica has read. */
 function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog {
   return { pending, taken: socket.bytesRead - pending };
 }
@@ -78,7 +78,7 @@ function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog
 function giveUp(exchange: Exchange, failure: Failure): void {
   const { req, res, host, requestId, log } = exchange;
   log.warn({ host, method: req.method, requestId }, `a request failed: ${errorMessage(failure.error)}`);
-  // Half an answer must not look like a whole one.
+  // The client must notice that the answer is not complete.
   if (failure.begun || res.headersSent) res.destroy();
   else sendPage(exchange, pageFor(failure));
 }
@@ -93,17 +93,17 @@ function isTimeout(error: Error): boolean {
   return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
 }
 
-/** The replica had its time, or gave its answer: it would be the same again. */
+/** True if another try would end the same: the replica timed out or gave a bad answer. */
 function isFinal(error: Error): boolean {
   return isTimeout(error) || error instanceof InvalidAnswerError;
 }
 
-/** Undici found the request itself unacceptable; no other replica will do better. */
+/** True if Undici refuses the request itself. No replica can change that. */
 function isInvalid(failure: Failure): boolean {
   return !failure.sent && failure.error instanceof errors.InvalidArgumentError;
 }
 
-/** Any protocol but HTTP/2, whose offer a server is free to ignore (RFC 9110, 7.8). */
+/** True for every protocol except HTTP/2, whose offer a server may ignore (RFC 9110, 7.8). */
 function wantsTunnel({ req, upgrade }: Exchange): boolean {
   return upgrade !== null && !/(^|[\s,])h2c/i.test(req.headers.upgrade ?? '');
 }

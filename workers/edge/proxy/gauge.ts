@@ -1,4 +1,4 @@
-/** Counts what is under way, and tells when nothing is. */
+/** Counts work in progress. `empty` waits until there is none. */
 export class Gauge {
   #value = 0;
   #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Gauge {
     return this.#value;
   }
 
-  /** Counts one more; the function returned counts it off again, once. */
+  /** Counts one more. The returned function counts one less; further calls of it do nothing. */
   enter(): () => void {
     this.#value += 1;
     let left = false;
@@ -20,7 +20,7 @@ export class Gauge {
     };
   }
 
-  /** Resolves at zero, or after the time given. */
+  /** Resolves when the count is zero, or after this time in milliseconds. */
   async empty(withinMs: number): Promise<void> {
     if (this.#value === 0) return;
     let timer: NodeJS.Timeout | undefined;

@@ -15,7 +15,7 @@ export const HOP_BY_HOP = new Set([
   'expect',
   'http2-settings',
 ]);
-/** What only the edge may say about the client. */
+/** Headers about the client that only the edge sets. Those of clients are dropped. */
 export const FORWARDED_HEADERS = new Set([
   'x-forwarded-for',
   'x-forwarded-proto',
@@ -91,25 +91,25 @@ function isEndToEnd(name: string): boolean {
 
 export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** The caller's request id where it is well-formed, else a new one (specification, Limits). */
+/** The caller's request id if it is well-formed, else a new one (specification, Limits). */
 export function requestIdOf(req: IncomingMessage): string {
   const given = req.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** The host that is asked for: lower case, without port and final dot. */
+/** The requested host in lower case, without port and final dot. */
 export function hostOf(req: IncomingMessage): string {
   return (req.headers.host ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
-/** Who asks, and over what. */
+/** The client of a request. */
 export interface Client {
   /** An IPv4 address that came in over IPv6 is given as IPv4. */
   address: string;
   protocol: 'http' | 'https';
 }
 
-/** The client as the socket says, or as `X-Forwarded-For` and `-Proto` say of the proxy that `behindProxy` trusts. */
+/** The peer of the socket. With `behindProxy`, the client that the trusted proxy names in `X-Forwarded-For` and `-Proto`. */
 export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
   const forwarded = behindProxy ? req.headers['x-forwarded-for'] : undefined;
   const address = typeof forwarded === 'string' ? forwarded : (req.socket.remoteAddress ?? '');
@@ -120,8 +120,8 @@ export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
 }
 
 /**
- * Why a request cannot be passed on, or null. The HTTP parser has refused malformed framing already; this is for what
- * two implementations could read in two ways.
+ * Why a request must not be passed on, or null. The HTTP parser has refused malformed framing before; this finds what two
+ * implementations could read differently.
  */
 export function ambiguity(req: IncomingMessage): string | null {
   const count = (name: string) => req.rawHeaders.filter((h, i) => i % 2 === 0 && h.toLowerCase() === name).length;
@@ -142,7 +142,7 @@ export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-/** What a replica is told, as a flat list of names and values in the client's order. */
+/** The headers for a replica, as a flat list of names and values in the client's order. */
 export function upstreamHeaders(req: IncomingMessage, client: Client, requestId: string): string[] {
   const named = connectionTokens(req.headers.connection);
   const headers: string[] = [];
@@ -158,7 +158,7 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   return headers;
 }
 
-/** The header names that `Connection` names as its own, in lower case; those of an end-to-end header are not among them. */
+/** The headers that `Connection` lists as those of the connection, in lower case, without end-to-end headers. */
 export function connectionTokens(value: string | undefined): Set<string> {
   const tokens = (value ?? '').toLowerCase().split(',');
   return new Set(tokens.map((token) => token.trim()).filter((token) => token !== '' && !isEndToEnd(token)));

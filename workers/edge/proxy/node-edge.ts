@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { clientKey } from '../../../shared/core/client-address.js';
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { Logger } from '../../../shared/core/log.js';
+import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
 import { isAllowed } from './allow-list.js';
@@ -24,11 +25,11 @@ import { MAX_HEADER_BYTES, type UpstreamTimeouts } from './upstream.js';
 export const HEALTH_PATH = '/.ranvier/healthz';
 
 export interface NodeEdgeOptions {
-  /** 0 takes a free one; `port` says which. */
+  /** 0 picks a free port; `port` returns it. */
   port: number;
-  /** Only a trusted proxy can come in: what it forwards says who the client is. */
+  /** True if only a trusted proxy can connect. Its X-Forwarded headers then name the client. */
   behindProxy?: boolean;
-  /** Where images lie: `<imagesDir>/<digest>`. */
+  /** The folder of the images: `<imagesDir>/<digest>`. */
   imagesDir: string;
   log: Logger;
   /** Asks for a fresh route of a service and resolves when it is applied. */
@@ -38,11 +39,11 @@ export interface NodeEdgeOptions {
 }
 
 export interface EdgeTimeouts extends UpstreamTimeouts {
-  /** Until a client has sent its headers. */
+  /** Time for a client to send its headers, in milliseconds, as all of these. */
   clientHeadersMs: number;
-  /** How long `apply` waits for requests that are under way to replicas that are left out. */
+  /** How long `apply` waits for requests in progress to replicas that the new table leaves out. */
   drainMs: number;
-  /** How long `close` waits for requests that are under way. */
+  /** How long `close` waits for requests in progress. */
   closeMs: number;
   /** How long a request may wait for a fresh route. */
   refreshMs: number;
@@ -56,10 +57,10 @@ export const TIMEOUTS: EdgeTimeouts = {
   closeMs: 10_000,
   refreshMs: 2_000,
 };
-/** Defaults of the settings (shared/config.ts). */
+/** Defaults of the settings (shared/core/settings). */
 export const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
-/** After so long without a byte the kernel asks whether the client is still there: quiet streams have no other end. */
+/** After this time without a byte the kernel probes the client. Without probes, quiet streams of lost clients would stay. */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
 
@@ -74,7 +75,7 @@ export class NodeEdge implements Edge {
   readonly #counters: EdgeCounters = { failedExchanges: 0, closedConnections: 0, refusedConnections: 0 };
   readonly #connections: Connections;
   readonly #side: EdgeSide;
-  /** What happens on connections outside of their exchanges. */
+  /** Contains errors on connections that belong to no exchange. */
   readonly #outside: Containment;
   #lastNotAccepted = Number.NEGATIVE_INFINITY;
 
@@ -91,7 +92,7 @@ export class NodeEdge implements Edge {
       keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
       headersTimeout: this.#timeouts.clientHeadersMs,
       connectionsCheckingInterval: Math.min(5_000, this.#timeouts.clientHeadersMs),
-      // Bodies may take their time; one that stands still is ended where it is read (request-body.ts).
+      // A body may take long. A body without progress is ended in request-body.ts.
       requestTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAlive: true,
@@ -103,7 +104,7 @@ export class NodeEdge implements Edge {
     admitOnly(this.#server, this.#connections);
   }
 
-  /** The port that is listened on. */
+  /** The port on which it listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
@@ -149,7 +150,7 @@ export class NodeEdge implements Edge {
     this.#options.log.error({ err: error }, 'a connection was not accepted');
   }
 
-  /** Asked for a protocol change: answered like any request, unless the replica agrees and the sockets are joined. */
+  /** Handles a request for another protocol like any other, unless the replica agrees: then the two sockets are joined. */
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
     this.#upgraded.add(socket);
     socket.once('close', () => this.#upgraded.delete(socket));
@@ -159,7 +160,7 @@ export class NodeEdge implements Edge {
     try {
       res.assignSocket(socket);
     } catch {
-      // An earlier request on this connection has no answer yet: nothing can be said in its place.
+      // An earlier request on this connection has no answer yet, so this one cannot be answered either.
       socket.destroy();
       return;
     }
@@ -168,7 +169,7 @@ export class NodeEdge implements Edge {
     this.#receive(req, res, { socket, head });
   }
 
-  /** Begins the exchange in its turn. */
+  /** Starts the exchange when the earlier requests of its connection are answered. */
   #receive(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): void {
     const { socket } = req;
     const connection = this.#connections.of(socket) ?? new ClientConnection(socket);
@@ -181,7 +182,7 @@ export class NodeEdge implements Edge {
     else void turn.then(begin);
   }
 
-  /** Counts the proxy's connection for the client of this exchange; false if that client has too many. */
+  /** Counts the proxy's connection for the client of this exchange. Returns false if that client has too many. */
   #carry({ res, client, connection }: Exchange): boolean {
     if (!this.#connections.carry(connection, clientKey(client.address))) return false;
     res.once('close', () => this.#connections.release(connection));
@@ -202,7 +203,7 @@ export class NodeEdge implements Edge {
     } catch (error) {
       containment.caught(error);
     }
-    // The joined sockets are no exchange any more, and this response will never close.
+    // Joined sockets are no longer an exchange, and this response never closes.
     if (upgrade !== null && res.socket === null) leave();
     log.debug({ host, method: req.method, url: req.url, status: res.statusCode, requestId }, 'request');
   }
@@ -236,20 +237,16 @@ export class NodeEdge implements Edge {
       sendPage(exchange, PAGES.unknownHost);
       return;
     }
-    // Anybody can ask. What the edge counts goes to PostgreSQL (`figures`), where the operator reads it.
+    // Everybody can ask this, so it has no figures. Operators find those in PostgreSQL (`figures`).
     res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
     res.end('{"status":"ok"}');
   }
 
   async #refresh(serviceId: string): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#timeouts.refreshMs);
-    });
-    const fresh = this.#options.refresh(serviceId).catch((error) => {
+    const { refreshMs } = this.#timeouts;
+    const late = () => new Error(`it did not come within ${refreshMs} ms`);
+    await withTimeLimit(this.#options.refresh(serviceId), refreshMs, late).catch((error) => {
       this.#options.log.warn(`no fresh route for service ${serviceId}: ${errorMessage(error)}`);
     });
-    await Promise.race([fresh, late]);
-    clearTimeout(timer);
   }
 }

@@ -1,23 +1,23 @@
 import type { Writable } from 'node:stream';
 import { turns } from './turns.js';
 
-/** What can be held back. */
+/** A stream that can be paused. */
 export interface Source {
   pause(): void;
   resume(): void;
 }
 
-/** A source of so many pieces in one turn of the event loop, and so small on average, rests after it. */
+/** A source pauses after a turn of the event loop with more pieces than this, if they are smaller on average than this. */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
-/** For each of them; it costs about a microsecond that others wait for. */
+/** The pause for each piece. A piece costs the event loop about a microsecond. */
 const REST_MS_PER_CRUMB = 0.5;
 
 /**
- * Writes to a stream whose reader may be slow, in bounded memory: one write is under way at a time, and the source is held back
- * meanwhile. Streams themselves count bytes alone: a source of single bytes would fill them with a hundred times as much
- * memory as content. The source is held back only between turns of the event loop: undici keeps what is left of a read when it
- * is held back in the middle, and reads on nevertheless each time it goes on, so that its buffer would grow without bound.
+ * Writes to a stream whose reader may be slow, in bounded memory: one write is in progress at a time, and the source is paused
+ * meanwhile. Streams themselves count only bytes, so a source of single bytes would fill them with a hundred times as much
+ * memory as content. The source is paused only between turns of the event loop. If undici is paused in the middle of a read, it
+ * keeps the rest, and reads more each time it is resumed, so its buffer would grow without bound.
  */
 export class PacedWriter {
   readonly #target: Writable;
@@ -33,16 +33,16 @@ export class PacedWriter {
     this.#source = source;
   }
 
-  /** Takes the chunk in any case, and holds the source back if need be. */
+  /** Always accepts the chunk. Pauses the source if the target is behind. */
   write(chunk: Buffer): void {
     this.#pieces.push(chunk);
     if (this.#writing || this.#scheduled) return;
     this.#scheduled = true;
-    // What arrives in the same turn goes out as one write.
+    // Chunks of the same turn become one write.
     process.nextTick(this.#flush);
   }
 
-  /** Writes what is left and ends the target. */
+  /** Writes the remaining chunks and ends the target. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** A client that sends nothing of its body for so long is given up. */
+/** A client that sends no byte of its body for this time fails its request. */
 const IDLE_MS = 60_000;
 
 export class BodyIdleError extends Error {
@@ -12,8 +12,8 @@ export class BodyIdleError extends Error {
 }
 
 /**
- * A request's body for one attempt. Undici destroys the body of a request that failed; this stands between, so that
- * the client's connection outlives it and can be answered. Nothing is read before the first replica asks for it.
+ * A request's body for one attempt. Undici destroys the body of a failed request. This stream takes that, so the client's
+ * connection survives and can be answered. Nothing is read before the first replica asks for it.
  */
 export class RequestBody extends Readable {
   readonly #source: IncomingMessage;
@@ -23,7 +23,7 @@ export class RequestBody extends Readable {
   constructor(source: IncomingMessage) {
     super();
     this.#source = source;
-    // Undici tells of every failure through its handler, at times after it took its own listener away.
+    // Undici reports every failure through its handler, sometimes after it has removed its own listener.
     this.on('error', () => undefined);
   }
 

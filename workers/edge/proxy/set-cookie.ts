@@ -7,14 +7,14 @@ export function withoutForeignDomain(cookie: string, host: string): string {
   return [pair, ...attributes.filter((attribute) => !isForeignDomain(attribute, host))].join(';');
 }
 
-/** Browsers split at the first `=`, ignore case, and ignore one dot in front. Whatever is not plainly the host is foreign. */
+/** Browsers split at the first `=`, ignore case, and ignore one leading dot. Every value except the host is foreign. */
 function isForeignDomain(attribute: string, host: string): boolean {
   const [name = '', ...rest] = attribute.split('=');
   if (trimmed(name) !== 'domain') return false;
   return trimmed(rest.join('=')).replace(/^\./, '') !== host;
 }
 
-/** In lower case, without the whitespace and control characters that some browser drops around the parts of a cookie. */
+/** In lower case, without the whitespace and control characters that browsers remove around the parts of a cookie. */
 function trimmed(text: string): string {
   let start = 0;
   let end = text.length;

@@ -1,11 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** What a URL's path names within a published folder. */
+/** What a URL's path refers to in a published folder. */
 export type SitePath =
   /** `path` is relative to the folder, with `/` between its parts. */
   | { type: 'file'; path: string }
-  /** A folder named without its final slash. */
+  /** The path of a folder without its final slash. */
   | { type: 'redirect'; location: string }
   | { type: 'missing' }
   | { type: 'invalid' };
@@ -14,8 +14,8 @@ const MISSING: SitePath = { type: 'missing' };
 const INVALID: SitePath = { type: 'invalid' };
 
 /**
- * Finds the file for a request target. Nothing outside `root`, which must be a real path, is ever found: neither
- * through `..` in any encoding nor through symbolic links. Dotfiles are missing, `.well-known` apart.
+ * Finds the file for a request target. `root` must be a real path. Files outside of it are never found, neither through
+ * `..` in any encoding nor through symbolic links. Dotfiles are never found either, except `.well-known`.
  */
 export async function findSitePath(root: string, target: string): Promise<SitePath> {
   const [pathname = '/', ...query] = target.split('?');
@@ -39,12 +39,12 @@ async function page(root: string, path: string): Promise<SitePath> {
   return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
 }
 
-/** A query as a header may hold it. Its characters are bytes. */
+/** A query with every byte encoded that a header must not contain. */
 function printable(query: string): string {
   return query.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** The parts of a path, each decoded once; null where one could be read as more than a name. */
+/** The parts of a path, each decoded once. Null if a part could be read as more than one name. */
 function decodeParts(pathname: string): string[] | null {
   try {
     const parts = pathname.split('/').map(decodeURIComponent);
@@ -55,7 +55,7 @@ function decodeParts(pathname: string): string[] | null {
   }
 }
 
-/** What a path is, or null where it does not exist or leads out of the folder. */
+/** The type of a path, or null if it does not exist or leads out of the folder. */
 export async function kindWithin(root: string, path: string): Promise<'file' | 'directory' | null> {
   try {
     const real = await realpath(join(root, path));

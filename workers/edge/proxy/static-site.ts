@@ -54,7 +54,7 @@ function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   return !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(last);
 }
 
-/** The real path of what the image publishes, or null where it is not here or leads out of the image. */
+/** The real path of the folder that the image publishes, or null if it is missing or leads out of the image. */
 async function publishedFolder(imagesDir: string, target: StaticTarget): Promise<string | null> {
   try {
     const image = await realpath(join(imagesDir, target.digest));
@@ -66,7 +66,7 @@ async function publishedFolder(imagesDir: string, target: StaticTarget): Promise
   }
 }
 
-/** Types, conditions, ranges and HEAD are `send`'s; the path was checked and is inside the root. */
+/** `send` does types, conditions, ranges and HEAD. The path has been checked and is inside the root. */
 function sendFile(exchange: Exchange, root: string, path: string): void {
   const { req, res, requestId, containment } = exchange;
   res.setHeader('X-Request-ID', requestId);
@@ -92,7 +92,7 @@ function sendFile(exchange: Exchange, root: string, path: string): void {
     .pipe(res);
 }
 
-/** Leads a file that is about to be piped to the response through an encoder, where it is to be compressed. */
+/** Pipes a file through an encoder before the response, if it is to be compressed. */
 function compress(exchange: Exchange, file: Readable): void {
   const { req, res } = exchange;
   const { containment, encoders, connection } = exchange;
@@ -101,7 +101,7 @@ function compress(exchange: Exchange, file: Readable): void {
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   if (encoder === null) return;
-  // `send` pipes the file right after it told us, and before anything of it was read.
+  // `send` pipes the file right after this event, before anything has been read.
   process.nextTick(
     containment.guard(() => {
       file.unpipe(res);

@@ -9,12 +9,12 @@ import { upstreamHeaders } from './headers.js';
 import { PacedWriter } from './paced-writer.js';
 import { MAX_HEADER_BYTES, type Upstream } from './upstream.js';
 
-/** A client that goes away meanwhile is not noticed, so this is shorter than for other answers. */
+/** Shorter than for other answers, because a client that leaves in the meantime is not noticed. */
 const ANSWER_MS = 30_000;
 
 /**
- * Asks a replica to change the protocol of a connection. Where it agrees, the two sockets are joined and live on
- * whatever happens to the route; where it does not, its answer is an ordinary response.
+ * Asks a replica to change the protocol of a connection. If it agrees, the two sockets are joined, and stay joined when the
+ * route changes. If it refuses, its answer is an ordinary response.
  */
 export function tunnel(exchange: Exchange, upstream: Upstream): Promise<Outcome> {
   const { res, upgrade, containment, connection } = exchange;
@@ -34,7 +34,7 @@ export function tunnel(exchange: Exchange, upstream: Upstream): Promise<Outcome>
       resolve({ type: 'client-gone' });
       outgoing.destroy();
     };
-    /** What a replica answers with is its own fault, and no fault of the edge. */
+    /** A bad answer is a fault of the replica, not of the edge. */
     const answering = <A extends unknown[]>(callback: (...args: A) => void) =>
       containment.guard((...args: A) => {
         clearTimeout(timer);
@@ -88,8 +88,8 @@ export function tunnel(exchange: Exchange, upstream: Upstream): Promise<Outcome>
 }
 
 /**
- * Notices the end of a client whose wish for another protocol is not met. Nobody reads from its connection any more, so that
- * it would go on for as long as the answer does.
+ * Notices when a client closes whose request for another protocol was refused. Nothing else reads from its connection, so the
+ * answer would go on without a client.
  */
 export function noticeEnd(client: Socket): void {
   client.once('end', () => client.destroySoon());
@@ -124,7 +124,7 @@ function switchingHead(response: IncomingMessage, exchange: Exchange): string {
   return `${head}\r\n`;
 }
 
-/** What one socket says goes to the other, as fast as that takes it. */
+/** Copies the bytes of each socket to the other, as fast as that one accepts them. */
 function join({ containment }: Exchange, client: Socket, replica: Socket): void {
   for (const [from, to] of [
     [client, replica],
@@ -132,7 +132,7 @@ function join({ containment }: Exchange, client: Socket, replica: Socket): void 
   ] as const) {
     from.setNoDelay(true);
     from.setTimeout(0);
-    // 'close' follows and ends the other side; a reset is how many sockets end.
+    // Many connections end with a reset. 'close' follows and ends the other side.
     from.on('error', () => undefined);
     const writer = new PacedWriter(to, from);
     from.on(
@@ -142,6 +142,6 @@ function join({ containment }: Exchange, client: Socket, replica: Socket): void 
     from.once('end', () => writer.end());
   }
   client.once('close', () => replica.destroy());
-  // What the replica said last may still be on its way to the client.
+  // The replica's last bytes may not have reached the client yet.
   replica.once('close', () => client.destroySoon());
 }

@@ -1,11 +1,11 @@
-/** How long sources go on in one iteration of the event loop. */
+/** How long sources run in one iteration of the event loop, in milliseconds. */
 const ITERATION_MS = 2;
 const FORGET_AFTER = 1_024;
 
 /**
- * Lets sources go on in turn, for a short time in each iteration of the event loop. An iteration accepts one connection,
- * however many wait: if every stream under way went on in each, thousands of them would keep new clients out. In an iteration
- * that has accepted one, a single source goes on, so that the next one is accepted soon.
+ * Runs sources in turn, for a short time in each iteration of the event loop. An iteration accepts one connection, however
+ * many wait. If every open stream ran in each iteration, thousands of streams would delay new clients for long. After an
+ * iteration has accepted a connection, only one source runs, so that the next connection is accepted soon.
  */
 class Turns {
   #waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ class Turns {
   #scheduled = false;
   #accepted = false;
 
-  /** Calls back when it is this source's turn, never within this call. */
+  /** Calls back when it is this source's turn, never before this call returns. */
   take(callback: () => void): void {
     this.#waiting.push(callback);
     if (this.#scheduled) return;
@@ -43,5 +43,5 @@ class Turns {
   };
 }
 
-/** Of this process: its event loop is one. */
+/** One for the process, because it has one event loop. */
 export const turns = new Turns();

@@ -5,23 +5,23 @@ import { Gauge } from './gauge.js';
 
 export interface UpstreamTimeouts {
   connectMs: number;
-  /** Until the response's headers are there. */
+  /** Time until the response's headers have arrived, in milliseconds. */
   headersMs: number;
 }
 
-/** How long a replica that refused a connection is asked only after all others. */
+/** For this time, a replica that refused a connection is tried only after all others. */
 const AVOIDED_MS = 1_000;
-/** Shorter than what servers commonly keep idle connections for (2 s and more), so that we close first. */
+/** Shorter than the time for which servers keep idle connections (2 s and more), so that the edge closes first. */
 const KEEP_ALIVE_MS = 1_500;
 export const MAX_HEADER_BYTES = 32_768;
-/** Of an answer whose client does not take it; one read may exceed it by 64 KB. */
+/** The most bytes of an answer that are read ahead of a slow client. One read may exceed it by 64 KB. */
 const READ_AHEAD_BYTES = 16_384;
 
 /** One replica and the connections to it. */
 export class Upstream {
   readonly address: string;
   readonly port: number;
-  /** Requests under way whose answers come to an end; event streams are taken out once they are known. */
+  /** Requests in progress. Event streams are not counted, because they need not end. */
   readonly requests = new Gauge();
   readonly #timeouts: UpstreamTimeouts;
   readonly #faultListeners = new Set<(error: Error) => void>();
@@ -44,15 +44,15 @@ export class Upstream {
   }
 
   /**
-   * Calls the listener if the connections to the replica have failed in a way that tells no request about it. Returns what
-   * takes the listener away.
+   * Calls the listener if the connections to the replica have failed without an error of the request. Returns a function that
+   * removes the listener.
    */
   onFault(listener: (error: Error) => void): () => void {
     this.#faultListeners.add(listener);
     return () => this.#faultListeners.delete(listener);
   }
 
-  /** Ends every request to this replica, and begins with new connections: the state of the old ones is not known. */
+  /** Fails every request to this replica and opens new connections, because the state of the old ones is unknown. */
   fault(error: Error): void {
     const old = this.#pool;
     this.#pool = this.#newPool();
@@ -60,7 +60,7 @@ export class Upstream {
     void old.destroy(error).catch(() => undefined);
   }
 
-  /** Finishes the requests under way; no new one may follow. */
+  /** Lets the requests in progress finish. No request may be sent afterwards. */
   close(): void {
     void this.#pool.close().catch(() => undefined);
   }
@@ -93,8 +93,8 @@ export class Upstream {
 }
 
 /**
- * Keeps what listeners of a socket throw from reaching the process. Undici asserts its own state in them, and what a replica
- * sends, and when, can make an assertion fail: the socket and the requests to its replica end instead.
+ * Catches what listeners of a socket throw. Undici asserts its own state in them, and a replica can make such an assertion
+ * fail by what it sends and when. Then the socket and the requests to its replica end, not the process.
  */
 function contain(socket: Socket, onFault: (error: Error) => void): void {
   const emit = socket.emit;
@@ -111,21 +111,21 @@ function contain(socket: Socket, onFault: (error: Error) => void): void {
 }
 
 /**
- * Undici takes a reset connection for the end of an answer whose length is not known, and fails an assertion if that answer
- * is held back at the time. A reset is a failure like any other, under another code.
+ * Undici reads a reset connection as the end of an answer without a length, and fails an assertion if that answer is paused at
+ * the time. Under another code the reset is an ordinary failure.
  */
 function withoutReset(arg: unknown): unknown {
   if (!(arg instanceof Error && 'code' in arg && arg.code === 'ECONNRESET')) return arg;
   return Object.assign(new Error('the replica reset the connection'), { code: 'UPSTREAM_RESET' });
 }
 
-/** The replica with the fewest requests under way; those that just refused come last, those excluded never. */
+/** The replica with the fewest requests in progress. Those that refused a moment ago come last; excluded ones are never chosen. */
 export function choose(upstreams: readonly Upstream[], excluded: ReadonlySet<Upstream>): Upstream | null {
   const candidates = upstreams.filter((upstream) => !excluded.has(upstream));
   const willing = candidates.filter((upstream) => !upstream.avoided);
   const from = willing.length > 0 ? willing : candidates;
   let best: Upstream | null = null;
-  // A random start spreads the load where all are equally busy.
+  // A random start spreads the load over replicas that are equally busy.
   const start = Math.floor(Math.random() * from.length);
   for (let i = 0; i < from.length; i++) {
     const upstream = from[(start + i) % from.length];

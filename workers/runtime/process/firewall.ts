@@ -23,6 +23,7 @@ export class Firewall {
   #users: readonly number[] = [];
   #usable: boolean | null = null;
   #applied: string | null = null;
+  #retired = false;
   #work: Promise<void> = Promise.resolve();
 
   constructor(deps: Deps) {
@@ -56,12 +57,14 @@ export class Firewall {
   }
 
   async #apply(always: boolean): Promise<void> {
-    this.#usable ??= await this.#prepare();
-    if (!this.#usable) return;
-    const { db, hostId, config } = this.#deps;
+    const { db, hostId, config, sandbox } = this.#deps;
     const taken = (await hostPortsOf(db, hostId)).map(({ port, user_number }) => ({ port, uid: uidOf(user_number) }));
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
+    // Replicas with networks of their own have no ports of the host. Older ones may still run.
+    if (sandbox.network && ports.length === 0) return this.#retire();
+    this.#usable ??= await this.#prepare();
+    if (!this.#usable) return;
     const state: FirewallState = {
       table: this.#table,
       dataDir: await realpath(config.dataDir),
@@ -75,6 +78,15 @@ export class Firewall {
     this.#applied = rules;
   }
 
+  /** Removes the rules, once, because nothing needs them. */
+  async #retire(): Promise<void> {
+    if (this.#retired && this.#applied === null) return;
+    const table = `${TABLE_PREFIX}${await tokenOf(this.#deps.config.dataDir)}`;
+    await nft(`delete table inet ${table}\n`).catch(() => undefined);
+    this.#retired = true;
+    this.#applied = null;
+  }
+
   /** Returns false if this host can have no rules. */
   async #prepare(): Promise<boolean> {
     const { config, log, sandbox } = this.#deps;
@@ -86,11 +98,7 @@ export class Firewall {
       );
       return false;
     }
-    const token = createHash('sha256')
-      .update(await realpath(config.dataDir))
-      .digest('hex')
-      .slice(0, 16);
-    this.#table = `${TABLE_PREFIX}${token}`;
+    this.#table = `${TABLE_PREFIX}${await tokenOf(config.dataDir)}`;
     this.#users = await usersOf(config.edgeUsers);
     await removeAbandoned(this.#table);
     log.info({ table: `inet ${this.#table}`, users: this.#users }, 'hosted ports take connections of these users only');
@@ -111,8 +119,16 @@ export class Firewall {
   }
 }
 
+/** Marks what belongs to the installation of this data folder. */
+async function tokenOf(dataDir: string): Promise<string> {
+  return createHash('sha256')
+    .update(await realpath(dataDir))
+    .digest('hex')
+    .slice(0, 16);
+}
+
 /** The numbers of those users that exist, and of root and the platform's own user. */
-async function usersOf(names: readonly string[]): Promise<number[]> {
+export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const named = lines.filter(([name = '', , uid = '']) => names.includes(name) || names.includes(uid));
   return [...new Set([0, process.getuid?.() ?? 0, ...named.map(([, , uid]) => Number(uid))])].sort((a, b) => a - b);

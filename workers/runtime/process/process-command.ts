@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { LastLines } from '../../../shared/core/last-lines.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
 import { discardTree } from '../../folders.js';
+import { scopeOf } from '../../network/network-model.js';
 import type { RunOutcome } from '../../sandbox/sandbox.js';
 import { commandMessage, exitDetail, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
@@ -44,6 +45,7 @@ export async function runReleaseCommand(
         },
         userNumber: spec.userNumber,
         limits: { memoryMb, cpu, pids },
+        network: { scope: scopeOf(spec), use: 'application', hostName: '' },
       },
       {
         signal,

@@ -8,6 +8,7 @@ import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import {
   claimReplica,
   recordExit,
+  recordPort,
   recordProcess,
   recordStopped,
   releaseReplica,
@@ -17,7 +18,8 @@ import { listensOnPort } from '../../../shared/services/model.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
 import { replicaDrained } from '../../edges-applied.js';
 import { exists } from '../../folders.js';
-import type { DetachedProcess, SandboxSpec } from '../../sandbox/sandbox.js';
+import { scopeOf } from '../../network/network-model.js';
+import type { SandboxSpec, StartedProcess } from '../../sandbox/sandbox.js';
 import { HealthWatch } from '../health-watch.js';
 import type { HostAllowance } from '../log-allowance.js';
 import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
@@ -34,6 +36,7 @@ import type { Firewall } from './firewall.js';
 import { freePort } from './free-port.js';
 import { LogTail } from './log-tail.js';
 import { OutputWatch } from './output-watch.js';
+import { PortFinder } from './port-finder.js';
 import { ReplicaFiles } from './replica-files.js';
 import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf, toolsOf } from './replica-sandbox.js';
 
@@ -57,6 +60,7 @@ export class ProcessController implements ReplicaController {
   readonly #logShare: HostAllowance;
   readonly #health: HealthWatch;
   readonly #output: OutputWatch;
+  readonly #ports: PortFinder;
   #tail: LogTail | null = null;
   #following: Promise<unknown> = Promise.resolve();
   #attempt = -1;
@@ -83,10 +87,12 @@ export class ProcessController implements ReplicaController {
     this.#release = new RetainedRelease(deps.loadRelease);
     this.#health = new HealthWatch(deps.db, deps.config);
     this.#output = new OutputWatch(this.#files.output, () => this.#followNews());
+    this.#ports = new PortFinder(deps.sandbox);
   }
 
   get nextCheckAt(): number {
-    return this.#health.nextCheckAt;
+    // The attempt of a run has no health: it is only waited for.
+    return this.#row !== null && this.#row.run_id !== null ? Number.POSITIVE_INFINITY : this.#health.nextCheckAt;
   }
 
   isIdle(row: ReplicaRow): boolean {
@@ -144,7 +150,9 @@ export class ProcessController implements ReplicaController {
       this.#beginAttempt(row);
       const process = await this.#run(row, spec, port);
       this.#ownAttempt = row.restarts;
-      if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt))) {
+      const { address } = process;
+      const place = address === undefined ? undefined : { address, port, given_port: port };
+      if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt, place))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
       this.#wake();
@@ -155,7 +163,7 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<DetachedProcess> {
+  async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<StartedProcess> {
     if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
     try {
       const tools = await toolsOf(spec, this.#deps.toolchains);
@@ -174,7 +182,12 @@ export class ProcessController implements ReplicaController {
   }
 
   async #claim(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null | 'lost'> {
-    const { db, config } = this.#deps;
+    const { db, config, sandbox } = this.#deps;
+    if (sandbox.network) {
+      // The port is recorded with the address, which the sandbox gets when it is made.
+      if ((await claimReplica(db, row, null)) === 'lost') return 'lost';
+      return listensOnPort(spec.kind) ? spec.configuration.port : null;
+    }
     for (let tries = 0; tries < PORT_TRIES; tries++) {
       const port = listensOnPort(spec.kind) ? await freePort(config.runtimePorts, await this.#takenPorts()) : null;
       const claim = await claimReplica(db, row, port);
@@ -212,6 +225,7 @@ export class ProcessController implements ReplicaController {
       userNumber: spec.userNumber,
       limits: { memoryMb: plan.memoryMb, cpu: this.#cpuAtStart(row, plan.cpu), pids: plan.pids },
       ...(port === null ? {} : { port }),
+      network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug },
     };
   }
 
@@ -220,8 +234,8 @@ export class ProcessController implements ReplicaController {
   }
 
   /** A replica that was ready before, and ended, starts with its plan's processor: it could end often. */
-  #cpuAtStart({ ready_at }: ReplicaRow, cpu: number): number {
-    return ready_at === null ? startingCpu(cpu, availableParallelism()) : cpu;
+  #cpuAtStart({ ready_at, run_id }: ReplicaRow, cpu: number): number {
+    return ready_at === null && run_id === null ? startingCpu(cpu, availableParallelism()) : cpu;
   }
 
   /** Ends the time in which a new replica may use more processor than its plan has. */
@@ -241,13 +255,28 @@ export class ProcessController implements ReplicaController {
 
   async #checkHealth(row: ReplicaRow): Promise<void> {
     const spec = await this.#release.read(row.deployment_id);
+    if (this.#deps.sandbox.network?.owns(row.address)) return this.#checkOwnNetwork(row, spec);
     let lost = false;
+    let elsewhere: number | null = null;
     await this.#health.check(row, spec, async (port) => {
       const holder = await this.#deps.sandbox.portHolder(sandboxIdOf(row), spec.userNumber, row.address, port);
       lost = holder === 'stranger';
+      if (holder === 'nobody' && row.state === 'starting') elsewhere = await this.#ports.findOnHost(row, spec);
       return holder === 'own' || holder === 'unknown';
     });
     if (lost) await this.#losePort(row);
+    if (elsewhere !== null && (await recordPort(this.#deps.db, row, elsewhere))) await this.#deps.firewall.apply();
+  }
+
+  /** In a network of its own nobody else can have the replica's port, but the application may have chosen another one. */
+  async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<void> {
+    if (Date.now() < this.#health.nextCheckAt) return;
+    let port = row.port;
+    if (row.state === 'starting' && port !== null) {
+      port = (await this.#ports.find(row, spec)) ?? port;
+      if (port !== row.port && !(await recordPort(this.#deps.db, row, port))) return;
+    }
+    await this.#health.check({ ...row, port }, spec, async () => true);
   }
 
   /** Another process of this host listens on the port to which the edge sends this replica's visitors. */
@@ -307,6 +336,7 @@ export class ProcessController implements ReplicaController {
   #beginAttempt(row: ReplicaRow): void {
     this.#attempt = row.restarts;
     this.#health.begin();
+    this.#ports.begin();
   }
 
   /** Copies output that was just printed. The process may have ended meanwhile; then a reconciliation copies the rest. */

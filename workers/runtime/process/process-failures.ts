@@ -1,10 +1,12 @@
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
 import { withAdvice } from '../../failure-advice.js';
+import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import { exitMessage, LISTENS_NOWHERE, startAdvice } from '../failure-text.js';
 import { checkHealth } from '../health-check.js';
 import { maskerOf } from '../retained-release.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
+import { portsOf } from './choose-port.js';
 import { ReplicaFiles } from './replica-files.js';
 import { type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
 
@@ -43,7 +45,9 @@ export async function explainProcessSilence(
   const health = await checkHealth(target);
   if (health.healthy) return `replica ${late.position} answered on port ${late.port} only after ${seconds}`;
   if (health.kind === 'bad-answer') return `${health.answer} (replica ${late.position}, ${within})`;
-  const ports = (await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? [];
+  const ports = sandbox.network?.owns(late.address)
+    ? portsOf((await socketsOfNamespace(late.pid)) ?? [])
+    : ((await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? []);
   const silence = `nothing answered on port ${late.port} (PORT) ${within}: ${health.answer}`;
   if (ports.includes(late.port)) return silence;
   if (ports.length === 0) {

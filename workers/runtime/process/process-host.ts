@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
+import { errorMessage } from '../../../shared/core/errors.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { recordExit, releaseReplica } from '../../../shared/replicas/store.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
@@ -24,6 +25,8 @@ export class ProcessHost implements ReplicaHost {
   readonly pollMs = 500;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };
   readonly #logShare = new HostAllowance();
+  /** The addresses of ready replicas whose names were written last. */
+  #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps & { firewall: Firewall }) {
     this.#deps = deps;
@@ -39,6 +42,22 @@ export class ProcessHost implements ReplicaHost {
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
+  /** Writes the names of neighbours again if a replica became ready or ceased to be. */
+  async observe(rows: readonly ReplicaRow[]): Promise<void> {
+    const { network } = this.#deps.sandbox;
+    if (!network) return;
+    const ready = rows.filter(({ state, desired }) => state === 'ready' && desired === 'running');
+    const addresses = ready.map(({ address }) => address).sort();
+    if (addresses.join() === this.#ready) return;
+    try {
+      await network.publish(addresses);
+      this.#ready = addresses.join();
+    } catch (error) {
+      // The replicas are reconciled all the same, and the names are written with the next pass.
+      this.#deps.log.warn({ err: error }, `the names of neighbours were not written: ${errorMessage(error)}`);
+    }
+  }
+
   /** Ends the processes and removes the folders of replicas that have no row, and sets the firewall rules again. */
   async sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void> {
     await this.#deps.firewall.apply(true);
@@ -48,6 +67,7 @@ export class ProcessHost implements ReplicaHost {
       return busy.some((replica) => id.startsWith(`${REPLICA_SANDBOX}${replica}`));
     });
     if (ended > 0) this.#deps.log.warn({ processes: ended }, 'ended processes that belong to no replica');
+    await this.#deps.sandbox.network?.sweep();
     const { config, log } = this.#deps;
     const present = new Set([...rows.map((row) => row.id), ...busy]);
     for (const name of await readdir(join(config.dataDir, 'replicas')).catch(() => [])) {

@@ -17,6 +17,7 @@ export function createProcessRuntime(deps: ProcessRuntimeDeps): RuntimeDriver {
     close: async (platformEnds) => {
       await supervisor.close(platformEnds);
       await firewall.close();
+      await deps.sandbox.network?.close();
     },
     explainExit: (spec, row) => explainProcessExit(deps, spec, row),
     explainSilence: (spec, rows) => explainProcessSilence(deps, spec, rows),

@@ -1,14 +1,10 @@
 import { expect } from 'chai';
 import { readCanvas, replaceLayout } from '../../../../shared/canvas/store.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('The layout of a canvas', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
 
   it('is replaced by a save of the revision that it has, and by no other', async () => {
     const { id: workspaceId } = await makeWorkspace(database.db);

@@ -4,18 +4,14 @@ import { insertOperation } from '../../../../shared/operations/store.js';
 import { wantReplicas } from '../../../../shared/replicas/desire-store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment, pretendLive } from '../../../support/records.js';
 
 const HOST = '00000000-0000-7000-8000-000000000001';
 
 describe('Releases and their replicas', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     service = await makeService(database.db);
   });

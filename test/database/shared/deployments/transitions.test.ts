@@ -6,7 +6,7 @@ import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments, claimDeployment } from '../../../../shared/deployments/store.js';
 import { applyEvent } from '../../../../shared/deployments/transitions.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 /** One event for each state from which a worker can go on. */
 const NEXT: Record<ActiveState, DeploymentEvent> = {
@@ -18,14 +18,12 @@ const NEXT: Record<ActiveState, DeploymentEvent> = {
 const FAILED: DeploymentEvent = { type: 'failed', error: 'build: exit code 1' };
 
 describe('The records of deployments', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let db: Knex;
 
-  before(async () => {
-    database = await createTestDatabase();
+  before(() => {
     db = database.db;
   });
-  after(() => database.drop());
 
   /** A deployment that a worker holds in this state. */
   async function held(state: ActiveState = 'queued'): Promise<Lease & { serviceId: string }> {
@@ -138,6 +136,7 @@ describe('The records of deployments', () => {
     await applyEvent(db, lease, 'releasing', { type: 'routeSwitched' });
     const after = await db('services').where({ id: lease.serviceId }).first();
     expect(after.live_deployment_id).to.equal(lease.id);
+    expect((await read(lease.id)).went_live_at, 'visitors see it from now on').to.be.instanceOf(Date);
     expect(Number(after.route_version)).to.be.greaterThan(Number(before.route_version));
 
     const doomed = await held('releasing');

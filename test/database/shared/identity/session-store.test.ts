@@ -3,11 +3,13 @@ import { useTotpCounter } from '../../../../shared/identity/second-factor-store.
 import {
   deleteExpiredSessions,
   deleteOtherSessions,
+  deleteSession,
   endSurplusSessions,
   findSession,
   insertSession,
   isKnownClient,
   rememberClient,
+  rotateSession,
 } from '../../../../shared/identity/session-store.js';
 import {
   insertUser,
@@ -15,18 +17,14 @@ import {
   setVerification,
   useVerificationToken,
 } from '../../../../shared/identity/store.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 const EMAIL = 'user@example.com';
 const hash = (text: string) => Buffer.from(text);
 
 describe('The records of sessions', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let userId: string;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db.raw('truncate users cascade');
     const user = await insertUser(database.db, { email: EMAIL, passwordHash: 'hash', verified: false });
@@ -86,6 +84,16 @@ describe('The records of sessions', () => {
     expect(await lives('kept')).to.equal(false);
   });
 
+  it('a session that proved its second factor gets another token, and the old one is void', async () => {
+    const { id } = await begin('old');
+    const change = { tokenHash: hash('new'), secondFactor: true };
+    expect(await rotateSession(database.db, id, change)).to.include({ id, second_factor: true });
+    expect([await lives('old'), await lives('new')]).to.deep.equal([false, true]);
+    await deleteSession(database.db, hash('new'));
+    expect(await lives('new'), 'it was signed out').to.equal(false);
+    expect(await rotateSession(database.db, id, change)).to.equal(undefined);
+  });
+
   it('a step of the one-time code is used once, and no earlier one after it', async () => {
     expect(await useTotpCounter(database.db, userId, 100)).to.equal(true);
     expect(await useTotpCounter(database.db, userId, 100)).to.equal(false);
@@ -107,7 +115,17 @@ describe('The records of sessions', () => {
     await rememberClient(database.db, userId, '192.0.2.1');
     expect(await isKnownClient(database.db, EMAIL, '192.0.2.1')).to.equal(true);
     expect(await isKnownClient(database.db, EMAIL, '192.0.2.2')).to.equal(false);
+    expect(await isKnownClient(database.db, 'other@example.com', '192.0.2.1')).to.equal(false);
     await database.db.raw(`update known_clients set seen_at = now() - interval '91 days'`);
     expect(await isKnownClient(database.db, EMAIL, '192.0.2.1')).to.equal(false);
+  });
+
+  it('the twenty clients that a user signed in from last are known', async () => {
+    for (let i = 0; i < 21; i++) {
+      await rememberClient(database.db, userId, `192.0.2.${i}`);
+      await database.db.raw(`update known_clients set seen_at = seen_at - interval '1 minute'`);
+    }
+    expect(await isKnownClient(database.db, EMAIL, '192.0.2.0')).to.equal(false);
+    expect(await isKnownClient(database.db, EMAIL, '192.0.2.1')).to.equal(true);
   });
 });

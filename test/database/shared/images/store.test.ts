@@ -4,16 +4,12 @@ import { findDeployment } from '../../../../shared/deployments/store.js';
 import { insertImage, retireImages, wantedDigests } from '../../../../shared/images/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Images of a service', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
 
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     service = await makeService(database.db);
   });

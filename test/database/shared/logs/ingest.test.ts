@@ -3,18 +3,14 @@ import { insertLogBatch, oldestBatch } from '../../../../shared/logs/batch-store
 import { ingestLogs, ingestTurn } from '../../../../shared/logs/ingest.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 const NOW = '2026-11-21T12:00:00.000Z';
 
 describe('Log batches', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
 
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     service = await makeService(database.db);
   });

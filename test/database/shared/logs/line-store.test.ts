@@ -2,15 +2,11 @@ import { expect } from 'chai';
 import { type LogQuery, readLogs } from '../../../../shared/logs/line-store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('Lines of a log', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db('log_lines').delete();
     service = await makeService(database.db);

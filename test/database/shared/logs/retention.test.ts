@@ -6,18 +6,14 @@ import { deleteOldReplicas } from '../../../../shared/replicas/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { PLANS } from '../../../../shared/workspaces/catalog.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 const HOUR = 60 * 60_000;
 const DAY = 24 * HOUR;
 
 describe('Retention', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
 
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(() => database.db('log_lines').delete());
 
   async function addLine(service: ServiceRow, age: number): Promise<void> {

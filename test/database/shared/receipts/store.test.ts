@@ -1,18 +1,14 @@
 import { expect } from 'chai';
 import { deleteExpiredReceipts, findReceipt, insertReceipt, receiptTotals } from '../../../../shared/receipts/store.js';
 import { makeWorkspace } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 const KEY = { scope: 'scope', key: 'key' };
 const RECEIPT = { payload_hash: 'hash', status: 201, body: '{"é":1}' };
 
 describe('Receipts', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let workspaceId: string;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db('receipts').delete();
     workspaceId = (await makeWorkspace(database.db)).id;
@@ -31,6 +27,13 @@ describe('Receipts', () => {
     expect(await find()).to.deep.equal(RECEIPT);
     await age('2 minutes');
     expect(await find()).to.equal(undefined);
+  });
+
+  it('that have expired give their key to a new one', async () => {
+    await age('25 hours');
+    const fresh = { ...RECEIPT, body: 'fresh' };
+    await database.db.transaction((trx) => insertReceipt(trx, KEY, fresh, workspaceId));
+    expect(await find()).to.deep.equal(fresh);
   });
 
   it('are deleted after that, and no longer count', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { wantReplicas, wantStopped } from '../../../../shared/replicas/desire-store.js';
+import { restartDelayMs } from '../../../../shared/replicas/model.js';
 import { restingPorts } from '../../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../../shared/replicas/rows.js';
 import {
@@ -8,15 +9,17 @@ import {
   claimReplica,
   deleteOldReplicas,
   recordExit,
+  recordProcess,
   recordReady,
   recordStopped,
   recordUnhealthy,
+  releaseReplica,
   replicasOf,
 } from '../../../../shared/replicas/store.js';
 import { acknowledgeRoutes, reportEdge } from '../../../../shared/routing/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
 const FIGURES = {
@@ -29,14 +32,10 @@ const FIGURES = {
 };
 
 describe('The records of replicas', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
   let deploymentId: string;
   let hostId: string;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     service = await makeService(database.db);
     deploymentId = await pretendLive(database.db, service.id);
@@ -175,5 +174,39 @@ describe('The records of replicas', () => {
     expect(await deleteOldReplicas(database.db)).to.equal(1);
     const rows = await database.db('replicas').where({ deployment_id: deploymentId }).select('id');
     expect(rows.map(({ id }) => id)).to.have.members([running?.id, recent?.id]);
+  });
+
+  it('a claimed replica has one process, and after a crash waits as another attempt', async () => {
+    await want(1);
+    const row = await first();
+    await claimReplica(database.db, row, 20_000);
+    expect(await recordProcess(database.db, row, 7, 'now')).to.equal(true);
+    expect(await recordProcess(database.db, row, 8, 'now'), 'another process').to.equal(false);
+    expect((await read(row.id)).pid).to.equal(7);
+    await releaseReplica(database.db, row);
+    expect(await read(row.id)).to.include({ state: 'pending', restarts: row.restarts + 1, pid: null, port: null });
+    expect(await recordProcess(database.db, row, 9, 'now'), 'a process of the earlier attempt').to.equal(false);
+  });
+
+  it('the wait before a start is short again after ten minutes without an end', async () => {
+    const row = await ready();
+    const now = new Date();
+    const ended = { ...row, restarts: 6 };
+    await database.db('replicas').where({ id: row.id }).update({ restarts: 6 });
+    await recordExit(database.db, { ...ended, started_at: new Date(now.getTime() - 601_000) }, 'exited', now);
+    const waitMs = ((await read(row.id)).next_start_at?.getTime() ?? 0) - now.getTime();
+    expect(waitMs).to.be.within(0, restartDelayMs(1));
+  });
+
+  it('a stopped replica is not to run any more, and only a port of the host rests', async () => {
+    await reportEdge(database.db, { id: uuidv7(), host: 'host', pid: 1 }, FIGURES);
+    const process = await ready();
+    await recordStopped(database.db, process);
+    expect(await read(process.id)).to.include({ state: 'stopped', desired: 'stopped', port: null });
+    expect(await restingPorts(database.db, hostId)).to.include(20_000);
+    const container = await ready(8000);
+    await database.db('replicas').where({ id: container.id }).update({ task_id: 'task' });
+    await recordStopped(database.db, await read(container.id));
+    expect(await restingPorts(database.db, hostId)).to.not.include(8000);
   });
 });

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { acknowledgeRoutes, loadRouteFacts, reportEdge, waitingEdges } from '../../../../shared/routing/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment, pretendLive } from '../../../support/records.js';
 
 const FIGURES = {
@@ -16,12 +16,8 @@ const FIGURES = {
 };
 
 describe('The records of routes', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     await database.db('edges').delete();
     service = await makeService(database.db);

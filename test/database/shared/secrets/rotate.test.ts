@@ -7,7 +7,7 @@ import { openFrom, SEALED, SEALED_COLUMNS, sealIn } from '../../../../shared/sec
 import { replaceSealed } from '../../../../shared/secrets/sealed-values.js';
 import { eraseService } from '../../../../shared/services/lifecycle-store.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 const key = (byte: number) => new Sensitive(Buffer.alloc(32, byte).toString('base64'));
 const OLD = new Keyring(key(1));
@@ -15,11 +15,7 @@ const BOTH = new Keyring(key(2), key(1));
 const NEW = new Keyring(key(2));
 
 describe('Sealed values in the database', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
   beforeEach(() => database.db.raw('truncate workspaces, users, secrets_keys cascade'));
 
   /** One row for each sealed column, its value sealed with the old key. Returns the id of each column's row. */

@@ -1,17 +1,13 @@
 import { expect } from 'chai';
 import { rowsOf } from '../../../../shared/core/database/client.js';
 import { SEALED_COLUMNS } from '../../../../shared/secrets/sealed-columns.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 
 /** Columns of bytes that hold hashes, not sealed values. */
 const HASHES = ['snapshots.digest'];
 
 describe('The list of sealed columns', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database?.drop());
+  const database = useTestDatabase();
 
   it('has every column of the database that holds bytes, the hashes apart', async () => {
     const rows = await rowsOf<{ name: string }>(

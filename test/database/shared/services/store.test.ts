@@ -4,15 +4,11 @@ import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration
 import { hasInfrastructure } from '../../../../shared/services/lifecycle-store.js';
 import { insertService } from '../../../../shared/services/store.js';
 import { makeDeployment, makeService, makeWorkspace } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
 
 describe('The records of services', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
 
   async function slugFor(workspaceId: string, name: string, reserved: string[] = []): Promise<string> {
     const row = await database.db.transaction((trx) =>

@@ -9,7 +9,7 @@ import { createVariable } from '../../../../shared/variables/commands.js';
 import { MOST_VARIABLES, VARIABLES_BYTES } from '../../../../shared/variables/model.js';
 import { resolveVariables } from '../../../../shared/variables/resolve.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { newEnvironment } from '../../../support/records.js';
 
 describe('Variables of a deployment', () => {
@@ -18,13 +18,9 @@ describe('Variables of a deployment', () => {
     SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   });
   const deps = { config, keyring: new Keyring(config.secretsKey) };
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let consumer: ServiceRow;
   let provider: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     const workspace = await makeWorkspace(database.db);
     consumer = await makeService(database.db, workspace);

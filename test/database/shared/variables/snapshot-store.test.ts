@@ -3,16 +3,12 @@ import { v7 as uuidv7 } from 'uuid';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { eraseUnusedSnapshots, insertSnapshot } from '../../../../shared/variables/snapshot-store.js';
 import { makeService } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment, pretendLive } from '../../../support/records.js';
 
 describe('Snapshots of variables', () => {
-  let database: TestDatabase;
+  const database = useTestDatabase();
   let service: ServiceRow;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
   beforeEach(async () => {
     service = await makeService(database.db);
   });

@@ -9,18 +9,14 @@ import {
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { buildMinutes } from '../../../../shared/workspaces/usage.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment } from '../../../support/records.js';
 
 const [FREE] = PLANS;
 const PAID = PLANS.find((plan) => estimatedMonthly('web', plan.id, 1).usd > 0);
 
 describe('The limits of a workspace', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
 
   async function codeOf(check: Promise<void>): Promise<string> {
     return check.then(

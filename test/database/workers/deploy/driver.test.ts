@@ -7,7 +7,7 @@ import { runDeployment } from '../../../../workers/deploy/driver.js';
 import type { JobHelpers } from '../../../../workers/handlers/job-helpers.js';
 import { Interrupted, JobFailed } from '../../../../workers/interrupted.js';
 import { SourceError } from '../../../../workers/sources/repository-source.js';
-import type { WorkshopDeps } from '../../../../workers/worker-deps.js';
+import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { COMMIT, jobHelpers, SECRET, TestWorkshop, untilAborted } from '../../../support/workshop.js';
 
@@ -22,8 +22,8 @@ const MANIFEST = {
 
 describe('The driver of deployments', () => {
   let workshop: TestWorkshop;
-  let worker: WorkshopDeps;
-  let deaf: WorkshopDeps;
+  let worker: JobDeps;
+  let deaf: JobDeps;
 
   before(async () => {
     workshop = await TestWorkshop.open();

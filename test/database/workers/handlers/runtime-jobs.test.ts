@@ -8,14 +8,14 @@ import { deployJob } from '../../../../workers/handlers/deploy-job.js';
 import { routingJob } from '../../../../workers/handlers/routing-job.js';
 import { runtimeActionJob } from '../../../../workers/handlers/runtime-action-job.js';
 import { JobFailed } from '../../../../workers/interrupted.js';
-import type { WorkshopDeps } from '../../../../workers/worker-deps.js';
+import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';
 import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
 
 describe('Jobs that change what runs', () => {
   let workshop: TestWorkshop;
-  let worker: WorkshopDeps;
+  let worker: JobDeps;
 
   before(async () => {
     workshop = await TestWorkshop.open();

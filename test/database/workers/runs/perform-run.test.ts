@@ -23,10 +23,22 @@ describe('A run of a cron service', () => {
   beforeEach(async () => {
     await workshop.database.db.raw('truncate workers, workspaces cascade');
     service = await makeService(workshop.database.db, undefined, {}, 'cron');
-    deploymentId = await pretendLive(workshop.database.db, service.id);
-    const image = await workshop.database.db('images').where({ service_id: service.id }).first();
-    workshop.images.add(image.digest);
+    deploymentId = await goLive(service);
   });
+
+  /** A release of the service that is live, with its image on this host. */
+  async function goLive(of: ServiceRow): Promise<string> {
+    const { db } = workshop.database;
+    // A deployment of its own, which has the secret snapshot that the release runs with.
+    const pretended = await pretendLive(db, of.id);
+    const { image_id } = await db('deployments').where({ id: pretended }).first();
+    const ended = { status: 'live', image_id, went_live_at: new Date(), finished_at: new Date() };
+    const { id } = await workshop.deployment(ended, of);
+    await db('services').where({ id: of.id }).update({ live_deployment_id: id });
+    const image = await db('images').where({ id: image_id }).first();
+    workshop.images.add(image.digest);
+    return id;
+  }
 
   async function makeRun(changes: Partial<RunRow> = {}, of = service, deployment = deploymentId): Promise<string> {
     const id = uuidv7();
@@ -149,7 +161,7 @@ describe('A run of a cron service', () => {
     await makeWorker(workshop.database.db, 4);
     for (let i = 0; i < 5; i++) await makeRun();
     const other = await makeService(workshop.database.db, undefined, {}, 'cron');
-    const theirs = await makeRun({}, other, await pretendLive(workshop.database.db, other.id));
+    const theirs = await makeRun({}, other, await goLive(other));
     expect(await admit()).to.equal(3);
     expect((await read(theirs)).admitted_at).to.not.equal(null);
     expect(await admit()).to.equal(0);

@@ -46,4 +46,15 @@ describe('Turns of requests', () => {
     expect(order).to.have.length(21);
     expect(order.indexOf('few')).to.be.below(4);
   });
+
+  it('lets no more of all workspaces run than there are places', async () => {
+    const turns = new Turns({ each: 2, all: 3, waiting: 100 });
+    const ends: (() => void)[] = [];
+    for (const key of ['a', 'b', 'c', 'd', 'e']) void turns.take(key).then((end) => ends.push(end));
+    await tick();
+    expect(ends).to.have.length(3);
+    ends[0]?.();
+    await tick();
+    expect(ends).to.have.length(4);
+  });
 });

@@ -51,6 +51,14 @@ describe('The summary of a release', () => {
     });
   });
 
+  it('is of the newer generation when nothing of the older one has ever been ready', () => {
+    const old = replica({ state: 'exited', ready_at: null, exit_detail: 'exited with code 1' });
+    expect(describeRuntime([old, replica({ generation: 2 })], NOW)).to.deep.equal({
+      health: 'ready',
+      detail: '1 of 1 replicas ready',
+    });
+  });
+
   it('waits 1, 2, 4 … 60 s before a start', () => {
     expect([0, 1, 2, 5, 6, 1000].map(restartDelayMs)).to.deep.equal([1000, 2000, 4000, 32_000, 60_000, 60_000]);
   });

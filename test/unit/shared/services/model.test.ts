@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { isDeployable, serviceStatus, slugOf } from '../../../../shared/services/model.js';
+import {
+  isDeployable,
+  isRouted,
+  listensOnPort,
+  SERVICE_KINDS,
+  serviceStatus,
+  slugOf,
+} from '../../../../shared/services/model.js';
 
 describe('The status of a service', () => {
   const facts = { lifecycleStatus: 'active', liveDeploymentId: null, latestDeploymentState: null } as const;
@@ -29,6 +36,11 @@ describe('What follows from the kind and the name of a service', () => {
   it('five kinds are deployed', () => {
     const kinds = ['web', 'static', 'private', 'worker', 'cron', 'postgres', 'redis'] as const;
     expect(kinds.filter(isDeployable)).to.deep.equal(['web', 'static', 'private', 'worker', 'cron']);
+  });
+
+  it('web services and sites have a public address; web and private services are checked on their port', () => {
+    expect(SERVICE_KINDS.filter(isRouted)).to.deep.equal(['web', 'static']);
+    expect(SERVICE_KINDS.filter(listensOnPort)).to.deep.equal(['web', 'private']);
   });
 
   it('a slug is a DNS label of at most 40 characters, with a suffix behind it', () => {

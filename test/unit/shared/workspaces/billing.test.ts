@@ -42,5 +42,7 @@ describe('Budgets', () => {
       expect(consentsToPayment(settings(), settings(changes)), JSON.stringify(changes)).to.equal(expected);
     }
     expect(consentsToPayment(settings({ budget: 0 }), settings()), 'a first budget').to.equal(true);
+    const none = settings({ budget: 0 });
+    expect(consentsToPayment(none, { ...none, currency: 'NGN' }), 'a currency without a budget').to.equal(false);
   });
 });

@@ -53,6 +53,10 @@ describe('route table', () => {
       fallback: null,
       cacheProfile: 'all',
     });
+    const page = { ...manifest, fallback: 'index.html' };
+    expect(routeOf(facts({ kind: 'web', manifest: page, replicas: [] }), 'd')?.target).to.include({
+      fallback: 'index.html',
+    });
   });
 
   for (const kind of ['private', 'worker', 'cron', 'postgres', 'redis'] as const) {
@@ -73,6 +77,9 @@ describe('route table', () => {
       type: 'unavailable',
       reason: 'not_deployed',
     });
+    for (const missing of [{ liveDeploymentId: null }, { digest: null }, { manifest: null }]) {
+      expect(reason(missing), JSON.stringify(missing)).to.deep.equal({ type: 'unavailable', reason: 'not_deployed' });
+    }
     expect(reason({ replicas: [] })).to.deep.equal({ type: 'unavailable', reason: 'no_ready_replica' });
   });
 

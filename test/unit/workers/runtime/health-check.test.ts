@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { checkHealth } from '../../../../workers/runtime/health-check.js';
 
@@ -67,6 +68,21 @@ describe('A health check', () => {
         kind: 'no-answer',
         answer: 'connection refused',
       });
+    }
+  });
+
+  it('fails after two seconds without an answer', async () => {
+    const silent = createTcpServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const late = check('/healthz', (silent.address() as AddressInfo).port);
+      mock.timers.tick(2_000);
+      const answer = 'GET /healthz got no answer within 2 s';
+      expect(await late).to.deep.equal({ healthy: false, kind: 'no-answer', answer });
+    } finally {
+      mock.timers.reset();
+      silent.close();
     }
   });
 });

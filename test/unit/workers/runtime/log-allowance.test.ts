@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { HostAllowance, LogAllowance } from '../../../../workers/runtime/log-allowance.js';
 
@@ -32,5 +33,25 @@ describe('Log allowance', () => {
     }
     expect(taken).to.be.below(50 * 6000 + 80_000);
     expect(new LogAllowance(host).open).to.equal(true);
+  });
+
+  it('fills again with the time, up to its burst', () => {
+    mock.timers.enable({ apis: ['Date'], now: 0 });
+    try {
+      const allowance = new LogAllowance();
+      allowance.take(0, 40_000);
+      expect(allowance.open).to.equal(false);
+      expect(allowance.waitMs(), 'for 200 lines at 1000 a second').to.equal(200);
+      mock.timers.tick(10_000);
+      expect(allowance.lines()).to.equal(10_000);
+      mock.timers.tick(3_600_000);
+      expect(allowance.lines()).to.equal(40_000);
+      allowance.take(32 * 1024 ** 2, 1);
+      expect(allowance.lines(), 'no bytes are left').to.equal(0);
+      mock.timers.tick(1_000);
+      expect(allowance.lines()).to.equal(40_000);
+    } finally {
+      mock.timers.reset();
+    }
   });
 });

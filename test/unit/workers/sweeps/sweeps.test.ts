@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { sweepDefinitions } from '../../../../workers/sweeps/sweep-definitions.js';
 import { type SweepDefinition, Sweeps } from '../../../../workers/sweeps/sweeps.js';
-import type { WorkshopDeps } from '../../../../workers/worker-deps.js';
+import type { JobDeps } from '../../../../workers/worker-deps.js';
 
 describe('Sweeps', () => {
   let runs: number;
@@ -72,7 +72,7 @@ describe('Sweeps', () => {
   });
 
   it('have their scope: only what belongs to a host runs on every worker', () => {
-    const scopes = sweepDefinitions({} as WorkshopDeps).map(({ name, scope }) => [name, scope]);
+    const scopes = sweepDefinitions({} as JobDeps).map(({ name, scope }) => [name, scope]);
     expect(Object.fromEntries(scopes)).to.deep.equal({
       dispatch: 'platform',
       jobs: 'platform',

@@ -173,6 +173,7 @@ export class BuildGround {
         id: `test${process.pid}-${this.#number}`,
         workspaceId: 'w',
         serviceId: `service-${this.#number}`,
+        environmentId: null,
         userNumber: 1,
         kind: 'web',
         configuration: { ...DEFAULT_CONFIGURATION, ...configuration },

@@ -11,7 +11,7 @@ import { ask, Bench, type EdgeKind, HOST, proxied, type TestEdge, tableWith } fr
 const TEXT = 'ranvier '.repeat(1_000);
 const GZIP = { 'accept-encoding': 'gzip' };
 
-/** Answers are compressed on their way where that is worth it, and stay what they are otherwise. */
+/** Answers are compressed if that pays, and are passed on unchanged otherwise. */
 export function compression(kind: EdgeKind): void {
   let bench: Bench;
   let edge: TestEdge;
@@ -26,7 +26,7 @@ export function compression(kind: EdgeKind): void {
     await edge.apply(proxied([replica]));
   }
 
-  it('compresses a large text, and tells caches', async () => {
+  it('compresses a large text, and sets Vary for caches', async () => {
     await replicaOf((_req, res) => {
       res.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-length': TEXT.length, etag: '"1"' });
       res.end(TEXT);
@@ -89,7 +89,7 @@ export function compression(kind: EdgeKind): void {
     const outgoing = request({ port: edge.port, headers: { host: HOST, ...GZIP } }).end();
     const [response] = await once(outgoing, 'response');
     let text = '';
-    // Compressed or not: an edge that cannot compress a stream as it goes leaves it.
+    // Compressed or not: an edge that cannot compress a stream in pieces passes it on unchanged.
     const plain = response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response;
     plain.on('data', (chunk: Buffer) => (text += chunk));
     plain.on('error', () => undefined);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { HEALTH_PATH } from '../../../../workers/edge/proxy/node-edge.js';
 import { ask, Bench, type EdgeKind, HOST, proxied, sendRaw, tableWith } from '../support.js';
 
-/** Who may come in, and what is shown instead of a service. */
+/** Which requests are admitted, and the pages that replace a service. */
 export function guards(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -10,7 +10,7 @@ export function guards(kind: EdgeKind): void {
   });
   afterEach(() => bench.close());
 
-  it('does not know other hosts, and says there only that it is up', async () => {
+  it('answers unknown hosts with 404, apart from its own health check', async () => {
     const edge = await bench.edge();
     await edge.apply(tableWith({}));
     const answer = await ask(edge.port, '/', { host: 'nobody.test' });
@@ -24,7 +24,7 @@ export function guards(kind: EdgeKind): void {
     expect(JSON.parse(health.text)).to.deep.equal({ status: 'ok' });
   });
 
-  it('finds a host whatever its case, port and final dot', async () => {
+  it('finds a host in any case, with any port, and with a final dot', async () => {
     const replica = await bench.replica((_req, res) => res.end('ok'));
     const edge = await bench.edge();
     await edge.apply(proxied([replica]));
@@ -33,7 +33,7 @@ export function guards(kind: EdgeKind): void {
     }
   });
 
-  it('answers on IPv6 where the machine has it, and knows an IPv4 client as such', async () => {
+  it('answers on IPv6 if the machine has it, and shows an IPv4 client by its IPv4 address', async () => {
     const replica = await bench.replica((req, res) => res.end(req.headers['x-forwarded-for']));
     const edge = await bench.edge();
     await edge.apply(proxied([replica], { allow: ['127.0.0.0/8'] }));

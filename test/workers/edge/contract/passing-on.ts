@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { ask, Bench, type EdgeKind, HOST, proxied, until } from '../support.js';
+import { eventually } from '../../../support/processes.js';
+import { ask, Bench, type EdgeKind, HOST, proxied } from '../support.js';
 
-/** Requests reach a replica, and answers the client, as they are. */
+/** Requests reach the replica, and answers the client, unchanged. */
 export function passingOn(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -12,7 +13,7 @@ export function passingOn(kind: EdgeKind): void {
   });
   afterEach(() => bench.close());
 
-  it('passes a request on and tells the replica who asked, whatever the client claims', async () => {
+  it('passes a request on with headers that name the client, and drops those that the client claims', async () => {
     const replica = await bench.replica((req, res) => res.end(JSON.stringify({ url: req.url, headers: req.headers })));
     const edge = await bench.edge();
     await edge.apply(proxied([replica]));
@@ -45,7 +46,7 @@ export function passingOn(kind: EdgeKind): void {
     expect(answer.headers['x-request-id']).to.equal('abc.1-2_3');
   });
 
-  it('makes a request id where the client has none that is well-formed', async () => {
+  it('makes a request id if the client sends none or a malformed one', async () => {
     const replica = await bench.replica((req, res) => res.end(req.headers['x-request-id']));
     const edge = await bench.edge();
     await edge.apply(proxied([replica]));
@@ -111,15 +112,15 @@ export function passingOn(kind: EdgeKind): void {
     const chunk = Buffer.alloc(1024 * 1024);
     let taken = 0;
     for (let i = 0; i < 64; i++) outgoing.write(chunk, () => (taken += 1));
-    await until('the replica has the request', () => release !== null);
+    await eventually('the replica has the request', () => release !== null);
     let before = -1;
     let still = 0;
-    await until('no more is taken', () => {
+    await eventually('no more is taken', () => {
       still = taken === before ? still + 1 : 0;
       before = taken;
       return still === 30;
     });
-    // Some is in the sockets' buffers; a proxy that gathers the body would have taken it all.
+    // Some bytes are in the sockets' buffers. A proxy that buffers the body would have read all of it.
     expect(taken).to.be.lessThan(40);
     (release as (() => void) | null)?.();
     outgoing.end();
@@ -180,9 +181,9 @@ export function passingOn(kind: EdgeKind): void {
     await edge.apply(proxied([replica]));
     const outgoing = request({ port: edge.port, headers: { host: HOST } }).end();
     outgoing.on('error', () => undefined);
-    await until('the replica has the request', () => seen);
+    await eventually('the replica has the request', () => seen);
     outgoing.destroy();
-    await until('the replica sees the end', () => gone);
+    await eventually('the replica sees the end', () => gone);
   });
 
   it('answers an upload whose replica dies with 502, on a connection that is still there', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ask, Bench, type EdgeKind, proxied, tableWith, until } from '../support.js';
+import { eventually } from '../../../support/processes.js';
+import { ask, Bench, type EdgeKind, proxied, tableWith } from '../support.js';
 
 /** Several replicas of one service, some of them dead. */
 export function severalReplicas(kind: EdgeKind): void {
@@ -23,18 +24,18 @@ export function severalReplicas(kind: EdgeKind): void {
     const edge = await bench.edge();
     await edge.apply(proxied(replicas));
     const answers = Array.from({ length: 10 }, () => ask(edge.port, '/'));
-    await until('all requests are under way', () => held.length === 10);
+    await eventually('all requests are under way', () => held.length === 10);
     for (const release of held) release();
     await Promise.all(answers);
     expect(counts).to.deep.equal([5, 5]);
   });
 
-  it('tries another replica where one refuses the connection, for a POST with a body too', async () => {
+  it('tries another replica if one refuses the connection, also for a POST with a body', async () => {
     const dead = await bench.deadReplica();
     const replica = await bench.replica((req, res) => req.pipe(res));
     const edge = await bench.edge();
     for (let i = 0; i < 6; i++) {
-      // A new table has new upstreams, so that the dead one is not avoided yet.
+      // A new table has new upstreams, so the dead one is tried again.
       await edge.apply(proxied([{ ...dead, id: `dead-${i}` }, replica]));
       for (let k = 0; k < 4; k++) {
         const answer = await ask(edge.port, '/', { method: 'POST', body: 'once' });
@@ -63,7 +64,7 @@ export function severalReplicas(kind: EdgeKind): void {
     }
   });
 
-  it('answers 503 with Retry-After where there is no replica, no release, or the service is suspended', async () => {
+  it('answers 503 with Retry-After if there is no replica or no release, or if the service is suspended', async () => {
     const edge = await bench.edge();
     for (const reason of ['no_ready_replica', 'not_deployed', 'suspended'] as const) {
       await edge.apply(tableWith({ target: { type: 'unavailable', reason } }));

@@ -108,7 +108,7 @@ export function staticSites(kind: EdgeKind): void {
     expect(beyond.headers['content-range']).to.equal('bytes */18');
   });
 
-  it('lets nobody out of the folder', async () => {
+  it('serves no file outside of the folder', async () => {
     const attempts = [
       '/../secret.txt',
       '/docs/../../secret.txt',
@@ -147,7 +147,7 @@ export function staticSites(kind: EdgeKind): void {
     expect((await get('/secret.txt')).text).to.equal(SECRET);
   });
 
-  it("says how long a file may be kept by the service's cache profile", async () => {
+  it("sets Cache-Control by the service's cache profile", async () => {
     const caching = async (path: string) => (await get(path)).headers['cache-control'];
     expect(await caching('/app-3f2a91bc.js')).to.equal('no-cache');
     await serve({ cacheProfile: 'static' });
@@ -157,7 +157,7 @@ export function staticSites(kind: EdgeKind): void {
     expect(await caching('/data.json')).to.match(/^public, max-age=\d+$/);
   });
 
-  it("shows the site's own 404 page where it has one", async () => {
+  it("shows the site's own 404 page if it has one", async () => {
     expect(JSON.parse((await get('/nothing')).text).error.code).to.equal('not_found');
     const page = join(images, 'abc', 'dist', '404.html');
     await writeFile(page, '<h1>lost</h1>');

@@ -3,9 +3,10 @@ import { request } from 'node:http';
 import { expect } from 'chai';
 import { Pool } from 'undici';
 import { WebSocket, WebSocketServer } from 'ws';
-import { ask, Bench, type EdgeKind, HOST, proxied, type TestReplica, until } from '../support.js';
+import { eventually } from '../../../support/processes.js';
+import { ask, Bench, type EdgeKind, HOST, proxied, type TestReplica } from '../support.js';
 
-/** Tables follow one another under load. */
+/** The table is replaced several times under load. */
 export function swaps(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -38,7 +39,7 @@ export function swaps(kind: EdgeKind): void {
       const before = answered;
       const pair = swap % 2 === 0 ? replicas.slice(2) : replicas.slice(0, 2);
       await edge.apply(proxied(pair.map((replica) => ({ ...replica, id: `${replica.id}-${swap}` }))));
-      await until('requests went by the new table', () => answered > before + 4 || failures.length > 0);
+      await eventually('requests went by the new table', () => answered > before + 4 || failures.length > 0);
     }
     running = false;
     await Promise.all(load);
@@ -59,13 +60,13 @@ export function swaps(kind: EdgeKind): void {
     const edge = await bench.edge();
     await edge.apply(proxied([old]));
     const slow = ask(edge.port, '/slow');
-    await until('the old replica has a request', () => finish !== null);
+    await eventually('the old replica has a request', () => finish !== null);
     let applied = false;
     const applying = edge.apply(proxied([fresh])).then(() => {
       applied = true;
     });
-    await until('requests go to the new one', async () => (await ask(edge.port, '/')).text === 'new');
-    // Longer than an edge needs that has nothing to wait for.
+    await eventually('requests go to the new one', async () => (await ask(edge.port, '/')).text === 'new');
+    // Longer than an edge needs if no request is in progress.
     for (let i = 0; i < 100; i++) {
       expect((await ask(edge.port, '/')).text).to.equal('new');
       await new Promise((resolve) => setTimeout(resolve, 10));

@@ -19,10 +19,10 @@ import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/do
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
 import { goLive, storeRelease } from '../release-record.js';
 
-/** What the base image runs: the program comes as a variable, so that no application needs an image of its own. */
+/** The command of the base image. The program comes as a variable, so applications need no image of their own. */
 const START = 'exec node -e "$PROGRAM"';
 
-/** Listens on PORT, says what happens, ends gracefully on TERM. */
+/** Listens on PORT, prints what happens, ends gracefully on TERM. */
 export const SWARM_SERVER = `
 const http = require('node:http');
 console.log('begins', process.env.PORT);
@@ -48,14 +48,14 @@ export interface SwarmApp {
   command?: string;
   kind?: ServiceKind;
   image?: string;
-  /** One for all by default, for to make a network takes a second; null: none. */
+  /** By default all share one, because creating a network takes a second. Null for none. */
   environmentId?: string | null;
   configuration?: Partial<ServiceConfiguration>;
   environment?: Record<string, string>;
   live?: boolean;
 }
 
-/** A swarm of its own with a database, on which releases run. */
+/** A swarm that runs releases, with a database of its own. */
 export class SwarmHost {
   readonly machines: DockerMachines;
   readonly manager: DockerNode;
@@ -96,7 +96,7 @@ export class SwarmHost {
     }
   }
 
-  /** A worker's runtime on this swarm. `close` ends it before the host's end. */
+  /** A worker's runtime on this swarm. `destroy` closes it if the test has not. */
   async runtime(settings: Partial<Config> = {}): Promise<RuntimeDriver> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
@@ -172,7 +172,7 @@ export class SwarmHost {
     return this.manager.docker.listServices({ filters: { label: [`ranvier.deployment=${spec.deploymentId}`] } });
   }
 
-  /** Lets go of the swarm with every runtime that was opened. */
+  /** Closes every runtime that was opened. */
   async closeRuntimes(): Promise<void> {
     for (const close of [...this.#open].reverse()) await close();
     this.#open.clear();
@@ -186,7 +186,7 @@ export class SwarmHost {
   }
 }
 
-/** Asks a replica; the text of its answer. */
+/** Sends a request to a replica and returns the text of its answer. */
 export async function askSwarm(replica: Pick<ReplicaRow, 'address' | 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://${replica.address}:${replica.port}${path}`, {
     headers: { connection: 'close' },

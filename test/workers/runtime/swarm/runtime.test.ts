@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { acknowledgeRoutes } from '../../../../shared/routing/store.js';
 import { ReleaseError, type RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import { NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
-import { never, until } from '../host.js';
+import { eventually } from '../../../support/processes.js';
+import { never } from '../host.js';
 import { storeRun } from '../release-record.js';
 import { askSwarm, SwarmHost } from './host.js';
 
@@ -107,7 +108,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
       edge,
     ]);
     const stopped = runtime.stop(spec.deploymentId);
-    await until('it is to be stopped', async () => (await host.replica(spec)).desired === 'stopped');
+    await eventually('it is to be stopped', async () => (await host.replica(spec)).desired === 'stopped');
     expect(await askSwarm(replica)).to.equal("it's 8123");
     const version = (await host.service(spec)).route_version;
     await acknowledgeRoutes(db, edge, [{ serviceId: spec.serviceId, version }]);
@@ -123,20 +124,20 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     const first = await host.replica(spec);
     await askSwarm(first, '/say/one');
     await askSwarm(first, '/die');
-    const dead = await until('the exit is seen', async () => {
+    const dead = await eventually('the exit is seen', async () => {
       const service = await host.service(spec);
       return service.health_status === 'unhealthy' && service;
     });
     expect(dead.runtime_detail).to.match(
       /^0 of 1 replicas ready; replica 1 exited with code 3, starts again in [012] s$/,
     );
-    const again = await until('it is ready again', async () => {
+    const again = await eventually('it is ready again', async () => {
       const row = await host.replica(spec);
       return row.state === 'ready' && row.restarts === 1 && row;
     });
     expect(again.task_id).to.not.equal(first.task_id);
     await askSwarm(again, '/say/two');
-    await until('all is in the log', async () => host.linesOf(spec).includes('two'));
+    await eventually('all is in the log', async () => host.linesOf(spec).includes('two'));
     expect(host.linesOf(spec)).to.deep.equal(['begins 8000', 'one', 'begins 8000', 'two']);
     await runtime.stop(spec.deploymentId);
   });
@@ -220,7 +221,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     await runtime.release(spec, never);
     const replica = await host.replica(spec);
     const identity = await askSwarm(replica, '/say/one');
-    await until('the line is in the log', async () => host.linesOf(spec).includes('one'));
+    await eventually('the line is in the log', async () => host.linesOf(spec).includes('one'));
     await host.closeRuntimes();
 
     const [service] = await host.swarmServices(spec);
@@ -234,12 +235,12 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
 
     runtime = await host.runtime();
     await askSwarm(replica, '/say/three');
-    await until('all is in the log', async () => host.linesOf(spec).includes('three'));
+    await eventually('all is in the log', async () => host.linesOf(spec).includes('three'));
     expect(host.linesOf(spec)).to.deep.equal(['begins 8000', 'one', 'two', 'three']);
     const adopted = await host.replica(spec);
     expect([adopted.task_id, adopted.state, adopted.restarts]).to.deep.equal([replica.task_id, 'ready', 0]);
     const names = async () => (await docker.listServices()).map(({ Spec }) => Spec?.Name).sort();
-    await until('the forgotten one is gone', async () => !(await names()).includes('forgotten'));
+    await eventually('the forgotten one is gone', async () => !(await names()).includes('forgotten'));
     expect(await names()).to.deep.equal([service?.Spec?.Name, 'foreign', 'other'].sort());
     await runtime.stop(spec.deploymentId);
   });

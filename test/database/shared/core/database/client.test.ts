@@ -1,18 +1,13 @@
 import { expect } from 'chai';
-import { createDatabase, lockUntilCommit } from '../../../../../shared/core/database/client.js';
-import { createTestDatabase, type TestDatabase } from '../../../../support/postgres.js';
+import { createDatabase, lockUntilCommit, rowsOf } from '../../../../../shared/core/database/client.js';
+import { useTestDatabase } from '../../../../support/postgres.js';
 
 describe('A process that hangs within a transaction', () => {
-  let database: TestDatabase;
-
-  before(async () => {
-    database = await createTestDatabase();
-  });
-  after(() => database.drop());
+  const database = useTestDatabase();
 
   it('loses its locks, so that others go on, and changes nothing when it wakes up', async () => {
     const { db } = database;
-    const hung = createDatabase({ url: database.url, name: 'hung' });
+    const hung = createDatabase({ url: database.url, name: 'hung', idleInTransactionMs: 200 });
     const trx = await hung.transaction();
     await lockUntilCommit(trx, 'dispatch');
     await trx('repairs').insert({ sweep: 'hung', count: 1 });
@@ -30,5 +25,12 @@ describe('A process that hangs within a transaction', () => {
     // The pool makes a new connection in the place of the lost one.
     expect(await hung('repairs')).to.deep.equal([]);
     await hung.destroy();
+  });
+
+  it('may do so for five seconds if nothing else was asked for', async () => {
+    const usual = createDatabase({ url: database.url, name: 'usual' });
+    const [row] = await rowsOf(usual, 'show idle_in_transaction_session_timeout');
+    expect(row).to.deep.equal({ idle_in_transaction_session_timeout: '5s' });
+    await usual.destroy();
   });
 });

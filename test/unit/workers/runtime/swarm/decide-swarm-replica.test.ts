@@ -27,6 +27,7 @@ const row = (changes: Partial<ReplicaRow> = {}): ReplicaRow => ({
   state: 'ready',
   address: '10.0.0.1',
   port: 30_000,
+  given_port: null,
   pid: null,
   pid_started: null,
   restarts: 0,

@@ -1,0 +1,71 @@
+import type { ApiContext, ApiMiddleware } from './state.js';
+
+interface IndexedRoute {
+  method: string;
+  /** With `:name` for each parameter, which is a UUID. */
+  path: string;
+  middleware: readonly ApiMiddleware[];
+}
+
+interface Entry {
+  names: string[];
+  middleware: readonly ApiMiddleware[];
+}
+
+const UUID_LENGTH = 36;
+const DASH = 0x2d;
+
+/**
+ * Finds a route by its path in one look-up. A router tries the pattern of every route, one after another. What is not
+ * found here (a parameter that is no UUID, HEAD, a wrong method, an unknown path) is the router's.
+ */
+export class RouteIndex {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(routes: readonly IndexedRoute[]) {
+    for (const { method, path, middleware } of routes) {
+      const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+      this.#entries.set(`${method} ${path.replace(/:\w+/g, ':')}`, { names, middleware });
+    }
+  }
+
+  middleware(): ApiMiddleware {
+    return (ctx, next) => {
+      const { shape, ids } = shapeOf(ctx.path);
+      const entry = this.#entries.get(`${ctx.method} ${shape}`);
+      // A segment that is a colon itself has no id.
+      if (entry?.names.length !== ids.length) return next();
+      const params: Record<string, string> = {};
+      for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';
+      ctx.params = params;
+      return run(entry.middleware, 0, ctx);
+    };
+  }
+}
+
+/** The path with `:` in the place of each UUID, and the UUIDs. */
+export function shapeOf(path: string): { shape: string; ids: string[] } {
+  const ids: string[] = [];
+  const shape = path
+    .split('/')
+    .map((segment) => {
+      if (segment.length !== UUID_LENGTH || segment.charCodeAt(8) !== DASH || segment.charCodeAt(23) !== DASH) {
+        return segment;
+      }
+      ids.push(segment);
+      return ':';
+    })
+    .join('/');
+  return { shape, ids };
+}
+
+/** The last of a route's middleware answers, so nothing comes after it. */
+function run(middleware: readonly ApiMiddleware[], index: number, ctx: ApiContext): Promise<unknown> {
+  const current = middleware[index];
+  if (!current) return Promise.resolve();
+  try {
+    return Promise.resolve(current(ctx as Parameters<ApiMiddleware>[0], () => run(middleware, index + 1, ctx)));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}

@@ -1,0 +1,32 @@
+import { askForDetection, detectionOf } from '../../../shared/detections/commands.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+import { defineRoute } from '../../http/route.js';
+import { presentDetection } from './present.js';
+import { DetectBody, DetectResponse } from './schema.js';
+
+/** A worker reads the repository: the API never clones. */
+const WAIT_MS = 30_000;
+
+export const detectionRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: '/workspaces/:workspaceId/detect',
+    access: 'key or session',
+    operation: 'detection.create',
+    summary: 'Tell what a deployment of a repository would do, without deploying it',
+    keyed: false,
+    body: DetectBody,
+    response: DetectResponse,
+    handler: async ({ deps, trx, params, body, needEngine }) => {
+      await needEngine();
+      const id = await askForDetection(trx, deps, {
+        workspaceId: params.workspaceId,
+        repository: body.repository,
+        branch: body.branch ?? DEFAULT_CONFIGURATION.branch,
+        rootDirectory: body.rootDirectory ?? '',
+      });
+      return { pending: id };
+    },
+    complete: async (id, { db }) => ({ detection: presentDetection(await detectionOf(db, id, WAIT_MS)) }),
+  }),
+];

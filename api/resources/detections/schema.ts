@@ -1,0 +1,32 @@
+import { Type } from '@sinclair/typebox';
+import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
+import { Nullable, oneOf, Strict } from '../../http/schema.js';
+
+const { branch, rootDirectory } = PartialServiceConfigurationSchema.properties;
+
+export const DetectBody = Strict({ repository: Type.String({ minLength: 1, maxLength: 2048 }), branch, rootDirectory });
+
+const DetectedApplication = Strict({
+  rootDirectory: Type.String(),
+  name: Nullable(Type.String()),
+  framework: Nullable(Type.String()),
+});
+
+export const DetectResponse = Strict({
+  detection: Strict(
+    {
+      commitSha: Type.String(),
+      framework: Nullable(Type.String()),
+      runtime: Type.String(),
+      kind: oneOf(['web', 'static']),
+      packageManager: Nullable(Type.String()),
+      versions: Type.Record(Type.String(), Type.String()),
+      installCommand: Type.String(),
+      buildCommand: Type.String(),
+      startCommand: Type.String(),
+      publishDirectory: Type.String(),
+      applications: Type.Array(DetectedApplication),
+    },
+    'Detection',
+  ),
+});

@@ -1,0 +1,15 @@
+/**
+ * Settles as the work does if it settles within `ms` milliseconds; otherwise rejects with the error of `late`. The work
+ * goes on, and a later failure of it is ignored.
+ */
+export async function withTimeLimit<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), ms);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,38 @@
+/** What a deployment of a repository would do (design, section 6). Commands are '' where there is none. */
+export interface Detection {
+  commitSha: string;
+  /** The framework's name; null if none is known. */
+  framework: string | null;
+  runtime: string;
+  /** `static` if files are published and nothing runs. */
+  kind: 'web' | 'static';
+  packageManager: string | null;
+  /** What the repository names → its version: the framework, and the tools that build it. */
+  versions: Record<string, string>;
+  installCommand: string;
+  buildCommand: string;
+  startCommand: string;
+  publishDirectory: string;
+  /** The applications of the repository, if it has several folders to choose from. */
+  applications: { rootDirectory: string; name: string | null; framework: string | null }[];
+}
+
+/** How many detections of one workspace may be under way. */
+export const MOST_UNDER_WAY = 3;
+/** A worker gives up after this time. */
+export const LONGEST_DETECTION_MS = 120_000;
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface DetectionRow {
+  id: string;
+  workspace_id: string;
+  sealed_repository: Buffer;
+  branch: string;
+  root_directory: string;
+  result: Detection | null;
+  error: string | null;
+  finished_at: Date | null;
+  due_at: Date | null;
+  dispatches: number;
+  created_at: Date;
+}

@@ -1,0 +1,49 @@
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Detection, type DetectionRow, LONGEST_DETECTION_MS } from './model.js';
+
+/** Rows are kept this long, in minutes: nobody asks for them again. */
+const KEPT_MINUTES = 30;
+
+/** Stores a question and makes its job due. */
+export async function insertDetection(
+  trx: Transaction,
+  row: Pick<DetectionRow, 'id' | 'workspace_id' | 'sealed_repository' | 'branch' | 'root_directory'>,
+): Promise<void> {
+  await trx<DetectionRow>('detections').insert({ ...row, dispatches: 1, due_at: trx.fn.now() as unknown as Date });
+}
+
+/** How many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored. */
+export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
+  await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`detections ${workspaceId}`]);
+  const [row] = await rowsOf<{ count: number }>(
+    trx,
+    `select count(*)::int as count from detections
+      where workspace_id = :workspaceId and finished_at is null
+        and created_at > now() - :longest * interval '1 millisecond'`,
+    { workspaceId, longest: LONGEST_DETECTION_MS },
+  );
+  return row?.count ?? 0;
+}
+
+export async function findDetection(db: Db, id: string): Promise<DetectionRow | undefined> {
+  return db<DetectionRow>('detections').where({ id }).first();
+}
+
+/** Stores the answer, or why there is none. False if it was answered already. */
+export async function finishDetection(
+  db: Db,
+  id: string,
+  answer: { result: Detection } | { error: string },
+): Promise<boolean> {
+  const values = 'result' in answer ? { result: JSON.stringify(answer.result) } : { error: answer.error };
+  const updated = await db('detections')
+    .where({ id })
+    .whereNull('finished_at')
+    .update({ ...values, finished_at: db.fn.now() });
+  return updated > 0;
+}
+
+/** Deletes rows that nobody asks for any more; returns how many. */
+export async function deleteOldDetections(db: Db): Promise<number> {
+  return db('detections').whereRaw(`created_at < now() - ? * interval '1 minute'`, [KEPT_MINUTES]).delete();
+}

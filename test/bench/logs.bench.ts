@@ -1,0 +1,155 @@
+import { insertLogBatch } from '../../shared/logs/batch-store.js';
+import { ingestTurn } from '../../shared/logs/ingest.js';
+import { type LogQuery, readLogs } from '../../shared/logs/line-store.js';
+import type { LogLine } from '../../shared/logs/model.js';
+import { dropExpiredLogs } from '../../shared/logs/retention.js';
+import { storeLines } from '../../shared/logs/store-lines.js';
+import { makeService } from '../support/factories.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { measure, median, print } from './measure.js';
+
+const APPLICATIONS = 4;
+const LINES_OF_A_BATCH = 1000;
+const BATCHES = 40;
+const ROUNDS = 3;
+const LARGE = 10_000_000;
+const CHUNK = 500_000;
+
+/** The log's tables without the rest of the platform: lines stored a second, and reads of a service with ten million. */
+export async function benchLogs(): Promise<void> {
+  const database = await createTestDatabase();
+  try {
+    await new Logs(database).run();
+  } finally {
+    await database.drop();
+  }
+}
+
+class Logs {
+  readonly #database: TestDatabase;
+
+  constructor(database: TestDatabase) {
+    this.#database = database;
+  }
+
+  async run(): Promise<void> {
+    const { db } = this.#database;
+    await db.raw(
+      `create table bare_lines (service_id uuid, id bigint, source text, level text, message text,
+                                logged_at timestamptz(3), primary key (service_id, id))`,
+    );
+    const found: { bare: number; stored: number; ingested: number }[] = [];
+    for (let round = 0; round <= ROUNDS; round++) {
+      found.push({
+        bare: await this.#speed((serviceId, batch) => this.#insertBare(serviceId, batch)),
+        stored: await this.#speed(async (serviceId) => {
+          await db.transaction((trx) =>
+            storeLines(trx, { serviceId, deploymentId: null, source: 'runtime', lines: lines() }),
+          );
+        }),
+        ingested: await this.#speed(async (serviceId) => {
+          await insertLogBatch(db, { serviceId, deploymentId: null, source: 'runtime', lines: lines() });
+          await ingestTurn(db, serviceId);
+        }),
+      });
+    }
+    found.shift();
+    const of = (figure: (round: (typeof found)[number]) => number) => median(found.map(figure)).toFixed(0);
+    print(
+      `  lines/s of ${APPLICATIONS} applications: ${of(({ stored }) => stored)} stored at once, ${of(({ ingested }) => ingested)} as batches` +
+        ` (without their jobs), ${of(({ bare }) => bare)} bare inserts,` +
+        ` ratio ${median(found.map(({ stored, bare }) => stored / bare)).toFixed(2)}`,
+    );
+    await db.raw('drop table bare_lines');
+    await this.#large();
+  }
+
+  /** Four writers, each with a service of its own. */
+  async #speed(store: (serviceId: string, batch: number) => Promise<void>): Promise<number> {
+    const { db } = this.#database;
+    const services = await Promise.all(Array.from({ length: APPLICATIONS }, () => makeService(db)));
+    const ms = await measure(() =>
+      Promise.all(
+        services.map(async ({ id }) => {
+          for (let batch = 0; batch < BATCHES; batch++) await store(id, batch);
+        }),
+      ),
+    );
+    return (APPLICATIONS * BATCHES * LINES_OF_A_BATCH * 1000) / ms;
+  }
+
+  async #insertBare(serviceId: string, batch: number): Promise<void> {
+    const all = lines();
+    await this.#database.db.raw(
+      `insert into bare_lines select cast(:serviceId as uuid), :first + n, 'runtime', 'info', message, now()
+         from unnest(cast(:messages as text[])) with ordinality as l(message, n)`,
+      { serviceId, first: batch * LINES_OF_A_BATCH, messages: all.map(({ message }) => message) },
+    );
+  }
+
+  async #large(): Promise<void> {
+    const { db } = this.#database;
+    const service = await makeService(db, undefined, { plan: 'pro' });
+    for (let from = 1; from <= LARGE; from += CHUNK) {
+      await db.raw(
+        `insert into log_lines (service_id, id, source, level, message, logged_at, expires_on)
+         select :id, n, 'runtime', 'info', 'GET /orders/' || n || ' answered 200 in ' || n % 97 || ' ms for ' || md5(n::text),
+                t, (t at time zone 'UTC')::date + 31
+           from generate_series(cast(:from as int), cast(:to as int)) n
+           cross join lateral (select now() - (:large - n) * interval '29 days' / :large) x(t)`,
+        { id: service.id, from, to: from + CHUNK - 1, large: LARGE },
+      );
+    }
+    await db.raw('analyze log_lines');
+    const [size] = (
+      await db.raw(
+        `select sum(pg_total_relation_size(inhrelid))::bigint as bytes from pg_inherits where inhparent = 'log_lines'::regclass`,
+      )
+    ).rows as { bytes: number }[];
+    print(`  ${LARGE} lines of one service: ${((size?.bytes ?? 0) / LARGE).toFixed(0)} bytes a line with its indexes`);
+    const month = { serviceId: service.id, hours: 30 * 24, limit: 500 };
+    await this.#read('the newest 500', month);
+    await this.#read('500 after a cursor', { ...month, after: LARGE / 2 });
+    await this.#read('a search that matches often', { ...month, search: 'answered' });
+    await this.#read('a search that matches nothing', { ...month, search: 'nothing like this' });
+    await this.#read('a search that matches nothing, after a cursor', { ...month, search: 'nothing like', after: 0 });
+    const [{ name = '' } = {}] = (
+      await db.raw(
+        `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'log_lines'::regclass and c.relname ~ '[0-9]$' order by pg_relation_size(c.oid) desc limit 1`,
+      )
+    ).rows as { name?: string }[];
+    await db.raw('alter table log_lines detach partition ??', [name]);
+    await db.raw('alter table ?? rename to log_lines_20000101', [name]);
+    await db.raw(`update log_lines_20000101 set expires_on = '2000-01-01'`);
+    await db.raw(
+      `alter table log_lines attach partition log_lines_20000101 for values from ('2000-01-01') to ('2000-01-02')`,
+    );
+    print(
+      `  a day of ${Math.round(LARGE / 29)} lines dropped in ${(await measure(() => dropExpiredLogs(db))).toFixed(0)} ms`,
+    );
+  }
+
+  async #read(name: string, query: LogQuery): Promise<void> {
+    const times: number[] = [];
+    let end = '';
+    for (let i = 0; i < 5; i++) {
+      times.push(
+        await measure(async () => {
+          const { lines: found, hasMore, unsearchedBefore } = await readLogs(this.#database.db, query);
+          end = `${found.length} lines${hasMore || unsearchedBefore !== null ? ', more to search' : ''}`;
+        }),
+      );
+    }
+    print(`  ${name}: ${median(times).toFixed(0)} ms, at most ${Math.max(...times).toFixed(0)} ms (${end})`);
+  }
+}
+
+function lines(): LogLine[] {
+  const timestamp = new Date().toISOString();
+  return Array.from({ length: LINES_OF_A_BATCH }, (_, i) => ({
+    level: 'info',
+    message: `GET /orders/${i} answered 200 in ${i % 97} ms for a customer of a shop that prints lines of ordinary length`,
+    timestamp,
+  }));
+}

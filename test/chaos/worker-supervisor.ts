@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PlatformProcess } from '../support/processes.js';
+
+/** A start is tried again for longer than the longest fault lasts. */
+const STARTS_MS = 300_000;
+const PAUSE_MS = 500;
+
+/** Keeps workers up as a supervisor does: one that ends without being told to is started again. */
+export class WorkerSupervisor {
+  readonly #startWorker: () => Promise<PlatformProcess>;
+  readonly #say: (what: string) => void;
+  /** Workers that are up: one that still starts is not struck. */
+  readonly #workers: PlatformProcess[] = [];
+  readonly #starting = new Set<Promise<void>>();
+  #closed = false;
+  /** Why a start was given up. */
+  #failure: unknown;
+
+  constructor(startWorker: () => Promise<PlatformProcess>, say: (what: string) => void) {
+    this.#startWorker = startWorker;
+    this.#say = say;
+  }
+
+  /** Starts one worker more. Resolves when it is up, or when its start was given up, which `settled` reports. */
+  start(): Promise<void> {
+    const started = persistently(this.#startWorker, () => this.#closed)
+      .then(
+        (worker) => worker && this.add(worker),
+        (error) => {
+          this.#failure ??= error;
+        },
+      )
+      .finally(() => this.#starting.delete(started));
+    this.#starting.add(started);
+    return started;
+  }
+
+  /** Supervises a worker that is up. */
+  add(worker: PlatformProcess): void {
+    this.#workers.push(worker);
+    if (worker.ended) this.#startAgain(worker);
+    else worker.child.once('exit', () => this.#startAgain(worker));
+  }
+
+  /** Takes a worker out of supervision. */
+  take(position: number): PlatformProcess | undefined {
+    return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
+  }
+
+  /** Resolves when every start that is under way has ended. Throws the error of a start that was given up. */
+  async settled(): Promise<void> {
+    while (this.#starting.size > 0) await Promise.all(this.#starting);
+    if (this.#failure) throw this.#failure;
+  }
+
+  /** From now on nothing is started again. Resolves when no start is under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#starting);
+  }
+
+  #startAgain(worker: PlatformProcess): void {
+    const position = this.#workers.indexOf(worker);
+    if (position < 0 || this.#closed) return;
+    this.#workers.splice(position, 1);
+    this.#say(`a worker ended by itself (${worker.child.exitCode ?? worker.child.signalCode}) and is started again`);
+    void this.start();
+  }
+}
+
+/** Tries until the start succeeds. Resolves to undefined if `stopped` says so before. */
+export async function persistently<T>(start: () => Promise<T>, stopped = () => false): Promise<T | undefined> {
+  const deadline = Date.now() + STARTS_MS;
+  while (!stopped()) {
+    try {
+      return await start();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await delay(PAUSE_MS);
+    }
+  }
+  return undefined;
+}

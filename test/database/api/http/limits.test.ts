@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import { createGuessLimit } from '../../../../api/auth/guess-limit.js';
+import { clientRateLimit, createLimiter, rateLimit } from '../../../../api/http/rate-limit.js';
+import { ReceiptQuota } from '../../../../api/http/receipt-quota.js';
+import type { ApiContext } from '../../../../api/http/state.js';
+import { rememberClient } from '../../../../shared/identity/session-store.js';
+import { insertReceipt } from '../../../../shared/receipts/store.js';
+import { makeUser, makeWorkspace } from '../../../support/factories.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+
+/** A request as the limits see it, from an address that is not this host's. */
+function request(credentialId: string, { method = 'GET', ip = '203.0.113.1' } = {}) {
+  const headers: Record<string, string> = {};
+  const ctx = {
+    ip,
+    req: { socket: { remoteAddress: ip, localAddress: '192.0.2.1' } },
+    state: { route: { method }, caller: { credentialId } },
+    set: (name: string, value: string) => {
+      headers[name] = value;
+    },
+  };
+  return { ctx: ctx as unknown as ApiContext, headers };
+}
+
+/** 'passed', or the code of the refusal. */
+async function outcome(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'passed',
+    (error: { code?: string }) => error.code ?? String(error),
+  );
+}
+
+describe('Rate limits', () => {
+  const database = useTestDatabase();
+  const LIMITS = { readsPerMinute: 3, writesPerMinute: 2 };
+  beforeEach(() => database.db('rate_limits').delete());
+
+  it('count the reads and the writes of a credential separately, and tell what is left', async () => {
+    const limit = rateLimit(database.db, LIMITS);
+    const ask = async (credential: string, method: string) => {
+      const { ctx, headers } = request(credential, { method });
+      const result = await outcome(Promise.resolve(limit(ctx as never, async () => undefined)));
+      return `${result} ${headers['RateLimit-Limit']} ${headers['RateLimit-Remaining']}`;
+    };
+    expect(await ask('a', 'POST')).to.equal('passed 2 1');
+    expect(await ask('a', 'DELETE')).to.equal('passed 2 0');
+    expect(await ask('a', 'POST')).to.equal('rate_limited 2 0');
+    for (const left of [2, 1, 0]) expect(await ask('a', 'GET')).to.equal(`passed 3 ${left}`);
+    expect(await ask('a', 'GET')).to.equal('rate_limited 3 0');
+    expect(await ask('b', 'GET'), 'another credential').to.equal('passed 3 2');
+  });
+
+  it('are shared by the processes, and count clients without a credential apart', async () => {
+    const [one, two] = [clientRateLimit(database.db, LIMITS), clientRateLimit(database.db, LIMITS)];
+    const ask = (limit: typeof one, ip: string) =>
+      outcome(Promise.resolve(limit(request('', { ip }).ctx as never, async () => undefined)));
+    expect([await ask(one, '203.0.113.1'), await ask(two, '203.0.113.1'), await ask(one, '203.0.113.1')]).to.deep.equal(
+      Array(3).fill('passed'),
+    );
+    expect(await ask(two, '203.0.113.1')).to.equal('rate_limited');
+    expect(await ask(two, '203.0.113.2')).to.equal('passed');
+    const credential = rateLimit(database.db, LIMITS);
+    expect(
+      await outcome(Promise.resolve(credential(request('203.0.113.1').ctx as never, async () => undefined))),
+    ).to.equal('passed');
+  });
+
+  it('of different names are different windows', async () => {
+    const [one, other] = [createLimiter(database.db, 'one', 1), createLimiter(database.db, 'other', 1)];
+    expect((await one.consume('key')).remainingPoints).to.equal(0);
+    expect((await other.consume('key')).remainingPoints).to.equal(0);
+  });
+
+  it('tell a refused caller when to come again', async () => {
+    const limit = rateLimit(database.db, { readsPerMinute: 1, writesPerMinute: 1 });
+    await limit(request('a').ctx as never, async () => undefined);
+    const { ctx, headers } = request('a');
+    expect(await outcome(Promise.resolve(limit(ctx as never, async () => undefined)))).to.equal('rate_limited');
+    expect(Number(headers['Retry-After'])).to.be.within(1, 60);
+    expect(headers['Retry-After']).to.equal(headers['RateLimit-Reset']);
+  });
+});
+
+describe('The limit of guesses', () => {
+  const database = useTestDatabase();
+  const EMAIL = 'user@example.com';
+  let guesses: ReturnType<typeof createGuessLimit>;
+  let userId: string;
+  beforeEach(async () => {
+    await database.db('rate_limits').delete();
+    await database.db.raw('truncate users cascade');
+    userId = (await makeUser(database.db, { email: EMAIL })).id;
+    guesses = createGuessLimit(database.db);
+  });
+
+  const password = (ip: string, name = EMAIL) => guesses.password(request('', { ip }).ctx, name);
+  const wrong = (ip: string, name = EMAIL) => outcome(password(ip, name));
+
+  it('lets a client guess ten times at an account, however the address is spelled, and right guesses do not count', async () => {
+    for (let i = 0; i < 5; i++) await (await password('203.0.113.1'))();
+    for (let i = 0; i < 10; i++) {
+      expect(await wrong('203.0.113.1', i % 2 === 0 ? EMAIL : ` ${EMAIL.toUpperCase()}`), `${i}`).to.equal('passed');
+    }
+    expect(await wrong('203.0.113.1')).to.equal('rate_limited');
+    expect(await wrong('203.0.113.2'), 'another client').to.equal('passed');
+    expect(await wrong('203.0.113.1', 'other@example.com'), 'another account').to.equal('passed');
+  });
+
+  it('lets a client guess fifty times in all', async () => {
+    for (let i = 0; i < 50; i++) expect(await wrong('203.0.113.1', `user${i}@example.com`)).to.equal('passed');
+    expect(await wrong('203.0.113.1', 'one-more@example.com')).to.equal('rate_limited');
+  });
+
+  it('does not count a known client among all that guess, so that nobody locks it out of other accounts', async () => {
+    await rememberClient(database.db, userId, '203.0.113.1');
+    for (let i = 0; i < 50; i++) await wrong('203.0.113.1', `user${i}@example.com`);
+    expect(await wrong('203.0.113.1', 'one-more@example.com')).to.equal('rate_limited');
+    expect(await wrong('203.0.113.1'), 'its own account').to.equal('passed');
+  });
+
+  it('lets all clients together guess ten one-time codes of a user', async () => {
+    const code = (ip: string) => outcome(guesses.code(request('', { ip }).ctx, userId));
+    for (let i = 0; i < 10; i++) expect(await code(`203.0.113.${i}`)).to.equal('passed');
+    expect(await code('203.0.113.99')).to.equal('rate_limited');
+  });
+});
+
+describe('The quota of receipts', () => {
+  const database = useTestDatabase();
+
+  async function room(quota: ReceiptQuota, workspaceId: string): Promise<string> {
+    return outcome(database.db.transaction((trx) => quota.assertRoom(trx, workspaceId)));
+  }
+  const store = (workspaceId: string, key: string, body: string) =>
+    database.db.transaction((trx) =>
+      insertReceipt(trx, { scope: workspaceId, key }, { payload_hash: 'h', status: 200, body }, workspaceId),
+    );
+
+  it('bounds their number, those of this process at once', async () => {
+    const { id } = await makeWorkspace(database.db);
+    const quota = new ReceiptQuota({ count: 2, bytes: 1000 });
+    await store(id, 'one', 'x');
+    expect(await room(quota, id)).to.equal('passed');
+    quota.add(id, 1);
+    expect(await room(quota, id)).to.equal('rate_limited');
+    const other = await makeWorkspace(database.db);
+    expect(await room(quota, other.id), 'another workspace').to.equal('passed');
+  });
+
+  it('bounds their bytes', async () => {
+    const { id } = await makeWorkspace(database.db);
+    await store(id, 'one', 'x'.repeat(100));
+    expect(await room(new ReceiptQuota({ count: 10, bytes: 101 }), id)).to.equal('passed');
+    expect(await room(new ReceiptQuota({ count: 10, bytes: 100 }), id)).to.equal('rate_limited');
+  });
+});

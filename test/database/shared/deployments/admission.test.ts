@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/admission.js';
+import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
+import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
+import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+
+describe('Admission', () => {
+  const database = useTestDatabase();
+  let workspace: WorkspaceRow;
+  beforeEach(async () => {
+    await database.db.raw('truncate workspaces, workers cascade');
+    workspace = await makeWorkspace(database.db, { buildConcurrency: 2 });
+  });
+
+  const admit = () => database.db.transaction((trx) => admitDeployments(trx));
+  const queued = async (of = workspace) => makeDeployment(database.db, await makeService(database.db, of));
+
+  async function read(id: string): Promise<DeploymentRow> {
+    const row = await database.db<DeploymentRow>('deployments').where({ id }).first();
+    if (!row) throw new Error('no such deployment');
+    return row;
+  }
+
+  it('makes the first job of a deployment due at once', async () => {
+    await makeWorker(database.db, 1);
+    const { id } = await queued();
+    expect(await admit()).to.equal(1);
+    const row = await read(id);
+    expect(row).to.include({ dispatches: 1, blocked_reason: '' });
+    expect(row.due_at).to.be.instanceOf(Date);
+    expect(await admit(), 'it is admitted once').to.equal(0);
+  });
+
+  it('counts running deployments against the slots of the workers and the concurrency of the workspace', async () => {
+    await makeWorker(database.db, 3);
+    const other = await makeWorkspace(database.db, { buildConcurrency: 5 });
+    await queued();
+    await queued(other);
+    expect(await admit()).to.equal(2);
+    for (const of of [workspace, workspace, other, other]) await queued(of);
+    expect(await admit(), 'one slot is left').to.equal(1);
+    expect(await admit()).to.equal(0);
+    await makeWorker(database.db, 10);
+    expect(await admit(), 'the concurrency of the workspace counts what runs').to.equal(2);
+    const running = await database.db('deployments').where({ workspace_id: workspace.id }).whereNotNull('admitted_at');
+    expect(running).to.have.length(2);
+  });
+
+  it('gives the places of deployments that have ended to others', async () => {
+    await makeWorker(database.db, 1);
+    const first = await queued();
+    await admit();
+    const second = await queued();
+    expect(await admit()).to.equal(0);
+    await database.db('deployments').where({ id: first.id }).update({ finished_at: new Date(), status: 'live' });
+    expect(await admit()).to.equal(1);
+    expect((await read(second.id)).admitted_at).to.be.instanceOf(Date);
+  });
+
+  it('counts no slots of workers that have been silent for more than 15 seconds', async () => {
+    await makeWorker(database.db, 1);
+    const { id } = await queued();
+    await database.db.raw(`update workers set seen_at = now() - interval '16 seconds'`);
+    expect(await admit()).to.equal(0);
+    await database.db.transaction((trx) => recordWaitingReasons(trx));
+    expect((await read(id)).blocked_reason).to.equal('No worker is online');
+    await database.db.raw(`update workers set seen_at = now() - interval '10 seconds'`);
+    expect(await admit()).to.equal(1);
+  });
+
+  it('says what each deployment waits for', async () => {
+    await makeWorker(database.db, 2);
+    const service = await makeService(database.db, workspace);
+    const [first, behind] = [await makeDeployment(database.db, service), await makeDeployment(database.db, service)];
+    await queued();
+    await admit();
+    const full = await queued();
+    const crowded = await queued(await makeWorkspace(database.db));
+    await database.db.transaction((trx) => recordWaitingReasons(trx));
+    expect((await read(behind.id)).blocked_reason).to.equal(`Waits for deployment ${first.id} of this service`);
+    expect((await read(full.id)).blocked_reason).to.match(/^The workspace runs 2 deployments/);
+    expect((await read(crowded.id)).blocked_reason).to.equal('All deployment slots of the workers are taken');
+  });
+});

@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import { Secret, TOTP } from 'otpauth';
+import { Sensitive } from '../../../../shared/core/sensitive.js';
+import { addMember, createWorkspace, removeMember } from '../../../../shared/identity/commands.js';
+import {
+  assertPassword,
+  confirmSecondFactor,
+  enrolSecondFactor,
+  removeSecondFactor,
+} from '../../../../shared/identity/second-factor.js';
+import { findSession } from '../../../../shared/identity/session-store.js';
+import { signIn } from '../../../../shared/identity/sign-in.js';
+import { Keyring } from '../../../../shared/secrets/keyring.js';
+import { hashToken } from '../../../../shared/secrets/token.js';
+import { makeUser } from '../../../support/factories.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+
+const EMAIL = 'user@example.com';
+const PASSWORD = 'correct horse';
+
+describe('A user', () => {
+  const database = useTestDatabase();
+  const deps = { keyring: new Keyring(new Sensitive(Buffer.alloc(32, 1).toString('base64'))) };
+  let userId: string;
+  beforeEach(async () => {
+    await database.db.raw('truncate users, workspaces cascade');
+    userId = (await makeUser(database.db, { email: EMAIL, password: PASSWORD })).id;
+  });
+
+  const code = (secret: string, steps = 0) =>
+    new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'done',
+      (error: { code?: string }) => error.code ?? String(error),
+    );
+  const counted: string[] = [];
+  const attempt = (fields: object = {}) =>
+    signIn(database.db, deps, {
+      email: EMAIL,
+      password: PASSWORD,
+      replaces: null,
+      client: '192.0.2.1',
+      bound: false,
+      countCode: async (id) => {
+        counted.push(id);
+        return async () => undefined;
+      },
+      ...fields,
+    });
+
+  async function enrolled(): Promise<{ secret: string; sessionId: string }> {
+    const { session } = await attempt();
+    const { secret } = await database.db.transaction((trx) => enrolSecondFactor(trx, deps, userId));
+    const of = { userId, sessionId: session.id, code: code(secret) };
+    await database.db.transaction((trx) => confirmSecondFactor(trx, deps, of));
+    return { secret, sessionId: session.id };
+  }
+
+  it('signs in with the password only, and the session before it ends', async () => {
+    expect(await codeOf(attempt({ password: 'wrong' }))).to.equal('unauthenticated');
+    expect(await codeOf(attempt({ email: 'other@example.com' }))).to.equal('unauthenticated');
+    const first = await attempt();
+    await attempt({ replaces: first.token });
+    expect(await findSession(database.db, hashToken(first.token), null)).to.equal(undefined);
+  });
+
+  it('with a second factor signs in with the password and its code, and each try at a code is counted', async () => {
+    const { secret } = await enrolled();
+    expect(await codeOf(attempt())).to.equal('mfa_required');
+    expect(await codeOf(attempt({ otp: code(secret, 20) }))).to.equal('unauthenticated');
+    expect(counted).to.deep.equal([userId]);
+    expect(await codeOf(attempt({ password: 'wrong', otp: code(secret, 1) }))).to.equal('unauthenticated');
+    expect((await attempt({ otp: code(secret, 1) })).session.second_factor).to.equal(true);
+  });
+
+  it('proves the password before enrolling a second factor', async () => {
+    expect(await codeOf(assertPassword(database.db, EMAIL, 'wrong'))).to.equal('invalid_request');
+    expect(await codeOf(assertPassword(database.db, 'other@example.com', PASSWORD))).to.equal('invalid_request');
+    expect(await codeOf(assertPassword(database.db, EMAIL, PASSWORD))).to.equal('done');
+  });
+
+  it('cannot replace a confirmed second factor, and removes it with its code', async () => {
+    const { secret, sessionId } = await enrolled();
+    const again = database.db.transaction((trx) => enrolSecondFactor(trx, deps, userId));
+    expect(await codeOf(again)).to.equal('conflict');
+    const remove = (given: string) =>
+      codeOf(database.db.transaction((trx) => removeSecondFactor(trx, deps, { userId, sessionId, code: given })));
+    expect(await remove(code(secret, 20))).to.equal('invalid_request');
+    expect(await codeOf(attempt())).to.equal('mfa_required');
+    expect(await remove(code(secret, 1))).to.equal('done');
+    expect(await codeOf(attempt())).to.equal('done');
+  });
+
+  it('stays the owner of a workspace that has no other', async () => {
+    const { db } = database;
+    const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: 'Ours', owner: EMAIL }));
+    const member = { workspaceId: workspace.id, email: EMAIL };
+    expect(await codeOf(db.transaction((trx) => removeMember(trx, member)))).to.equal('conflict');
+    expect(await codeOf(db.transaction((trx) => addMember(trx, { ...member, role: 'viewer' })))).to.equal('conflict');
+    await makeUser(db, { email: 'second@example.com' });
+    await db.transaction((trx) => addMember(trx, { ...member, email: 'second@example.com', role: 'owner' }));
+    expect(await codeOf(db.transaction((trx) => removeMember(trx, member)))).to.equal('done');
+  });
+});

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { LEASE_SECONDS } from '../../../../shared/core/database/leases.js';
+import {
+  claimOperation,
+  endOperation,
+  insertOperation,
+  releaseOperation,
+} from '../../../../shared/operations/store.js';
+import { makeService, makeWorker } from '../../../support/factories.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+
+describe('An operation in the database', () => {
+  const database = useTestDatabase();
+
+  async function queued(): Promise<string> {
+    const service = await makeService(database.db);
+    const input = { workspaceId: service.workspace_id, serviceId: service.id, kind: 'restart' as const, actor: 'test' };
+    return (await database.db.transaction((trx) => insertOperation(trx, input))).id;
+  }
+  const claim = async (id: string) => claimOperation(database.db, id, await makeWorker(database.db, 1));
+  const read = (id: string) => database.db('operations').where({ id }).first();
+
+  it('is due at once, and runs under a lease of some seconds when it is claimed', async () => {
+    const id = await queued();
+    expect(await read(id)).to.include({ status: 'queued', dispatches: 1 });
+    expect((await read(id)).due_at).to.be.instanceOf(Date);
+    const row = await claim(id);
+    expect(row).to.include({ status: 'running', fence: 1 });
+    const leftMs = (row?.lease_expires_at?.getTime() ?? 0) - (row?.updated_at.getTime() ?? 0);
+    expect(leftMs).to.equal(LEASE_SECONDS * 1000);
+    expect(LEASE_SECONDS, 'five renewals fit into it, and the work of a dead worker does not wait for long').to.equal(
+      10,
+    );
+  });
+
+  it('is released and ended by the worker that holds it only', async () => {
+    const id = await queued();
+    await claim(id);
+    const { worker_id: holder } = (await claim(id)) ?? {};
+    await releaseOperation(database.db, { id, fence: 1 });
+    expect(await read(id)).to.include({ status: 'running', worker_id: holder });
+    expect(await endOperation(database.db, { id, fence: 1 }, 'failed', 'x')).to.equal(false);
+    await releaseOperation(database.db, { id, fence: 2 });
+    expect(await read(id)).to.include({ status: 'queued', worker_id: null, lease_expires_at: null });
+  });
+
+  it('ends once, and is not claimed after its end', async () => {
+    const id = await queued();
+    await claim(id);
+    expect(await endOperation(database.db, { id, fence: 1 }, 'succeeded')).to.equal(true);
+    expect(await endOperation(database.db, { id, fence: 1 }, 'failed', 'late')).to.equal(false);
+    expect(await claim(id)).to.equal(undefined);
+    await releaseOperation(database.db, { id, fence: 1 });
+    expect(await read(id)).to.include({ status: 'succeeded', error: '' });
+  });
+});

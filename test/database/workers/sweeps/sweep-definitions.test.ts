@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { deployJob } from '../../../../workers/handlers/deploy-job.js';
+import { sweepDefinitions } from '../../../../workers/sweeps/sweep-definitions.js';
+import type { JobDeps } from '../../../../workers/worker-deps.js';
+import { makeService, makeUser, makeWorker } from '../../../support/factories.js';
+import { pretendLive } from '../../../support/records.js';
+import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+
+describe('The sweep of', () => {
+  let workshop: TestWorkshop;
+  let worker: JobDeps;
+  before(async () => {
+    workshop = await TestWorkshop.open();
+    worker = await workshop.worker();
+  });
+  after(() => workshop.close());
+
+  async function sweep(name: string): Promise<string[]> {
+    const definition = sweepDefinitions(worker).find((each) => each.name === name);
+    if (!definition) throw new Error(`there is no sweep ${name}`);
+    return definition.sweep();
+  }
+
+  it('retention deletes expired lines, replicas, receipts and sessions, and silent workers', async () => {
+    const { db } = workshop.database;
+    const old = db.raw(`now() - interval '400 days'`);
+    const service = await makeService(db);
+    const deploymentId = await pretendLive(db, service.id);
+    const { id: userId } = await makeUser(db, { email: 'user@example.com' });
+    await db('log_lines').insert({
+      service_id: service.id,
+      id: 1,
+      source: 'runtime',
+      level: 'info',
+      message: 'x',
+      logged_at: old,
+    });
+    await db('replicas').insert({
+      id: uuidv7(),
+      service_id: service.id,
+      deployment_id: deploymentId,
+      host_id: uuidv7(),
+      position: 1,
+      state: 'stopped',
+      desired: 'stopped',
+      stopped_at: old,
+    });
+    await db('receipts').insert({ scope: 's', key: 'k', payload_hash: 'h', status: 200, body: '', expires_at: old });
+    await db('sessions').insert({ id: uuidv7(), user_id: userId, token_hash: Buffer.from('t'), expires_at: old });
+    const silent = await makeWorker(db, 1);
+    await db('workers').where({ id: silent }).update({ seen_at: old });
+    expect(await sweep('retention')).to.deep.equal([
+      'removed 1 log lines',
+      'removed 1 stopped replicas',
+      'removed 1 receipts',
+      'removed 1 sessions',
+    ]);
+    expect(await db('workers').where({ id: silent })).to.deep.equal([]);
+    expect(await sweep('retention')).to.deep.equal([]);
+  });
+
+  it('releases stops those that neither serve nor are being deployed, and no other', async () => {
+    const service = await makeService(workshop.database.db);
+    const deploy = async () => {
+      const { id } = await workshop.deployment({}, service);
+      expect(await deployJob(worker, { deploymentId: id }, jobHelpers())).to.equal('live');
+      return id;
+    };
+    const running = async (id: string) => (await workshop.runtime.inspect(id)).length;
+    const serving = await deploy();
+    expect(await sweep('releases')).to.deep.equal([]);
+    expect(await running(serving)).to.equal(1);
+    const other = await workshop.deployment({ status: 'live', finished_at: new Date() }, service);
+    await workshop.database.db('services').where({ id: service.id }).update({ live_deployment_id: other.id });
+    expect(await sweep('releases')).to.deep.equal([`stopped release ${serving}`]);
+    expect(await running(serving)).to.equal(0);
+  });
+});

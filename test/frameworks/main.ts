@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { visit } from '../support/client.js';
+import { createService, queueDeploy, readDeployment, readLogs, readService } from '../support/deployments.js';
+import { type Platform, startPlatform } from '../support/platform.js';
+import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
+import { eventually } from '../support/processes.js';
+import { createRepository, type TestRepository, writeFiles } from '../support/repositories.js';
+import { type FrameworkProject, PROJECTS } from './projects.js';
+import { type Row, writeTable } from './table.js';
+
+/**
+ * `npm run test:frameworks [-- part of a name …]`: makes projects with their generators, deploys each with address and
+ * kind only, looks at its page, and writes docs/frameworks.md. Rows of projects that were not run stay as they were.
+ */
+const run = promisify(execFile);
+const DOCUMENT = 'docs/frameworks.md';
+const GENERATE_MS = 300_000;
+const DEPLOY_MS = 900_000;
+
+const wanted = process.argv.slice(2).map((word) => word.toLowerCase());
+const chosen = PROJECTS.filter(
+  ({ name }) => wanted.length === 0 || wanted.some((word) => name.toLowerCase().includes(word)),
+);
+await mochaGlobalSetup();
+let platform: Platform | null = null;
+const rows: Row[] = [];
+try {
+  platform = await startPlatform({ engine: 'postgres' });
+  for (const project of chosen) {
+    const row = await tried(platform, project);
+    rows.push(row);
+    process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
+  }
+} finally {
+  await platform?.stop();
+  await mochaGlobalTeardown();
+}
+const before = await readFile(DOCUMENT, 'utf8').catch(() => '');
+await writeFile(
+  DOCUMENT,
+  writeTable(
+    before,
+    rows,
+    PROJECTS.map(({ name }) => name),
+  ),
+);
+const live = rows.filter(({ works }) => works).length;
+process.stdout.write(`${live} of ${rows.length} went live\n`);
+process.exitCode = live === rows.length ? 0 : 1;
+
+async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
+  const { name } = project;
+  let repository: TestRepository | null = null;
+  const began = Date.now();
+  try {
+    repository = await make(project);
+    const generated = Date.now();
+    const { detail, works } = await deploys(on, project, repository);
+    return { name, works, detail, seconds: Math.round((Date.now() - generated) / 1000) };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return {
+      name,
+      works: false,
+      detail: text.slice(0, 600).replace(/\s+/g, ' '),
+      seconds: Math.round((Date.now() - began) / 1000),
+    };
+  } finally {
+    await repository?.remove();
+  }
+}
+
+/** A repository with what the generator makes. The lock file is written without installing anything. */
+async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject): Promise<TestRepository> {
+  const place = await mkdtemp(join(tmpdir(), 'ranvier-generated-'));
+  // Generators name the project after its folder, and refuse names with capital letters.
+  const folder = join(place, 'app');
+  try {
+    await mkdir(folder);
+    const environment = {
+      ...process.env,
+      CI: 'true',
+      NEXT_TELEMETRY_DISABLED: '1',
+      ASTRO_TELEMETRY_DISABLED: '1',
+      NG_CLI_ANALYTICS: 'false',
+      npm_config_yes: 'true',
+    };
+    const inFolder = (command: string, args: readonly string[]) =>
+      run(command, [...args], { cwd: folder, env: environment, timeout: GENERATE_MS, maxBuffer: 64 * 1024 ** 2 });
+    if (generator !== undefined) {
+      const [packageName = '', ...args] = generator;
+      // Their standard input is closed, so that none waits for an answer.
+      const word = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+      await inFolder('sh', ['-c', `npm exec --yes -- ${[packageName, ...args].map(word).join(' ')} </dev/null`]);
+    }
+    await rm(join(folder, '.git'), { recursive: true, force: true });
+    await rm(join(folder, 'node_modules'), { recursive: true, force: true });
+    await writeFiles(folder, files);
+    if (manager === 'npm') await lockByNpm(folder, inFolder);
+    if (manager === 'pnpm')
+      await inFolder('npm', ['exec', '--yes', '--', 'pnpm@9', 'install', '--lockfile-only', '--ignore-scripts']);
+    if (manager === 'yarn')
+      await inFolder('npm', ['exec', '--yes', '--', 'yarn@1', 'install', '--ignore-scripts', '--no-progress']);
+    if (manager === 'bun') await inFolder('npm', ['exec', '--yes', '--', 'bun@1', 'install', '--lockfile-only']);
+    await rm(join(folder, 'node_modules'), { recursive: true, force: true });
+    const repository = await createRepository({});
+    await run('cp', ['-a', `${folder}/.`, repository.folder]);
+    await repository.commit({}, 'What the generator makes');
+    return repository;
+  } finally {
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+/** A registry that lacks packages of other platforms makes npm write a lock file that it refuses itself. */
+async function lockByNpm(
+  folder: string,
+  inFolder: (command: string, args: string[]) => Promise<unknown>,
+): Promise<void> {
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
+  try {
+    await inFolder('npm', ['install', '--package-lock-only', ...quiet]);
+    await inFolder('npm', ['ci', '--dry-run', ...quiet]);
+  } catch {
+    await rm(join(folder, 'package-lock.json'), { force: true });
+  }
+}
+
+async function deploys(
+  { client, edgePort }: Platform,
+  project: FrameworkProject,
+  repository: TestRepository,
+): Promise<{ works: boolean; detail: string }> {
+  const { rootDirectory } = project;
+  const configuration = { repository: repository.url, ...(rootDirectory === undefined ? {} : { rootDirectory }) };
+  const service = await createService(client, {
+    name: project.name.slice(0, 60),
+    kind: project.kind ?? 'web',
+    configuration,
+  });
+  const queued = await queueDeploy(client, service.id);
+  const deployment = await eventually(
+    `${project.name} ends`,
+    async () => {
+      const found = await readDeployment(client, service.id, queued.id);
+      return ['live', 'failed', 'cancelled'].includes(found.status) ? found : null;
+    },
+    DEPLOY_MS,
+  );
+  const lines = (await readLogs(client, service.id)).map(({ message }) => message);
+  const detected = lines.find((line) => line.startsWith('Detected: '))?.slice('Detected: '.length) ?? '';
+  if (deployment?.status !== 'live')
+    return { works: false, detail: `${detected} — ${deployment?.error.slice(0, 500).replace(/\s+/g, ' ')}` };
+  const { url } = await readService(client, service.id);
+  for (const path of ['/', ...(project.route === undefined ? [] : [project.route])]) {
+    const page = await visit(url, edgePort, path);
+    const expected = path === '/' ? project.page : /./s;
+    if (page.status !== 200 || !expected.test(page.body)) {
+      return {
+        works: false,
+        detail: `${detected} — ${path} answers ${page.status}: ${page.body.slice(0, 200).replace(/\s+/g, ' ')}`,
+      };
+    }
+  }
+  await client.expect('POST', `/services/${service.id}/actions`, { action: 'suspend' });
+  return { works: true, detail: detected };
+}

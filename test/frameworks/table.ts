@@ -1,0 +1,34 @@
+/** One project of docs/frameworks.md. */
+export interface Row {
+  name: string;
+  works: boolean;
+  /** From the request to the live page. */
+  seconds: number;
+  /** What the build's log says that it detected, and why it failed if it did. */
+  detail: string;
+}
+
+const HEAD = `# Frameworks
+
+What goes live with nothing but its address and kind. \`npm run test:frameworks\` makes each project with its generator,
+deploys it on a platform of its own, looks at its page, and writes this table. The seconds count from the request to the live
+page, on a machine with two cores that did other work as well.
+
+| project | live | seconds | detected |
+|---|---|---|---|
+`;
+
+/** The document with these rows. Rows of other projects are taken over from the document before. */
+export function writeTable(before: string, rows: readonly Row[], order: readonly string[]): string {
+  const lines = new Map(
+    before
+      .split('\n')
+      .filter((line) => /^\| .* \| (yes|no) \|/.test(line))
+      .map((line) => [line.split(' | ')[0]?.slice(2) ?? '', line]),
+  );
+  for (const { name, works, seconds, detail } of rows) {
+    const cell = detail.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+    lines.set(name, `| ${name} | ${works ? 'yes' : 'no'} | ${seconds} | ${cell} |`);
+  }
+  return `${HEAD}${order.flatMap((name) => lines.get(name) ?? []).join('\n')}\n`;
+}

@@ -1,0 +1,260 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
+import type { Fault } from '../fault.js';
+
+const LEASES = 'shared/core/database/leases.ts';
+const DUE = 'shared/queues/due.ts';
+const ADMISSION = 'shared/deployments/admission.ts';
+const OPERATIONS = 'shared/operations/store.ts';
+
+export const QUEUES_FAULTS: readonly Fault[] = [
+  { name: 'lease: the fence is not raised', file: LEASES, find: 'fence = fence + 1', replace: 'fence = fence' },
+  { name: 'lease: renewal ignores the fence', file: LEASES, find: ' and r.fence = held.fence', replace: '' },
+  { name: 'lease: renewal revives what has ended', file: LEASES, find: ' and r.finished_at is null', replace: '' },
+  {
+    name: 'lease: a cancellation is not reported',
+    file: LEASES,
+    find: 'r.cancel_requested_at is not null',
+    replace: 'false',
+  },
+  {
+    name: 'lease: released with an old fence',
+    file: LEASES,
+    find: 'where id = :id and fence = :fence and finished_at is null`',
+    replace: 'where id = :id and cast(:fence as bigint) is not null`',
+  },
+  {
+    name: 'due: handed over in reverse',
+    file: DUE,
+    find: 'from taken order by due_at, id',
+    replace: 'from taken order by due_at desc, id',
+  },
+  {
+    name: 'due: handed over before its time',
+    file: DUE,
+    find: 'where due_at <= now() order',
+    replace: 'where due_at is not null order',
+  },
+  {
+    name: 'due: stays due after its job was made',
+    file: DUE,
+    find: 'r set due_at = null from',
+    replace: 'r set due_at = r.due_at from',
+  },
+  {
+    name: 'due: two processes make two jobs',
+    file: DUE,
+    find: 'and dispatches = :dispatches and due_at is null',
+    replace: 'and cast(:dispatches as int) >= 0',
+  },
+  {
+    name: 'abandoned: the lease is ignored',
+    file: DUE,
+    find: 'where finished_at is null and due_at is null and (lease_expires_at is null or lease_expires_at < now())',
+    replace: 'where finished_at is null and due_at is null',
+  },
+  {
+    name: 'abandoned: the lease of a deployment is ignored',
+    file: DUE,
+    find: 'and admitted_at is not null and due_at is null\n         and (lease_expires_at is null or lease_expires_at < now())',
+    replace: 'and admitted_at is not null and due_at is null',
+  },
+  {
+    name: 'admission: two of one service at once',
+    file: ADMISSION,
+    find: 'and not exists (select 1 from active a where a.service_id = d.service_id)',
+    replace: '',
+  },
+  {
+    name: 'admission: more than the workers have slots',
+    file: ADMISSION,
+    find: 'and a.turn <= (select free from slots)',
+    replace: '',
+  },
+  {
+    name: 'admission: more than buildConcurrency',
+    file: ADMISSION,
+    find: 'where r.position <= ',
+    replace: 'where 0 <= ',
+  },
+  {
+    name: 'admission: the newest first',
+    file: ADMISSION,
+    find: 'order by d.service_id, d.number\n',
+    replace: 'order by d.service_id, d.number desc\n',
+  },
+  {
+    name: 'admission: a cancelled one is let in',
+    file: ADMISSION,
+    find: ' and d.cancel_requested_at is null',
+    replace: '',
+  },
+  { name: 'admission: workspaces do not take turns', file: ADMISSION, find: 't.last_turn nulls first, ', replace: '' },
+  {
+    name: 'operation: ended with an old fence',
+    file: OPERATIONS,
+    find: 'finished_at = now(), ${UNHELD}\n      where id = :id and fence = :fence',
+    replace: 'finished_at = now(), ${UNHELD}\n      where id = :id',
+  },
+  {
+    name: 'sweeps: run without leadership',
+    file: 'workers/sweeps/sweeps.ts',
+    find: "return scope === 'host' || leading;",
+    replace: 'return true;',
+  },
+  {
+    name: 'lease: lasts for an hour',
+    file: LEASES,
+    find: 'LEASE_SECONDS = 10',
+    replace: 'LEASE_SECONDS = 3600',
+  },
+  {
+    name: 'lease: is over at once',
+    file: LEASES,
+    find: 'LEASE_SECONDS = 10',
+    replace: 'LEASE_SECONDS = 0',
+  },
+  {
+    name: 'lease: those of operations are not renewed',
+    file: 'workers/lease-keeper.ts',
+    find: "['deployments', 'operations']",
+    replace: "['deployments']",
+  },
+  {
+    name: 'lease: a lost one is not noticed',
+    file: 'workers/lease-keeper.ts',
+    find: 'if (!hold)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'lease: a cancellation is not passed on',
+    file: 'workers/lease-keeper.ts',
+    find: 'else if (hold.cancelRequested)',
+    replace: 'else if (false)',
+  },
+  {
+    name: 'lease: it is renewed after its work has ended',
+    file: 'workers/lease-keeper.ts',
+    find: 'this.#entries.delete(lease.id)',
+    replace: 'this.#entries.has(lease.id)',
+  },
+  {
+    name: 'lease: an older hold ends the newer one',
+    file: 'workers/lease-keeper.ts',
+    find: 'if (this.#entries.get(lease.id) === entry)',
+    replace: 'if (true)',
+  },
+  {
+    name: 'due: a process waits for what another one hands over',
+    file: DUE,
+    find: 'for update skip locked',
+    replace: 'for update',
+  },
+  {
+    name: 'abandoned: what was touched a moment ago is taken up',
+    file: DUE,
+    find: "and updated_at < now() - :idleSeconds * interval '1 second'\n       order by number",
+    replace: 'order by number',
+  },
+  {
+    name: 'abandoned: a deployment that was not admitted',
+    file: DUE,
+    find: 'where finished_at is null and admitted_at is not null and due_at is null',
+    replace: 'where finished_at is null and due_at is null',
+  },
+  {
+    name: 'abandoned: an operation that has ended',
+    file: DUE,
+    find: 'from operations\n       where finished_at is null and due_at',
+    replace: 'from operations\n       where due_at',
+  },
+  {
+    name: 'admission: ended deployments take places',
+    file: ADMISSION,
+    find: 'where finished_at is null and admitted_at is not null\n     ), slots',
+    replace: 'where admitted_at is not null\n     ), slots',
+  },
+  {
+    name: 'admission: workers that are silent have slots',
+    file: ADMISSION,
+    find: "from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds'\n     ), heads",
+    replace: 'from workers\n     ), heads',
+  },
+  {
+    name: 'admission: the places of running deployments are given again',
+    file: ADMISSION,
+    find: ' - (select count(*) from active) as free',
+    replace: ' as free',
+  },
+  {
+    name: 'admission: running deployments do not count for buildConcurrency',
+    file: ADMISSION,
+    find: '+ (select count(*) from active a where a.workspace_id = h.workspace_id) as position',
+    replace: 'as position',
+  },
+  {
+    name: 'admission: no job is due',
+    file: ADMISSION,
+    find: 'dispatches = 1, due_at = now(), ',
+    replace: 'dispatches = 1, ',
+  },
+  {
+    name: 'admission: the reason of a wait stays',
+    file: ADMISSION,
+    find: 'where reason <> blocked_reason',
+    replace: 'where false',
+  },
+  {
+    name: 'dispatch: records that are left after a batch wait',
+    file: 'shared/queues/dispatcher.ts',
+    find: 'while ((await this.#handOver(table)) === BATCH)',
+    replace: 'await this.#handOver(table)',
+  },
+  {
+    name: 'dispatch: a record with a job gets another one',
+    file: 'shared/queues/dispatcher.ts',
+    find: 'if (await this.#hasJob(record))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'operation: claimed after its end',
+    file: OPERATIONS,
+    find: 'where id = :id and finished_at is null returning *',
+    replace: 'where id = :id returning *',
+  },
+  {
+    name: 'operation: given back with an old fence',
+    file: OPERATIONS,
+    find: "set status = 'queued', ${UNHELD} where id = :id and fence = :fence and",
+    replace: "set status = 'queued', ${UNHELD} where id = :id and cast(:fence as bigint) is not null and",
+  },
+  {
+    name: 'operation: a fault of the platform fails it at once',
+    file: 'workers/handlers/run-operation.ts',
+    find: "failure.type === 'platformFault' && !helpers.lastAttempt",
+    replace: 'false',
+  },
+  {
+    name: "sweeps: a host's sweep runs on the leader only",
+    file: 'workers/sweeps/sweeps.ts',
+    find: "return scope === 'host' || leading;",
+    replace: 'return leading;',
+  },
+  {
+    name: 'sweeps: one that fails takes the worker down',
+    file: 'workers/sweeps/sweeps.ts',
+    find: 'log.warn({ sweep: name },',
+    replace: 'throw error; log.warn({ sweep: name },',
+  },
+  {
+    name: 'sweeps: retention of sessions is left out',
+    file: 'workers/sweeps/sweep-definitions.ts',
+    find: 'await deleteExpiredSessions(db)',
+    replace: '0',
+  },
+  {
+    name: 'sweeps: stale releases run on',
+    file: 'workers/sweeps/sweep-definitions.ts',
+    find: 'await retireOldReleases(deps, serviceId, new AbortController().signal);',
+    replace: '',
+  },
+];

@@ -1,0 +1,236 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
+import type { Fault } from '../fault.js';
+
+const ROUTING = 'shared/routing/store.ts';
+const EDGE_TABLE = 'workers/edge/table.ts';
+
+export const ROUTING_FAULTS: readonly Fault[] = [
+  {
+    name: 'route: an edge that lags behind is not waited for',
+    file: ROUTING,
+    find: 'and a.version >= ?)',
+    replace: 'and a.version + 1 >= ?)',
+  },
+  {
+    name: 'route: an edge that is silent is waited for',
+    file: ROUTING,
+    find: 'where e.seen_at > now() - make_interval(secs => ${EDGE_SEEN_SECONDS})\n        and not exists',
+    replace: 'where e.seen_at is not null\n        and not exists',
+  },
+  {
+    name: 'route: an acknowledgement goes back',
+    file: ROUTING,
+    find: 'greatest(edge_acknowledgements.version, excluded.version)',
+    replace: 'excluded.version',
+  },
+  {
+    name: 'route: replicas that are not ready get requests',
+    file: ROUTING,
+    find: " and state = 'ready' and port",
+    replace: ' and port',
+  },
+  {
+    name: 'route: replicas that are to stop get requests',
+    file: ROUTING,
+    find: "and desired = 'running' and state",
+    replace: 'and state',
+  },
+  {
+    name: 'route: replicas of another release get requests',
+    file: ROUTING,
+    find: ' and deployment_id = s.live_deployment_id',
+    replace: '',
+  },
+  {
+    name: 'edge: a service that is being deleted is served',
+    file: EDGE_TABLE,
+    find: "facts.lifecycleStatus === 'deleting' || ",
+    replace: '',
+  },
+  {
+    name: 'edge: a suspended service is served',
+    file: EDGE_TABLE,
+    find: "if (facts.lifecycleStatus === 'suspended')",
+    replace: "if (facts.lifecycleStatus === 'deleted')",
+  },
+  {
+    name: 'edge: a route that changed stays as it was',
+    file: EDGE_TABLE,
+    find: 'before !== undefined && isDeepStrictEqual(before, route)',
+    replace: 'before !== undefined',
+  },
+  {
+    name: 'edge: the host that a service had stays',
+    file: EDGE_TABLE,
+    find: '!ids.has(route.serviceId)',
+    replace: 'ids.size >= 0',
+  },
+  {
+    name: 'edge: a service without a platform domain is served',
+    file: EDGE_TABLE,
+    find: ' || !facts.platformDomainEnabled',
+    replace: '',
+  },
+  {
+    name: 'edge: kinds without a public address are served',
+    file: EDGE_TABLE,
+    find: '!isRouted(facts.kind) || ',
+    replace: '',
+  },
+  {
+    name: 'edge: no ready replica, and the request is proxied',
+    file: EDGE_TABLE,
+    find: 'facts.replicas.length === 0',
+    replace: 'facts.replicas.length < 0',
+  },
+  {
+    name: 'route: a service disappears at its deletion',
+    file: ROUTING,
+    find: "s.deleted_at > now() - interval '1 hour'",
+    replace: 'false',
+  },
+  {
+    name: 'route: the facts of other services are read',
+    file: ROUTING,
+    find: "'and s.id = any(?::uuid[])'",
+    replace: "'and true or s.id = any(?::uuid[])'",
+  },
+  {
+    name: 'route: an edge that is not known acknowledges',
+    file: ROUTING,
+    find: 'on conflict (id) do update set seen_at = now(), figures',
+    replace: 'on conflict (id) do update set figures',
+  },
+  {
+    name: 'edge: maintenance is not shown',
+    file: EDGE_TABLE,
+    find: 'maintenance: facts.maintenance ? facts.maintenancePage : null',
+    replace: 'maintenance: null',
+  },
+  {
+    name: 'edge: the list of admitted addresses is dropped',
+    file: EDGE_TABLE,
+    find: 'allow: facts.ipAllowList',
+    replace: 'allow: []',
+  },
+  {
+    name: 'edge: a list without a valid range admits everybody',
+    file: 'workers/edge/proxy/allow-list.ts',
+    find: 'if (ranges.length === 0)',
+    replace: "if (!ranges.some((range) => isIP(range.split('/')[0] ?? '')))",
+  },
+  {
+    name: 'edge: an address that is none is admitted',
+    file: 'workers/edge/proxy/allow-list.ts',
+    find: 'return family !== 0 && ',
+    replace: 'return family === 0 || ',
+  },
+  {
+    name: 'edge: a client says who it is',
+    file: 'workers/edge/proxy/headers.ts',
+    find: 'FORWARDED_HEADERS.has(canonical) || ',
+    replace: '',
+  },
+  {
+    name: 'edge: with underscores a client says who it is',
+    file: 'workers/edge/proxy/headers.ts',
+    find: "lower.replaceAll('_', '-')",
+    replace: 'lower',
+  },
+  {
+    name: 'edge: the header of the client is believed without a proxy',
+    file: 'workers/edge/proxy/headers.ts',
+    find: "behindProxy ? req.headers['x-forwarded-for'] : undefined",
+    replace: "req.headers['x-forwarded-for']",
+  },
+  {
+    name: 'edge: headers of one connection are passed on',
+    file: 'workers/edge/proxy/headers.ts',
+    find: 'HOP_BY_HOP.has(lower) || ',
+    replace: '',
+  },
+  {
+    name: 'edge: Connection removes a credential',
+    file: 'workers/edge/proxy/headers.ts',
+    find: "token !== '' && !isEndToEnd(token)",
+    replace: "token !== ''",
+  },
+  {
+    name: 'edge: a length and chunks together are passed on',
+    file: 'workers/edge/proxy/headers.ts',
+    find: "if (encoding !== undefined && req.headers['content-length'] !== undefined)",
+    replace: 'if (false)',
+  },
+  {
+    name: 'edge: two hosts are passed on',
+    file: 'workers/edge/proxy/headers.ts',
+    find: "if (count('host') > 1)",
+    replace: 'if (false)',
+  },
+  {
+    name: 'edge: a request id of any form is taken over',
+    file: 'workers/edge/proxy/headers.ts',
+    find: "typeof given === 'string' && REQUEST_ID.test(given)",
+    replace: "typeof given === 'string'",
+  },
+  {
+    name: 'edge: a cookie goes to all services',
+    file: 'workers/edge/proxy/answer-head.ts',
+    find: "lower === 'set-cookie' || lower === 'set-cookie2'",
+    replace: "lower === 'set-cookie3'",
+  },
+  {
+    name: 'edge: a replica forges the request id',
+    file: 'workers/edge/proxy/answer-head.ts',
+    find: "lower === 'x-request-id' || ",
+    replace: '',
+  },
+  {
+    name: 'edge: an interim status ends an exchange',
+    file: 'workers/edge/proxy/answer-head.ts',
+    find: 'status < 200',
+    replace: 'status < 100',
+  },
+  {
+    name: 'edge: a site gives what a link leads to',
+    file: 'workers/edge/proxy/site-path.ts',
+    find: "if (inside === '..' || inside.startsWith(`..${sep}`))",
+    replace: 'if (false)',
+  },
+  {
+    name: 'edge: a site gives dotfiles',
+    file: 'workers/edge/proxy/site-path.ts',
+    find: "part.startsWith('.') && part !== '.well-known'",
+    replace: 'false',
+  },
+  {
+    name: 'edge: one client takes all encoders',
+    file: 'workers/edge/proxy/encoder-budget.ts',
+    find: ' || own >= MAX_ENCODERS_PER_CLIENT',
+    replace: '',
+  },
+  {
+    name: 'edge: a connection in use loses its place',
+    file: 'workers/edge/proxy/client-connection.ts',
+    find: 'this.slowSince !== null || this.exchanges === 0',
+    replace: 'true',
+  },
+  {
+    name: 'edge: the busiest replica is chosen',
+    file: 'workers/edge/proxy/upstream.ts',
+    find: 'upstream.requests.value < best.requests.value',
+    replace: 'upstream.requests.value > best.requests.value',
+  },
+  {
+    name: 'edge: a replica that refused is asked again at once',
+    file: 'workers/edge/proxy/upstream.ts',
+    find: 'filter((upstream) => !upstream.avoided)',
+    replace: 'filter(() => true)',
+  },
+  {
+    name: 'edge: a page is kept for a year although its name has no hash',
+    file: 'workers/edge/proxy/cache-control.ts',
+    find: 'if (hasHashedName(path))',
+    replace: 'if (true)',
+  },
+];

@@ -1,0 +1,111 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
+import type { Fault } from '../fault.js';
+
+const IMAGES = 'shared/images/store.ts';
+const CANVAS = 'shared/canvas/store.ts';
+const SERVICES = 'shared/services/store.ts';
+
+export const SERVICES_FAULTS: readonly Fault[] = [
+  {
+    name: 'images: the one that serves is removed',
+    file: IMAGES,
+    find: 'where s.id = :serviceId and d.image_id = i.id',
+    replace: 'where false and s.id = :serviceId',
+  },
+  {
+    name: 'images: the one of an open rollback is removed',
+    file: IMAGES,
+    find: ' and not coalesce(r.open, false)',
+    replace: '',
+  },
+  {
+    name: 'images: the oldest are kept',
+    file: IMAGES,
+    find: 'order by u.went_live_at desc nulls last',
+    replace: 'order by u.went_live_at nulls last',
+  },
+  {
+    name: 'canvas: a save of an old revision wins',
+    file: CANVAS,
+    find: 'scope_id = :scopeId and revision = :revision',
+    replace: 'scope_id = :scopeId and cast(:revision as int) >= 0',
+  },
+  {
+    name: 'canvas: nodes that have gone keep their place',
+    file: 'shared/canvas/model.ts',
+    find: 'nodes.has(id)',
+    replace: 'nodes.size >= 0',
+  },
+  {
+    name: 'canvas: one node less than the limit',
+    file: 'shared/canvas/model.ts',
+    find: 'records.length <= limit',
+    replace: 'records.length < limit',
+  },
+  {
+    name: 'canvas: archived services are shown',
+    file: CANVAS,
+    find: ".where('s.archived', false)",
+    replace: '',
+  },
+  {
+    name: 'slug: the name of a deleted service is free at once',
+    file: SERVICES,
+    find: 'deleted_at > now() - make_interval(days => ${SLUG_REST_DAYS})',
+    replace: 'false',
+  },
+  {
+    name: 'slug: its own workspace waits too',
+    file: SERVICES,
+    find: 'and workspace_id <> cast(:workspaceId as uuid)',
+    replace: 'and cast(:workspaceId as uuid) is not null',
+  },
+  {
+    name: 'slug: a reserved name is given',
+    file: SERVICES,
+    find: 'if (reservedSlugs.has(slug))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'service: a newer failure hides the release that serves',
+    file: 'shared/services/model.ts',
+    find: 'if (facts.liveDeploymentId !== null)',
+    replace: "if (facts.liveDeploymentId !== null && latest !== 'failed')",
+  },
+  {
+    name: 'service: deleted at once although it has images',
+    file: 'shared/services/lifecycle-store.ts',
+    find: 'select 1 from images where service_id = :serviceId and removed_at is null',
+    replace: 'select 1 from images where false and service_id = :serviceId',
+  },
+  {
+    name: 'repository: file: is allowed on every installation',
+    file: 'shared/services/source.ts',
+    find: "return allowLocal ? null : 'file:",
+    replace: "return true ? null : 'file:",
+  },
+  {
+    name: 'repository: private addresses are allowed',
+    file: 'shared/services/source.ts',
+    find: 'if (!allowLocal && isPrivateAddress(hostOf(url)))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'repository: its token is shown',
+    file: 'shared/services/source.ts',
+    find: 'url.username = MASK;',
+    replace: 'url.username = url.username;',
+  },
+  {
+    name: 'notification: a failure is kept quiet',
+    file: 'shared/notifications/model.ts',
+    find: "setting === 'failure' && status === 'failed'",
+    replace: "setting === 'failure' && status === 'live'",
+  },
+  {
+    name: 'git: file: is always allowed',
+    file: 'workers/sources/git-command.ts',
+    find: "allowFile ? 'https:http:file' : 'https:http'",
+    replace: "'https:http:file'",
+  },
+];

@@ -1,0 +1,75 @@
+import type { Fault } from '../fault.js';
+
+const SNAPSHOTS = 'shared/variables/snapshot-store.ts';
+const VARIABLES = 'shared/variables/commands.ts';
+const RESOLVE = 'shared/variables/resolve.ts';
+
+export const VARIABLES_FAULTS: readonly Fault[] = [
+  {
+    name: 'snapshot: erased before its deployment ends',
+    file: SNAPSHOTS,
+    find: 'd.finished_at is null\n',
+    replace: 'false\n',
+  },
+  {
+    name: 'snapshot: erased although it can be rolled back to',
+    file: SNAPSHOTS,
+    find: "(d.status = 'live' and i.id is not null and i.removed_at is null)",
+    replace: 'false',
+  },
+  {
+    name: 'snapshot: erased while a replica runs with it',
+    file: SNAPSHOTS,
+    find: "exists (select from replicas where deployment_id = d.id and state <> 'stopped')",
+    replace: 'false',
+  },
+  {
+    name: 'snapshot: kept for good',
+    file: SNAPSHOTS,
+    find: 'where s.service_id = :serviceId and not exists',
+    replace: 'where false and s.service_id = :serviceId and not exists',
+  },
+  {
+    name: 'variables: one too many',
+    file: VARIABLES,
+    find: 'count >= MOST_VARIABLES',
+    replace: 'count > MOST_VARIABLES',
+  },
+  {
+    name: 'variables: one byte less than allowed',
+    file: VARIABLES,
+    find: 'bytes + added <= VARIABLES_BYTES',
+    replace: 'bytes + added < VARIABLES_BYTES',
+  },
+  { name: 'variables: keys do not count', file: VARIABLES, find: 'Buffer.byteLength(key) + (', replace: '0 + (' },
+  {
+    name: 'variables: the group wins over the service',
+    file: 'shared/variables/source-store.ts',
+    find: 'order by key, rank desc',
+    replace: 'order by key, rank',
+  },
+  {
+    name: 'variables: the group linked first wins',
+    file: 'shared/variables/source-store.ts',
+    find: 'rank desc, linked_at desc',
+    replace: 'rank desc, linked_at',
+  },
+  {
+    name: 'variables: a circle is followed',
+    file: RESOLVE,
+    find: 'if (path.includes(step))',
+    replace: 'if (path.length > 40)',
+  },
+  {
+    name: 'variables: an archived provider lends',
+    file: RESOLVE,
+    find: 'if (provider.archived)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'variables: a protected environment lends to everybody',
+    file: RESOLVE,
+    find: 'if (provider.protected_environment !== null)',
+    replace: 'if (false)',
+  },
+];

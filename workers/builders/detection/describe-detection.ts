@@ -1,0 +1,52 @@
+import type { Detection } from '../../../shared/detections/model.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+import type { BuildPlan } from '../build-plan.js';
+import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
+
+/** What a deployment with this address and folder alone would do. Throws `BuildError`. */
+export async function describeDetection(input: {
+  app: string;
+  rootDirectory: string;
+  containers: boolean;
+}): Promise<Omit<Detection, 'commitSha'>> {
+  const { containers, ...place } = input;
+  try {
+    const wanted = { ...place, kind: 'web', settings: DEFAULT_CONFIGURATION } as const;
+    const { plan, applications } = await detectAndPlan(wanted, { containers });
+    return { ...described(plan), applications };
+  } catch (error) {
+    if (!(error instanceof SeveralApplicationsError)) throw error;
+    return { ...NOTHING, applications: [...error.applications] };
+  }
+}
+
+/** A repository with several applications: which one is meant is not known. */
+const NOTHING: Omit<Detection, 'commitSha' | 'applications'> = {
+  framework: null,
+  runtime: 'auto',
+  kind: 'web',
+  packageManager: null,
+  versions: {},
+  installCommand: '',
+  buildCommand: '',
+  startCommand: '',
+  publishDirectory: '',
+};
+
+function described(plan: BuildPlan): Omit<Detection, 'commitSha' | 'applications'> {
+  const { framework, install, build, type, runtime, startCommand, publish } = plan;
+  return {
+    framework: framework?.name ?? null,
+    runtime,
+    kind: type === 'static' ? 'static' : 'web',
+    packageManager: /^(npm|pnpm|yarn|bun)\b/.exec(install[0] ?? '')?.[1] ?? null,
+    versions: framework?.version == null ? {} : { [framework.id]: framework.version },
+    installCommand: install.join(' && '),
+    buildCommand: build.join(' && '),
+    startCommand,
+    publishDirectory:
+      type === 'static'
+        ? (publish?.folders[0] ?? (build.length > 0 ? DEFAULT_CONFIGURATION.publishDirectory : '.'))
+        : '',
+  };
+}

@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { SYSTEM_PATH } from '../command-wrappers.js';
+import { RELAY } from './network-scripts.js';
+
+export interface RelayOptions {
+  namespace: string;
+  address: string;
+  port: number;
+  uid: number;
+  /** The environment that marks a process of the sandbox, so that it ends with it. */
+  mark: Record<string, string>;
+  /** The cgroup.procs files of the sandbox. */
+  procsFiles: readonly string[];
+}
+
+/** Joins control groups, then becomes the command. Arguments: cgroup.procs files, `--`, the command. */
+const JOIN = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 1; shift; done; shift; exec "$@"';
+
+/** Starts a process of a sandbox that passes connections on to its IPv6 loopback. It outlives the worker. */
+export async function startRelay(options: RelayOptions): Promise<void> {
+  const { namespace, address, port, uid, mark, procsFiles } = options;
+  const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--no-new-privs', '--bounding-set=-all'];
+  const node = [process.execPath, '-e', RELAY, address, String(port)];
+  const args = [`--net=${namespace}`, '--', '/bin/sh', '-c', JOIN, 'relay', ...procsFiles, '--'];
+  const child = spawn('nsenter', [...args, 'setpriv', ...user, '--inh-caps=-all', '--', ...node], {
+    cwd: '/',
+    env: { PATH: SYSTEM_PATH, ...mark },
+    stdio: 'ignore',
+    detached: true,
+  });
+  await once(child, 'spawn');
+  child.unref();
+}

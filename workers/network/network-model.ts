@@ -1,0 +1,158 @@
+import ipaddr from 'ipaddr.js';
+
+/** Who uses a namespace: builds may also use the registries and proxies that the platform's environment names. */
+export type NetworkUse = 'application' | 'build';
+
+/** The network that a sandbox joins. */
+export interface NetworkSpec {
+  /** Sandboxes of one scope reach each other; `scopeOf` makes it. */
+  scope: string;
+  use: NetworkUse;
+  /** The name under which neighbours reach it, once it is ready; '' for none. */
+  hostName: string;
+}
+
+/** One namespace with its link and its address. */
+export interface NetworkSlot {
+  /** Its place in the block of addresses. */
+  number: number;
+  /** The sandbox that has it. */
+  id: string;
+  /** Name of the namespace, and of the link to it on the host. It is never used again. */
+  name: string;
+  scope: string;
+  use: NetworkUse;
+  hostName: string;
+  /** When it was given back, in milliseconds since the epoch; null while it is in use. */
+  releasedAt: number | null;
+}
+
+/** 1,024 blocks of 4,094 addresses, of which an installation has one on each host. */
+const POOL = '10.64.0.0/10';
+const BLOCK_BITS = 20;
+const BLOCK_SIZE = 2 ** (32 - BLOCK_BITS);
+const BLOCKS = 2 ** (BLOCK_BITS - 10);
+/** The first address is the gateway's. */
+export const FIRST_SLOT = 2;
+export const LAST_SLOT = BLOCK_SIZE - 2;
+/** An address that was given back rests, in milliseconds: an edge may still have the old route. */
+export const REST_MS = 120_000;
+
+/** Beginning of the names of an installation's links and namespaces. `token` is the hash of its DATA_DIR. */
+export function namePrefix(token: string): string {
+  return `rv${token.slice(0, 6)}`;
+}
+
+/** `random` has at least 32 bits. Links have at most 15 characters. */
+export function linkName(token: string, random: number): string {
+  return `${namePrefix(token)}${(random % 36 ** 6).toString(36).padStart(6, '0')}`;
+}
+
+export interface ScopedService {
+  serviceId: string;
+  workspaceId: string;
+  environmentId: string | null;
+  configuration: { privateNetworking: boolean };
+}
+
+/**
+ * The private network of a service: that of its environment, or the one that the services of its workspace without an
+ * environment share, or one of its own if private networking is off.
+ */
+export function scopeOf({ serviceId, workspaceId, environmentId, configuration }: ScopedService): string {
+  if (!configuration.privateNetworking) return `service-${serviceId}`;
+  return environmentId === null ? `workspace-${workspaceId}` : `environment-${environmentId}`;
+}
+
+/** Refuses what could not be part of a rule. */
+export function assertScope(scope: string): void {
+  if (!/^[a-z][a-z0-9-]{0,79}$/.test(scope)) throw new Error(`"${scope}" cannot name a network`);
+}
+
+/** The address of a slot. */
+export function addressOf(block: string, slot: number): string {
+  return textOf(firstOf(block) + slot);
+}
+
+export function gatewayOf(block: string): string {
+  return addressOf(block, 1);
+}
+
+/** The slot of an address of the block; null if it is in none. */
+export function slotOf(block: string, address: string): number | null {
+  const slot = ipaddr.IPv4.isValidFourPartDecimal(address) ? numberOf(address) - firstOf(block) : -1;
+  return slot >= FIRST_SLOT && slot <= LAST_SLOT ? slot : null;
+}
+
+/** True if the text is a block that `chooseBlock` could have chosen. */
+export function isBlock(text: string): boolean {
+  const [address = '', bits] = text.split('/');
+  if (bits !== String(BLOCK_BITS) || !ipaddr.IPv4.isValidFourPartDecimal(address)) return false;
+  return numberOf(address) % BLOCK_SIZE === 0 && overlaps(text, POOL);
+}
+
+/**
+ * The first block that overlaps none of the ranges that are in use, beginning at a place that depends on the installation.
+ * Null if there is none. Ranges are IPv4, in CIDR notation or single addresses.
+ */
+export function chooseBlock(token: string, inUse: readonly string[]): string | null {
+  const start = Number.parseInt(token.slice(0, 8), 16) % BLOCKS;
+  for (let i = 0; i < BLOCKS; i++) {
+    const block = `${textOf(firstOf(POOL) + ((start + i) % BLOCKS) * BLOCK_SIZE)}/${BLOCK_BITS}`;
+    if (!inUse.some((range) => overlaps(block, range))) return block;
+  }
+  return null;
+}
+
+/** True if two IPv4 ranges have an address in common. A default route has nothing in common with any. */
+export function overlaps(a: string, b: string): boolean {
+  const [first, second] = [rangeOf(a), rangeOf(b)];
+  if (first === null || second === null) return false;
+  return first[0] <= second[1] && second[0] <= first[1];
+}
+
+function rangeOf(text: string): [first: number, last: number] | null {
+  const [address = '', bits = '32'] = text.split('/');
+  const length = Number(bits);
+  if (!ipaddr.IPv4.isValidFourPartDecimal(address) || !(length > 0 && length <= 32)) return null;
+  const size = 2 ** (32 - length);
+  const first = Math.floor(numberOf(address) / size) * size;
+  return [first, first + size - 1];
+}
+
+function firstOf(block: string): number {
+  return numberOf(block.split('/')[0] ?? '');
+}
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+function textOf(number: number): string {
+  return [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join('.');
+}
+
+/** A replica that its neighbours can reach. */
+export interface Neighbour {
+  hostName: string;
+  address: string;
+}
+
+/**
+ * The text of /etc/hosts for the sandboxes of a scope. `localhost` is IPv4 only, so that an application that listens on it
+ * can be reached. Of the host's own file the names of other machines are kept.
+ */
+export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
+  const kept = hostFile.split('\n').filter((line) => {
+    const [address = '', ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/);
+    return ipaddr.isValid(address) && names.length > 0 && !isOwnName(address);
+  });
+  const sorted = [...neighbours].sort((a, b) => (`${a.hostName} ${a.address}` < `${b.hostName} ${b.address}` ? -1 : 1));
+  const lines = ['127.0.0.1 localhost', '::1 ip6-localhost ip6-loopback', ...kept];
+  return [...lines, ...sorted.map(({ hostName, address }) => `${address} ${hostName}`), ''].join('\n');
+}
+
+function isOwnName(address: string): boolean {
+  const range = ipaddr.parse(address).range();
+  return range === 'loopback' || range === 'multicast' || range === 'unspecified' || range === 'linkLocal';
+}

@@ -1,0 +1,217 @@
+import { addressOf, gatewayOf, type NetworkSlot, namePrefix } from './network-model.js';
+
+/** A place that somebody may connect to. */
+export interface Endpoint {
+  address: string;
+  port: number;
+}
+
+/** Everything that the rules of this host depend on, except the namespaces. */
+export interface NetworkSettings {
+  token: string;
+  dataDir: string;
+  block: string;
+  /** Name servers; port 53 of them is open. */
+  resolvers: readonly string[];
+  /** A name server on loopback, to which port 53 of the gateway leads; null if there is none. */
+  loopbackResolver: string | null;
+  /** EGRESS_ALLOW. */
+  egressAllow: readonly string[];
+  /** Registries and proxies of the platform's environment, for builds. */
+  sources: readonly Endpoint[];
+  /** The same on loopback of the host: builds reach these ports at their own loopback. */
+  loopbackPorts: readonly number[];
+  /** True if EGRESS_ALLOW includes loopback: applications get `loopbackPorts` too. */
+  loopbackForAll: boolean;
+  /** Addresses of this host at which it serves the public. */
+  publicEndpoints: readonly Endpoint[];
+  /** Users of this host that may connect to replicas. */
+  edgeUsers: readonly number[];
+}
+
+export const NETWORK_TABLE = 'ranvier_net_';
+
+/**
+ * No public server is there: private and shared networks, link-local addresses with the metadata of clouds, loopback,
+ * benchmarks, multicast; and the two public-looking addresses at which Azure and Alibaba hand out credentials.
+ */
+const CLOSED = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/3',
+];
+
+export function tableName(token: string): string {
+  return `${NETWORK_TABLE}${token}`;
+}
+
+/** True if the namespace may use the ports on the host's loopback. */
+export function usesLoopback({ use }: Pick<NetworkSlot, 'use'>, settings: NetworkSettings): boolean {
+  return settings.loopbackPorts.length > 0 && (use === 'build' || settings.loopbackForAll);
+}
+
+/** The nft script that replaces the table as a whole. */
+export function networkRules(settings: NetworkSettings, slots: readonly NetworkSlot[]): string {
+  const { token, dataDir, block, resolvers, loopbackResolver, egressAllow, sources, loopbackPorts } = settings;
+  const table = tableName(token);
+  const ours = `"${namePrefix(token)}*"`;
+  const gateway = gatewayOf(block);
+  // A folder whose name cannot be quoted gets no comment. No other platform removes such a table.
+  const comment = /^[\w./ -]{1,100}$/.test(dataDir) ? `comment "${block} ${dataDir}"` : '';
+  const dns = 'meta l4proto { tcp, udp } th dport 53';
+  const allowed = [
+    ...(resolvers.length === 0 ? [] : [`ip daddr { ${resolvers.join(', ')} } ${dns} accept`]),
+    ...(egressAllow.length === 0 ? [] : [`ip daddr { ${egressAllow.join(', ')} } accept`]),
+    'iifname @builds ip daddr . tcp dport @sources accept',
+  ];
+  const ports = loopbackPorts.join(', ');
+  const served = settings.publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
+  return `
+table inet ${table}
+delete table inet ${table}
+table inet ${table} {
+  ${comment}
+  # Each link with the one address that may send through it.
+  set own { type ifname . ipv4_addr; ${elements(slots.map((slot) => ownElement(settings, slot)))} }
+  set builds { type ifname; ${elements(slots.filter(({ use }) => use === 'build').map(({ name }) => `"${name}"`))} }
+  set loopback { type ifname; ${elements(slots.filter((slot) => usesLoopback(slot, settings)).map(({ name }) => `"${name}"`))} }
+  set sources { type ipv4_addr . inet_service; ${elements(unique(sources.map(({ address, port }) => `${address} . ${port}`)))} }
+${unique(slots.map(({ scope }) => scope))
+  .map((scope) => {
+    const members = slots.filter((slot) => slot.scope === scope).map(({ name }) => `"${name}"`);
+    return `  set m_${scope} { type ifname; ${elements(members)} }\n  chain n_${scope} { oifname @m_${scope} accept; }`;
+  })
+  .join('\n')}
+  map network { type ifname : verdict; ${elements(slots.map(networkElement))} }
+  chain input {
+    type filter hook input priority -10; policy accept;
+    iifname != ${ours} accept
+    iifname . ip saddr != @own drop
+    ct state established,related accept
+    ${allowed.join('\n    ')}
+    ${loopbackResolver === null ? '' : `ct status dnat ${dns} accept`}
+    ${loopbackPorts.length === 0 ? '' : `iifname @loopback ct status dnat tcp dport { ${ports} } accept`}
+    ${served.length === 0 ? '' : `ip daddr . tcp dport { ${served.join(', ')} } accept`}
+    reject with icmpx type admin-prohibited
+  }
+  chain forward {
+    type filter hook forward priority -10; policy accept;
+    iifname != ${ours} oifname != ${ours} accept
+    ct state established,related accept
+    iifname != ${ours} drop
+    iifname . ip saddr != @own drop
+    iifname vmap @network
+    oifname ${ours} reject with icmpx type admin-prohibited
+    meta nfproto ipv6 drop
+    ${allowed.join('\n    ')}
+    ip daddr { ${CLOSED.join(', ')} } reject with icmpx type admin-prohibited
+  }
+  chain output {
+    type filter hook output priority -10; policy accept;
+    oifname != ${ours} accept
+    ct state established,related accept
+    meta skuid != { ${settings.edgeUsers.join(', ')} } reject
+  }
+  chain prerouting {
+    type nat hook prerouting priority -100; policy accept;
+    ${loopbackResolver === null ? '' : `iifname ${ours} ip daddr ${gateway} ${dns} dnat ip to ${loopbackResolver}`}
+    ${loopbackPorts.length === 0 ? '' : `iifname @loopback ip daddr ${gateway} tcp dport { ${ports} } dnat ip to 127.0.0.1`}
+  }
+  chain postrouting {
+    type nat hook postrouting priority 100; policy accept;
+    ip saddr ${block} oifname != ${ours} oifname != "lo" masquerade
+  }
+}
+`;
+}
+
+/** The nft script that lets one more namespace in. It costs the same however many there are. */
+export function admitRules(settings: NetworkSettings, slot: NetworkSlot): string {
+  const table = `inet ${tableName(settings.token)}`;
+  const { scope, name, use } = slot;
+  return `
+add set ${table} m_${scope} { type ifname; }
+add chain ${table} n_${scope}
+flush chain ${table} n_${scope}
+add rule ${table} n_${scope} oifname @m_${scope} accept
+add element ${table} m_${scope} { "${name}" }
+add element ${table} own { ${ownElement(settings, slot)} }
+add element ${table} network { ${networkElement(slot)} }
+${use === 'build' ? `add element ${table} builds { "${name}" }` : ''}
+${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` : ''}
+`;
+}
+
+/** The nft script that takes a namespace out again. It fails as a whole if a part of it is not there. */
+export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): string {
+  const table = `inet ${tableName(settings.token)}`;
+  const { scope, name, use } = slot;
+  return `
+delete element ${table} network { "${name}" }
+delete element ${table} own { ${ownElement(settings, slot)} }
+delete element ${table} m_${scope} { "${name}" }
+${use === 'build' ? `delete element ${table} builds { "${name}" }` : ''}
+${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }` : ''}
+`;
+}
+
+/** The nft script inside a namespace that leads the ports of the host's loopback to the gateway. */
+export function loopbackRules({ block, loopbackPorts }: NetworkSettings): string {
+  return `
+table ip ranvier_loopback {
+  chain output {
+    type nat hook output priority -100; policy accept;
+    ip daddr 127.0.0.1 tcp dport { ${loopbackPorts.join(', ')} } dnat to ${gatewayOf(block)}
+  }
+  chain postrouting {
+    type nat hook postrouting priority 100; policy accept;
+    oifname "eth0" ip saddr 127.0.0.0/8 masquerade
+  }
+}
+`;
+}
+
+/** A port of a namespace, and the IPv4 address in it at which the application answers. */
+export interface PortTarget {
+  port: number;
+  to: Endpoint;
+}
+
+/** The nft script inside a namespace that leads connections from outside to what listens elsewhere. */
+export function portRules(targets: readonly PortTarget[]): string {
+  const rules = targets.map(({ port, to }) => `iifname "eth0" tcp dport ${port} dnat to ${to.address}:${to.port}`);
+  return `
+table ip ranvier_ports
+delete table ip ranvier_ports
+table ip ranvier_ports {
+  chain prerouting {
+    type nat hook prerouting priority -100; policy accept;
+    ${rules.join('\n    ')}
+  }
+}
+`;
+}
+
+function ownElement({ block }: NetworkSettings, { name, number }: NetworkSlot): string {
+  return `"${name}" . ${addressOf(block, number)}`;
+}
+
+function networkElement({ name, scope }: NetworkSlot): string {
+  return `"${name}" : jump n_${scope}`;
+}
+
+function elements(items: readonly string[]): string {
+  return items.length === 0 ? '' : `elements = { ${items.join(', ')} };`;
+}
+
+function unique(items: readonly string[]): string[] {
+  return [...new Set(items)].sort();
+}

@@ -1,0 +1,71 @@
+/** The shell programs that make and remove namespaces. They are constant text, and every value is an argument. */
+
+/**
+ * Makes a namespace with a link to the host. Arguments: name, gateway, address, and `plain`, `resolver` or `loopback`; with
+ * `loopback` a script for nft in the namespace comes from standard input. Both ends of the link have one address each and know only the
+ * other one, so nothing in the namespace reaches another machine without the rules of this host.
+ */
+export const MAKE = `
+set -e
+name=$1 gateway=$2 address=$3 kind=$4
+ip -batch - <<END
+netns add $name
+link add $name type veth peer name eth0 netns $name
+link set $name addrgenmode none
+addr add $gateway peer $address dev $name
+link set $name up
+END
+# A name server or a registry of the host that listens on loopback only is reached through an address translation.
+[ "$kind" = plain ] || echo 1 >"/proc/sys/net/ipv4/conf/$name/route_localnet"
+exec nsenter --net="/run/netns/$name" /bin/sh -ec '
+  { echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; } 2>/dev/null || :
+  # Applications run without privileges, and some listen on port 80.
+  { echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start; } 2>/dev/null || :
+  ip -batch - <<END
+link set lo up
+addr add $2 peer $1 dev eth0
+link set eth0 up
+route add default via $1
+END
+  if [ "$3" = loopback ]; then
+    echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet
+    exec nft -f -
+  fi
+' namespace "$gateway" "$address" "$kind"
+`;
+
+/** Removes namespaces and links. Arguments: names. What is not there is no failure. */
+export const REMOVE = `
+for name; do
+  [ ! -e "/sys/class/net/$name" ] || ip link delete "$name" 2>/dev/null
+  [ ! -e "/run/netns/$name" ] || ip netns delete "$name"
+done
+for name; do
+  if [ -e "/sys/class/net/$name" ] || [ -e "/run/netns/$name" ]; then echo "$name is still there" >&2; exit 1; fi
+done
+`;
+
+/** Sets the rules for ports inside a namespace. Argument: name. The script for nft comes from standard input. */
+export const SET_PORTS = `
+exec nsenter --net="/run/netns/$1" /bin/sh -ec '
+  echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet
+  exec nft -f -
+'
+`;
+
+/**
+ * Passes connections on from an address of a namespace to a listener on its IPv6 loopback, which no address translation
+ * reaches. Arguments: address, port.
+ */
+export const RELAY = `
+const [address, port] = process.argv.slice(1);
+const { connect, createServer } = require('node:net');
+createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
+  const outer = connect({ host: '::1', port: Number(port), allowHalfOpen: true, noDelay: true });
+  for (const [from, to] of [[inner, outer], [outer, inner]]) {
+    from.on('error', () => { from.destroy(); to.destroy(); });
+    from.on('close', (failed) => { if (failed) to.destroy(); });
+    from.pipe(to);
+  }
+}).on('error', (error) => { throw error; }).listen(Number(port), address);
+`;

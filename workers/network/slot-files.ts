@@ -1,0 +1,115 @@
+import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
+
+/** A free slot is found by chance; a block that is full to 99 % is found free after this many tries on average. */
+const TRIES = 2000;
+
+type Claim = Omit<NetworkSlot, 'number' | 'releasedAt'>;
+
+/**
+ * Which sandbox has which address of this host, as files below DATA_DIR, because all workers of a host share them:
+ * `slots/<number>` says who has the slot, `sandboxes/<id>` names the slot of a sandbox.
+ */
+export class SlotFiles {
+  readonly #slots: string;
+  readonly #sandboxes: string;
+
+  constructor(folder: string) {
+    this.#slots = join(folder, 'slots');
+    this.#sandboxes = join(folder, 'sandboxes');
+  }
+
+  async prepare(): Promise<void> {
+    for (const folder of [this.#slots, this.#sandboxes]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  }
+
+  /** Takes a free slot for a sandbox. Throws if every one is taken. */
+  async claim(claim: Claim): Promise<NetworkSlot> {
+    const candidate = join(this.#slots, `.${claim.name}`);
+    try {
+      for (let tries = 0; tries < TRIES; tries++) {
+        const number = FIRST_SLOT + Math.floor(Math.random() * (LAST_SLOT - FIRST_SLOT + 1));
+        const slot: NetworkSlot = { ...claim, number, releasedAt: null };
+        await writeFile(candidate, JSON.stringify(slot), { mode: 0o600 });
+        if (!(await linked(candidate, this.#path(number)))) continue;
+        await writeFile(join(this.#sandboxes, claim.id), String(number), { mode: 0o600 });
+        return slot;
+      }
+    } finally {
+      await rm(candidate, { force: true });
+    }
+    throw new Error(`No address is free for ${claim.id}: this host runs as many sandboxes as it has addresses`);
+  }
+
+  /** The slot of a sandbox; null if it has none. */
+  async find(id: string): Promise<NetworkSlot | null> {
+    const number = await readFile(join(this.#sandboxes, id), 'utf8').catch(() => '');
+    const slot = number === '' ? null : await this.at(Number(number));
+    return slot !== null && slot.id === id && slot.releasedAt === null ? slot : null;
+  }
+
+  /** The slot with this number; null if it is free. */
+  async at(number: number): Promise<NetworkSlot | null> {
+    const text = await readFile(this.#path(number), 'utf8').catch(() => '');
+    return text === '' ? null : (JSON.parse(text) as NetworkSlot);
+  }
+
+  /** Every slot that is in use. */
+  async all(): Promise<NetworkSlot[]> {
+    return (await this.#read()).filter(({ releasedAt }) => releasedAt === null);
+  }
+
+  /** The sandboxes that have a slot. */
+  async ids(): Promise<string[]> {
+    return readdir(this.#sandboxes).catch(() => []);
+  }
+
+  /** Gives a slot back. The slot of an application rests. */
+  async release(slot: NetworkSlot, now: number): Promise<void> {
+    const path = this.#path(slot.number);
+    if (slot.use === 'build') await rm(path, { force: true });
+    else {
+      await writeFile(`${path}.new`, JSON.stringify({ ...slot, releasedAt: now }), { mode: 0o600 });
+      await rename(`${path}.new`, path);
+    }
+    // The sandbox may have been made again meanwhile, with another slot.
+    const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
+    if (noted === String(slot.number)) await this.forget(slot.id);
+  }
+
+  /** Removes the note that a sandbox has a slot. */
+  async forget(id: string): Promise<void> {
+    await rm(join(this.#sandboxes, id), { force: true });
+  }
+
+  /** Frees the slots that have rested long enough. */
+  async expire(now: number): Promise<void> {
+    for (const slot of await this.#read()) {
+      if (slot.releasedAt !== null && now - slot.releasedAt > REST_MS) {
+        await rm(this.#path(slot.number), { force: true });
+      }
+    }
+  }
+
+  async #read(): Promise<NetworkSlot[]> {
+    const names = (await readdir(this.#slots).catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const slots = await Promise.all(names.map((name) => this.at(Number(name))));
+    return slots.filter((slot) => slot !== null);
+  }
+
+  #path(number: number): string {
+    return join(this.#slots, String(number));
+  }
+}
+
+/** Linking a complete file is atomic: no reader sees half of it, and only one caller succeeds. */
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}

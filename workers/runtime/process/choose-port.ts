@@ -1,0 +1,58 @@
+import type { ListeningSocket } from '../../network/listening-sockets.js';
+
+/** What an application does about its port. */
+export interface ObservedPorts {
+  sockets: readonly ListeningSocket[];
+  /** The PORT that it was given. */
+  wanted: number;
+  /** The service's own setting. */
+  configured: number;
+  /** How long it has listened on other ports only, in milliseconds. */
+  elsewhereMs: number;
+}
+
+export type PortChoice =
+  | { type: 'use'; port: number }
+  /** The first of these that answers HTTP, or else the first. */
+  | { type: 'ask'; ports: number[] }
+  /** It listens nowhere, or it may yet listen on PORT. */
+  | { type: 'wait' };
+
+/** Some applications open a port for debugging or metrics before their own, in milliseconds. */
+const SETTLE_MS = 2_000;
+/** So many ports are asked at most. */
+const MOST_ASKED = 16;
+
+/** Decides which port of an application takes its requests: PORT, then the configured one, then the lowest that answers HTTP. */
+export function choosePort({ sockets, wanted, configured, elsewhereMs }: ObservedPorts): PortChoice {
+  const ports = portsOf(sockets);
+  if (ports.includes(wanted)) return { type: 'use', port: wanted };
+  if (ports.length === 0 || elsewhereMs < SETTLE_MS) return { type: 'wait' };
+  if (ports.includes(configured)) return { type: 'use', port: configured };
+  const [only] = ports;
+  return ports.length === 1 && only !== undefined
+    ? { type: 'use', port: only }
+    : { type: 'ask', ports: ports.slice(0, MOST_ASKED) };
+}
+
+/** The ports in ascending order, each once. */
+export function portsOf(sockets: readonly ListeningSocket[]): number[] {
+  return [...new Set(sockets.map(({ port }) => port))].sort((a, b) => a - b);
+}
+
+/** How connections from outside of a namespace get to a port. */
+export type PortWay =
+  /** The application listens on an address that can be reached. */
+  | { type: 'direct' }
+  /** It listens on an IPv4 address of loopback: addresses are translated. */
+  | { type: 'translate'; address: string }
+  /** It listens on IPv6 loopback only, or on another address: connections are passed on. */
+  | { type: 'relay' };
+
+/** Decides how a port is reached at `address`, the namespace's own. */
+export function wayTo(sockets: readonly ListeningSocket[], port: number, address: string): PortWay {
+  const own = sockets.filter((socket) => socket.port === port).map((socket) => socket.address);
+  if (own.some((listening) => ['0.0.0.0', '::', address].includes(listening))) return { type: 'direct' };
+  const local = own.find((listening) => listening.startsWith('127.'));
+  return local === undefined ? { type: 'relay' } : { type: 'translate', address: local };
+}

@@ -1,0 +1,145 @@
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { type ListeningSocket, socketsOfNamespace } from '../../network/listening-sockets.js';
+import type { PortTarget } from '../../network/network-rules.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import { choosePort, portsOf, wayTo } from './choose-port.js';
+import { processOf, sandboxIdOf } from './replica-sandbox.js';
+
+const ANSWER_MS = 1_000;
+/** Looking at the sockets of one sandbox among all of the host is not free, in milliseconds. */
+const LOOK_MS = 500;
+/** Connections are passed on from now on: the process that does it needs a moment, in milliseconds. */
+const RELAY_START_MS = 2_000;
+
+/** Finds the port on which an application listens, and makes it reachable if the application has a network of its own. */
+export class PortFinder {
+  readonly #sandbox: Sandbox;
+  #elsewhereSince: number | null = null;
+  #lookedAt = 0;
+  /** What was made reachable, so that it is done once. */
+  #opened = '';
+
+  constructor(sandbox: Sandbox) {
+    this.#sandbox = sandbox;
+  }
+
+  /** Forgets what was found, because a new attempt to run the replica begins. */
+  begin(): void {
+    this.#elsewhereSince = null;
+    this.#opened = '';
+  }
+
+  /** The port that takes the application's requests; null as long as it is not known. Never rejects for what a tenant does. */
+  async find(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
+    if (row.pid === null) return null;
+    const sockets = await socketsOfNamespace(row.pid);
+    if (sockets === null) return null;
+    const wanted = row.given_port ?? spec.configuration.port;
+    const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
+    const choice = choosePort({ sockets, wanted, configured: spec.configuration.port, elsewhereMs });
+    switch (choice.type) {
+      case 'wait':
+        return null;
+      case 'use':
+        await this.#open(row, spec, sockets, [choice.port]);
+        return choice.port;
+      case 'ask': {
+        await this.#open(row, spec, sockets, choice.ports);
+        const port = await this.#answering(row.address, choice.ports);
+        await this.#open(row, spec, sockets, [port]);
+        return port;
+      }
+    }
+  }
+
+  /**
+   * The port on which an application in the host's network listens although nobody listens on its own one; null as long as
+   * it is not known.
+   */
+  async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
+    if (row.port === null || Date.now() - this.#lookedAt < LOOK_MS) return null;
+    this.#lookedAt = Date.now();
+    const ports = (await this.#sandbox.listeningPorts(sandboxIdOf(row), processOf(row))) ?? [];
+    const choice = choosePort({
+      sockets: ports.map((port) => ({ address: row.address, port })),
+      wanted: row.port,
+      configured: spec.configuration.port,
+      elsewhereMs: this.#elsewhere(ports, row.port),
+    });
+    if (choice.type === 'ask') return this.#answering(row.address, choice.ports);
+    return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
+  }
+
+  /** How long the application has listened on other ports only, in milliseconds. */
+  #elsewhere(ports: readonly number[], wanted: number): number {
+    if (ports.length === 0 || ports.includes(wanted)) this.#elsewhereSince = null;
+    else this.#elsewhereSince ??= Date.now();
+    return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
+  }
+
+  /** The first port that answers HTTP, or else the first. */
+  async #answering(address: string, ports: readonly number[]): Promise<number> {
+    const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
+    return ports[Math.max(0, answers.indexOf(true))] ?? 0;
+  }
+
+  /** Makes ports reachable at the replica's address. The first one is also reached at PORT. */
+  async #open(
+    row: ReplicaRow,
+    spec: ReleaseSpec,
+    sockets: readonly ListeningSocket[],
+    ports: readonly number[],
+  ): Promise<void> {
+    const { address } = row;
+    const wanted = row.given_port ?? spec.configuration.port;
+    const id = sandboxIdOf(row);
+    const targets: PortTarget[] = [];
+    const relays: number[] = [];
+    for (const port of ports) {
+      const way = wayTo(sockets, port, address);
+      const to = { address: way.type === 'translate' ? way.address : address, port };
+      if (way.type === 'translate') targets.push({ port, to });
+      if (way.type === 'relay') relays.push(port);
+      if (port === ports[0] && port !== wanted && ports.length === 1) targets.push({ port: wanted, to });
+    }
+    const key = JSON.stringify({ targets, relays });
+    if (key === this.#opened) return;
+    const network = this.#sandbox.network;
+    if (network === null) return;
+    if (targets.length > 0 || this.#opened !== '') await network.setPorts(id, targets);
+    for (const port of relays) await this.#sandbox.relay(id, spec.userNumber, address, port);
+    if (relays.length > 0) await listening(row.pid, address, relays);
+    this.#opened = key;
+  }
+}
+
+/** Resolves when these ports are listened on at the address, or after a while. */
+async function listening(pid: number | null, address: string, ports: readonly number[]): Promise<void> {
+  const deadline = Date.now() + RELAY_START_MS;
+  while (pid !== null && Date.now() < deadline) {
+    const sockets = (await socketsOfNamespace(pid)) ?? [];
+    if (ports.every((port) => sockets.some((socket) => socket.address === address && socket.port === port))) return;
+    await sleep(20);
+  }
+}
+
+/** True if a server answers any HTTP response. Never rejects. */
+function answersHttp(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const headers = { 'user-agent': 'ranvier-health', connection: 'close' };
+    const asked = request({ host, port, path: '/', headers, agent: false }, (response) => {
+      response.destroy();
+      resolve(true);
+    });
+    const timer = setTimeout(() => {
+      resolve(false);
+      asked.destroy();
+    }, ANSWER_MS);
+    asked.once('close', () => clearTimeout(timer));
+    asked.on('error', () => resolve(false));
+    asked.end();
+  });
+}
