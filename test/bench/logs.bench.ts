@@ -137,7 +137,7 @@ class Logs {
       times.push(
         await measure(async () => {
           const { lines: found, hasMore, unsearchedBefore } = await readLogs(this.#database.db, query);
-          end = `${found.length} lines${hasMore || unsearchedBefore !== null ? ', more to search' : ''}`;
+          end = `${found.length} lines${hasMore || unsearchedBefore !== null ? ', more follow' : ''}`;
         }),
       );
     }
