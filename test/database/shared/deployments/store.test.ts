@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { COMPLETE } from '../../../../shared/core/database/page.js';
+import type { PageRequest } from '../../../../shared/core/database/page.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import {
   cancelOpenDeployments,
@@ -11,6 +11,8 @@ import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { newDeployment, pretendLive } from '../../../support/records.js';
+
+const PAGE: PageRequest = { limit: 10, after: null };
 
 describe('A deployment in the database', () => {
   const database = useTestDatabase();
@@ -106,7 +108,7 @@ describe('A deployment in the database', () => {
     const { id } = await makeDeployment(database.db, service);
     const other = await makeService(database.db);
     expect(await findDeployment(database.db, other.id, id)).to.equal(undefined);
-    expect((await listDeployments(database.db, other.id, COMPLETE)).items).to.deep.equal([]);
-    expect((await listDeployments(database.db, service.id, COMPLETE)).items.map((row) => row.id)).to.deep.equal([id]);
+    expect((await listDeployments(database.db, other.id, PAGE)).items).to.deep.equal([]);
+    expect((await listDeployments(database.db, service.id, PAGE)).items.map((row) => row.id)).to.deep.equal([id]);
   });
 });

@@ -27,10 +27,10 @@ describe('A process that hangs within a transaction', () => {
     await hung.destroy();
   });
 
-  it('may do so for five seconds if nothing else was asked for', async () => {
+  it('may do so for ten seconds if nothing else was asked for', async () => {
     const usual = createDatabase({ url: database.url, name: 'usual' });
     const [row] = await rowsOf(usual, 'show idle_in_transaction_session_timeout');
-    expect(row).to.deep.equal({ idle_in_transaction_session_timeout: '5s' });
+    expect(row).to.deep.equal({ idle_in_transaction_session_timeout: '10s' });
     await usual.destroy();
   });
 });
