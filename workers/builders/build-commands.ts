@@ -147,12 +147,14 @@ export function buildMemoryMb({ configuration }: Pick<BuildRequest, 'configurati
 
 /**
  * NODE_OPTIONS of a build: the heap gets three quarters of the build's memory, so that JavaScript collects garbage before
- * the kernel kills it. The service's own options follow and win.
+ * the kernel kills it. The options of the build's plan follow, then the service's own. The last ones win.
  */
-export function heapOptions(request: Pick<BuildRequest, 'configuration' | 'environment'>): string {
+export function heapOptions(
+  request: Pick<BuildRequest, 'configuration' | 'environment'>,
+  planned: Readonly<Record<string, string>> = {},
+): string {
   const heap = `--max-old-space-size=${Math.floor(buildMemoryMb(request) * 0.75)}`;
-  const own = request.environment.NODE_OPTIONS ?? '';
-  return own === '' ? heap : `${heap} ${own}`;
+  return [heap, planned.NODE_OPTIONS, request.environment.NODE_OPTIONS].filter(Boolean).join(' ');
 }
 
 function failure(outcome: RunOutcome, request: BuildRequest, cause: string): string {

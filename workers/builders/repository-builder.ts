@@ -189,7 +189,7 @@ class RepositoryBuild {
       ...plan.buildEnvironment,
       ...Object.fromEntries(caches),
       ...this.#request.environment,
-      ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(this.#request) }),
+      ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(this.#request, plan.buildEnvironment) }),
     };
   }
 

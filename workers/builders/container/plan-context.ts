@@ -47,7 +47,7 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
     ...plan.buildEnvironment,
     ...cacheVariables(plan),
     ...request.environment,
-    ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(request) }),
+    ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(request, plan.buildEnvironment) }),
   };
   const dockerfile: DockerfileInput = {
     plan,

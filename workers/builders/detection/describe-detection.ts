@@ -34,13 +34,17 @@ const NOTHING: Omit<Detection, 'commitSha' | 'applications'> = {
 };
 
 function described(plan: BuildPlan): Omit<Detection, 'commitSha' | 'applications'> {
-  const { framework, install, build, type, runtime, startCommand, publish } = plan;
+  const { framework, install, build, type, runtime, startCommand, publish, versions } = plan;
   return {
     framework: framework?.name ?? null,
     runtime,
     kind: type === 'static' ? 'static' : 'web',
     packageManager: /^(npm|pnpm|yarn|bun)\b/.exec(install[0] ?? '')?.[1] ?? null,
-    versions: framework?.version == null ? {} : { [framework.id]: framework.version },
+    versions: {
+      ...(framework?.version == null ? {} : { [framework.id]: framework.version }),
+      ...(versions.node === null ? {} : { node: versions.node.range }),
+      ...(versions.manager?.wish == null ? {} : { [versions.manager.name]: versions.manager.wish.range }),
+    },
     installCommand: install.join(' && '),
     buildCommand: build.join(' && '),
     startCommand,
