@@ -47,6 +47,9 @@ describe('Sealed values in the database', () => {
       username: 'u',
       sealed_password,
     });
+    const { id: detection, sealed: asked } = value('detectionRepository');
+    const question = { workspace_id, branch: 'main', root_directory: '' };
+    await db('detections').insert({ ...question, id: detection, sealed_repository: asked });
     const { id: user, sealed: totp_sealed } = value('totp');
     await db('users').insert({ id: user, email: 'a@example.com', totp_sealed });
     return { serviceId: service.id, ids };

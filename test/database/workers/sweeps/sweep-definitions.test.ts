@@ -51,7 +51,7 @@ describe('The sweep of', () => {
     const silent = await makeWorker(db, 1);
     await db('workers').where({ id: silent }).update({ seen_at: old });
     expect(await sweep('retention')).to.deep.equal([
-      'removed 1 log lines',
+      'removed 1 days of expired log lines',
       'removed 1 stopped replicas',
       'removed 1 receipts',
       'removed 1 sessions',
