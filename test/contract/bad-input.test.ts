@@ -151,8 +151,9 @@ describe('Bad input', function () {
       .and.contain('within 8 s');
   });
 
-  it('an application that listens on another port', async () => {
-    const { deployment } = await fails('other port', withServer("require('node:http').createServer().listen(39977)"));
+  it('an application that speaks no HTTP on the port on which it listens', async () => {
+    const program = "require('node:net').createServer((socket) => socket.end('220 ready')).listen(39977)";
+    const { deployment } = await fails('other port', withServer(program), { healthCheckPath: '/' });
     expect(deployment.error)
       .to.match(/^release: /)
       .and.contain('39977');

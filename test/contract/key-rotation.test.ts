@@ -227,7 +227,7 @@ describe('Rotation of the secrets key', function () {
     expect(code).to.equal(0);
     expect(JSON.parse(stdout)).to.deep.equal({
       forgotten: lost,
-      closed: { variables: 1, services: 0, snapshots: 1, deployments: 0, users: 0, registries: 0 },
+      closed: { variables: 1, services: 0, snapshots: 1, deployments: 0, users: 0, registries: 0, detections: 0 },
     });
     await platform.startWorker();
     await platform.client.expect('PATCH', `/services/${service.id}/variables/${variableId}`, { value: 'set again' });

@@ -69,13 +69,15 @@ describeEngines('Killed at several points of each step', (engine) => {
       const repository = await makeRepository(APP);
       await rename(repository.directory, join(root, point));
     }
-    // The first look at one repository, and the second at the other, are never answered.
-    const looks = new Map<string, number>();
+    // The first look at one repository, and what is asked second of the other, the commits, are never answered.
+    const asked = new Map<string, number>();
     git = await startGitServer(root, (_, __, url) => {
-      if (!url.pathname.endsWith('/info/refs')) return false;
-      const look = (looks.get(url.pathname) ?? 0) + 1;
-      looks.set(url.pathname, look);
-      const held = url.pathname.startsWith('/resolve/') ? look === 1 : look === 2;
+      const number = (asked.get(url.pathname) ?? 0) + 1;
+      asked.set(url.pathname, number);
+      const held =
+        url.pathname === '/resolve/info/refs'
+          ? number === 1
+          : url.pathname === '/fetch/git-upload-pack' && number === 2;
       if (held) gate.visits.set(url.pathname.split('/')[1] ?? '', 1);
       return held;
     });

@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { PublishPlan } from '../build-plan.js';
@@ -152,7 +153,7 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
     for (const folder of level) {
       seen += 1;
       if (seen > MOST_FOLDERS) return null;
-      const entries = await readdir(join(project, folder), { withFileTypes: true });
+      const entries = await entriesOf(join(project, folder));
       const isNew = !before.includes(folder);
       if (isNew && entries.some((entry) => entry.isFile() && entry.name === 'index.html')) return folder;
       const below = entries.filter(
@@ -163,6 +164,14 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
     level = next;
   }
   return null;
+}
+
+/** The entries of a folder; none if its path cannot be used: it is too long, or no UTF-8. Sealing the image tells that. */
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];
+    throw error;
+  });
 }
 
 const LARGEST_RULES = 256 * 1024;

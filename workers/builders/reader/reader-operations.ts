@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { type BuildPlan, givenStart, type Settings, wantsDockerfile } from '../build-plan.js';
+import { BuildError } from '../builder.js';
 import { type DockerfileBuild, type DockerfileInput, readDockerfile } from '../container/dockerfile-context.js';
 import { type PackedContent, packFolders } from '../container/pack-folders.js';
 import { renameArchive } from '../container/rename-archive.js';
@@ -57,10 +58,18 @@ export const OPERATIONS = {
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
     const asked = await readProject(folder);
     if (wantsDockerfile(asked, kind, settings)) return { project: folder, by: 'dockerfile' };
-    const { detectAndPlan } = await detection();
-    const { project, plan } = await detectAndPlan(input, { containers: true });
+    const { detectAndPlan, SeveralApplicationsError } = await detection();
+    const usesRailpack = railpack && settings.buildMethod === 'railpack';
+    const planned = await detectAndPlan(input, { containers: true }).catch((error: unknown) => {
+      // Railpack knows more languages. Which of several applications is meant, it cannot know either.
+      const goesOn = usesRailpack && error instanceof BuildError && !(error instanceof SeveralApplicationsError);
+      if (goesOn) return null;
+      throw error;
+    });
+    if (planned === null) return { project: folder, by: 'railpack', startCommand: givenStart(asked, kind, settings) };
+    const { project, plan } = planned;
     const place = join(app, project.folder);
-    if (railpack && settings.buildMethod === 'railpack' && plan.type !== 'static') {
+    if (usesRailpack && plan.type !== 'static') {
       return { project: place, by: 'railpack', startCommand: givenStart(project.files, kind, settings) };
     }
     return { project: place, by: 'plan', plan };
