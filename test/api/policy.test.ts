@@ -151,6 +151,7 @@ describe('Policies', () => {
         groupId: environmentGroup.id,
         variableId: NOTHING,
         operationId: NOTHING,
+        runId: NOTHING,
       };
     });
 
@@ -170,8 +171,8 @@ describe('Policies', () => {
           if (!member) throw new Error('no member');
           const [written, read] = [await send(member.client), await send(member.reader)];
           if (needs === 'member') {
-            // Nothing was deployed, so the service has no operation to read.
-            const status = route.path.includes(':operationId') ? 404 : 200;
+            // Nothing was deployed, so the service has no operation and no run to read.
+            const status = /:(operationId|runId)/.test(route.path) ? 404 : 200;
             expect([written.status, read.status], role).to.deep.equal([status, status]);
             continue;
           }

@@ -258,8 +258,11 @@ describe('Junk', function () {
   it('is answered below 500, with an error body and its requestId, and a refused request changes no row', async () => {
     for (const operation of OPERATIONS) {
       const headers = await session();
-      const property = fc.asyncProperty(requestsTo(operation), (request) => send(operation, request, headers));
-      await fc.assert(property, { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: MILLISECONDS_AN_OPERATION });
+      const until = Date.now() + MILLISECONDS_AN_OPERATION;
+      for (const request of fc.sample(requestsTo(operation), { seed: SEED, numRuns: RUNS })) {
+        await send(operation, request, headers);
+        if (Date.now() > until) break;
+      }
     }
     expect(requests).to.be.greaterThan(OPERATIONS.length);
     expect({}).to.not.have.property('admin');

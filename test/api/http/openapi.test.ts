@@ -201,11 +201,12 @@ describe('The OpenAPI document', () => {
     }
   });
 
-  it('Idempotency-Key is a parameter of every write but the canvas’ and the sessions’', () => {
+  it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’ and detection', () => {
     const without = OPERATIONS.filter(
       ({ method, operation }) => method !== 'GET' && !JSON.stringify(operation.parameters).includes('Idempotency-Key'),
     ).map(({ fullPath }) => fullPath);
     expect(without.filter((path) => path.startsWith('/api/v1'))).to.deep.equal([
+      '/api/v1/workspaces/{workspaceId}/detect',
       '/api/v1/workspaces/{workspaceId}/canvas',
     ]);
   });

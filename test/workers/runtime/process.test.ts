@@ -338,7 +338,7 @@ describe('Process runtime, releases that do not answer', () => {
     const spec = await host.app({ program: 'setInterval(() => {}, 1000)' });
     const error = await failure(runtime.release(spec, never));
     expect(error.message).to.match(
-      /^nothing answered on port \d+ \(PORT\) within 8 s: connection refused; the process listens on no port$/,
+      /^nothing answered on port \d+ \(PORT\) within 8 s: connection refused; the process listens on no port[;.] .*PORT/,
     );
     await runtime.stop(spec.deploymentId);
   });
