@@ -302,11 +302,11 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   });
 
   it('ends a build that hangs', async () => {
-    const files = script('echo begun; sleep 987 & sleep 987');
+    const files = script('echo begun; sleep 86231 & sleep 86231');
     expect(await failure({ files, configuration: { timeoutSeconds: 15 } })).to.match(
       /^"npm (run build|install)" did not finish within 15 s/,
     );
-    expect(await processes('sleep 987')).to.equal('');
+    expect(await processes('sleep 86231')).to.equal('');
   });
 
   it('keeps up with a flood of output and shows its end', async () => {
