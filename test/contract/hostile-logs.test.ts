@@ -13,8 +13,8 @@ const LIMIT_MS = 600_000;
 const LATER_MS = 2_500;
 const LINES_MEASURED = 8;
 const FLOOD_MS = 12_000;
-/** A replica that has flooded its log has up to 100,000 lines waiting, of which 1,000 are stored each second. */
-const BACKLOG_MS = 240_000;
+/** A replica that has flooded its log has up to 100,000 lines or 64 MB waiting, of which 1,000 lines or 256 kB are stored each second. */
+const BACKLOG_MS = 300_000;
 
 interface Newest {
   items: LogItem[];
@@ -163,10 +163,11 @@ describe('Hostile logs', function () {
         await print(printer, command);
         const text = `after-${what.replaceAll(' ', '-')}`;
         // Its first lines may be a part of what it did to its file.
-        await eventually(`the log of ${what} goes on`, async () => {
+        const goesOn = async () => {
           await visit(printer.url, platform.edgePort, `/say/${text}`);
           return (await search(printer, text)).some((line) => line.message === text);
-        });
+        };
+        await eventually(`the log of ${what} goes on`, goesOn, BACKLOG_MS);
       });
     });
   }
