@@ -15,15 +15,18 @@ const RECORD_MS = 1_000;
 export class HealthWatch {
   readonly #db: Db;
   readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
+  readonly #settledMs: number | undefined;
   readonly #liveness = new Liveness();
   #checks: boolean[] = [];
   #startedAt = 0;
   #nextCheckAt = 0;
   #recordedAt = 0;
 
-  constructor(db: Db, config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>) {
+  /** `settledMs` is how long a replica without a port must have run, if it is not the usual time. */
+  constructor(db: Db, config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>, settledMs?: number) {
     this.#db = db;
     this.#config = config;
+    this.#settledMs = settledMs;
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
@@ -75,7 +78,8 @@ export class HealthWatch {
   /** Why the replica does not pass the check; '' if it passes. */
   async #trouble(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<string> {
     const { address, port } = row;
-    if (port === null) return hasSettled(this.#startedAt, Date.now()) ? '' : 'it has just been started';
+    if (port === null)
+      return hasSettled(this.#startedAt, Date.now(), this.#settledMs) ? '' : 'it has just been started';
     if (!(await ownsPort(port))) return `its process does not listen on port ${port}`;
     const host = `${spec.slug}.${this.#config.edgeDomain}`;
     const { healthCheckPath: path } = spec.configuration;

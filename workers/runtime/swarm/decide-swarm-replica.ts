@@ -2,7 +2,15 @@ import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import type { TaskPlace } from '../../../shared/replicas/swarm-tasks.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { containerPort } from './service-spec.js';
-import { hasEnded, isTakenAway, publishedPort, type SwarmTask, type SwarmView, taskLoss } from './swarm-view.js';
+import {
+  hasEnded,
+  isTakenAway,
+  neverStarts,
+  publishedPort,
+  type SwarmTask,
+  type SwarmView,
+  taskLoss,
+} from './swarm-view.js';
 import { freedPlacement } from './task-placement.js';
 
 /** A node reports a task's port when it reports that the task runs, or never. */
@@ -203,7 +211,7 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   if (service.Spec?.Mode?.Replicated?.Replicas !== 0) {
     return [...drain, ...follow, { type: 'scaleToZero', serviceId: service.ID }];
   }
-  if (!tasks.every((task) => view.isOver(task))) return [...drain, ...follow];
+  if (!tasks.every((task) => view.isOver(task) || neverStarts(task))) return [...drain, ...follow];
   const finish: SwarmAction[] = tasks.some((task) => view.isLost(task)) ? [] : [{ type: 'finishOutput' }];
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
 }

@@ -26,6 +26,8 @@ import { startingPlacement } from './task-placement.js';
 
 /** Polling interval of a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
+/** A replica without a port must run this long, in milliseconds: on a busy machine the swarm tells late that a task has ended. */
+const SETTLED_MS = 3_000;
 
 /** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides from the observed swarm. */
 export class SwarmController implements ReplicaController {
@@ -46,7 +48,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config);
+    this.#health = new HealthWatch(deps.db, deps.config, SETTLED_MS);
   }
 
   get nextCheckAt(): number {

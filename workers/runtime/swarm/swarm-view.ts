@@ -33,6 +33,16 @@ export function hasEnded(task: SwarmTask): boolean {
   return ENDED.has(task.Status.State);
 }
 
+const NOT_STARTED = new Set(['new', 'pending', 'assigned', 'accepted', 'preparing', 'ready']);
+
+/**
+ * True if the swarm wants to end a task whose container it has not started. On a busy machine such a task, which waited to
+ * replace another one, may keep its state for a minute.
+ */
+export function neverStarts({ DesiredState: desired, Status: { State: state } }: SwarmTask): boolean {
+  return (desired === 'remove' || desired === 'shutdown') && NOT_STARTED.has(state);
+}
+
 /** The observed state of the swarm at one moment: its nodes, all tasks, and the services of this installation. */
 export class SwarmView {
   readonly services: readonly Service[];

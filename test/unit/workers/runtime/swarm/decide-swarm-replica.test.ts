@@ -287,6 +287,18 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
       expect(types(decide(stopping(), over(3_000)))).to.deep.equal(['removeService', 'recordStopped']);
     });
 
+    it('waits for no task whose container the swarm will not start, but for one that it starts', () => {
+      const services = [service({ replicas: 0 })];
+      const memory = { drained: true };
+      const next = (state: string, desired: string) => {
+        const tasks = [task({ state: 'complete', desired: 'shutdown' }), task({ id: 'task-2', state, desired })];
+        return types(decide(stopping(), { services, tasks, memory }));
+      };
+      expect(next('ready', 'remove')).to.include('noteOver');
+      expect(next('ready', 'ready')).to.not.include('noteOver');
+      expect(next('starting', 'remove')).to.not.include('noteOver');
+    });
+
     it('does not wait for the output of a task that was lost with its node', () => {
       const world = { services: [service({ replicas: 0 })], tasks: [task({})], nodes: [node('down')] };
       expect(types(decide(stopping({ state: 'unhealthy' }), world))).to.not.include('finishOutput');
