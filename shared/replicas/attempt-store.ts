@@ -20,10 +20,11 @@ export interface NewAttempt {
 /** Wants the attempt to be carried out on the host, once: later calls change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
+    // Two unique constraints name an attempt. If several workers want it at once, either may be noticed first.
     await trx.raw(
       `insert into replicas (id, service_id, deployment_id, host_id, generation, position, run_id, run_attempt)
        values (:id, :serviceId, :deploymentId, :hostId, -cast(:attempt as integer), :runNumber, :runId, :attempt)
-       on conflict (run_id, run_attempt) where run_id is not null do nothing`,
+       on conflict do nothing`,
       { id: uuidv7(), ...input },
     );
     await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, input.hostId]);
