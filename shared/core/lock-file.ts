@@ -27,8 +27,11 @@ export async function tryLockFile<H>(
   return { taken: true };
 }
 
-/** Puts the whole file at `path` unless there is one: linking is atomic, unlike creating and then writing. */
-async function linked(own: string, path: string): Promise<boolean> {
+/**
+ * Puts the whole file at `path` unless there is one; true if it did. Linking is atomic, unlike creating and then writing: no
+ * reader sees half of the file, and only one caller succeeds.
+ */
+export async function linked(own: string, path: string): Promise<boolean> {
   try {
     await link(own, path);
     return true;

@@ -1,7 +1,7 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
 import { type Detection, type DetectionRow, LONGEST_DETECTION_MS } from './model.js';
 
-/** Rows are kept this long, in minutes: nobody asks for them again. */
+/** Rows are kept this long, in minutes. Only the request that made a row reads it. */
 const KEPT_MINUTES = 30;
 
 /** Stores a question and makes its job due. */
@@ -14,7 +14,7 @@ export async function insertDetection(
 
 /** How many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored. */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
-  await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`detections ${workspaceId}`]);
+  await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
   const [row] = await rowsOf<{ count: number }>(
     trx,
     `select count(*)::int as count from detections
@@ -43,7 +43,7 @@ export async function finishDetection(
   return updated > 0;
 }
 
-/** Deletes rows that nobody asks for any more; returns how many. */
+/** Deletes rows whose request has ended long ago; returns how many. */
 export async function deleteOldDetections(db: Db): Promise<number> {
   return db('detections').whereRaw(`created_at < now() - ? * interval '1 minute'`, [KEPT_MINUTES]).delete();
 }

@@ -86,13 +86,14 @@ export class Dispatcher {
 
   /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
   async dispatch(): Promise<void> {
-    if (await hasWaitingDeployment(this.#db)) {
+    const [deploymentWaits, runWaits] = await Promise.all([hasWaitingDeployment(this.#db), hasWaitingRuns(this.#db)]);
+    if (deploymentWaits) {
       await this.#db.transaction(async (trx) => {
         await admitDeployments(trx);
         await recordWaitingReasons(trx);
       });
     }
-    if (await hasWaitingRuns(this.#db)) await this.#db.transaction((trx) => admitRuns(trx));
+    if (runWaits) await this.#db.transaction((trx) => admitRuns(trx));
     try {
       for (const table of await tablesWithDue(this.#db)) await this.#handOverAll(table);
     } catch (error) {

@@ -8,14 +8,11 @@ import { decideNode, hasServer, type NodeDecision, previewScript } from './detec
 import { readManifest } from './detection/package-manifest.js';
 import { workspaceBuild } from './detection/workspace.js';
 import type { ProjectFiles } from './project-files.js';
-import { frameworkCaches } from './toolchains/framework-caches.js';
 import { go } from './toolchains/go-toolchain.js';
 import { directStart, node } from './toolchains/node-toolchain.js';
-import { nodeWish } from './toolchains/node-version.js';
-import { readPackage } from './toolchains/package-json.js';
 import { python } from './toolchains/python-toolchain.js';
 import type { Tool, Toolchain, ToolchainPlan } from './toolchains/toolchain.js';
-import { NO_WISHES, type VersionWish } from './toolchains/version-wish.js';
+import { NO_WISHES } from './toolchains/version-wish.js';
 
 /** The steps of a build, decided before any command runs. */
 export interface BuildPlan
@@ -159,7 +156,7 @@ function chooseToolchain(files: ProjectFiles, { runtime }: Settings, containers:
 function planNode(project: DetectedProject, kind: ServiceKind, settings: Settings): BuildPlan {
   const { files, workspace, platforms } = project;
   const app = project.app ?? { files, manifest: readManifest('{}'), framework: null, nx: null };
-  const plan = node.plan(workspace?.files ?? files);
+  const plan = workspace === null ? node.plan(files) : node.plan(workspace.files, files);
   const run = `${plan.manager} run`;
   const site = kind === 'static' || settings.buildMethod === 'static' || settings.runtime === 'static';
   const decision = decideNode({
@@ -189,8 +186,7 @@ function planNode(project: DetectedProject, kind: ServiceKind, settings: Setting
     type: isOpen ? 'static' : 'process',
     runtime: isOpen ? 'static' : 'node',
     searchPath: base === NOTHING ? [] : searchPathOf(project, plan),
-    versions: base === NOTHING ? NO_WISHES : { ...plan.versions, node: nodeWishOf(project) },
-    keptFolders: base === NOTHING ? [] : keptFoldersOf(files, steps.folders),
+    keptFolders: keptBelow(base.keptFolders, steps.folders),
     environment: { ...base.environment, ...decision.environment },
     buildEnvironment: { ...base.buildEnvironment, ...decision.buildEnvironment },
     manifests: workspace === null ? base.manifests : null,
@@ -202,16 +198,10 @@ function planNode(project: DetectedProject, kind: ServiceKind, settings: Setting
   };
 }
 
-/** The project's own wish for a version of Node.js wins over that of its workspace. */
-function nodeWishOf({ files, workspace }: DetectedProject): VersionWish | null {
-  const root = workspace === null ? null : { files: workspace.files, manifest: readPackage(workspace.files) };
-  return nodeWish({ files, manifest: readPackage(files) }, root);
-}
-
 /** The project's folders that are kept for its next build, relative to where it is built. */
-function keptFoldersOf(files: ProjectFiles, { build, project }: BuildPlan['folders']): string[] {
+function keptBelow(folders: readonly string[], { build, project }: BuildPlan['folders']): string[] {
   const below = posix.relative(build, project);
-  return frameworkCaches(readPackage(files)).map((folder) => posix.join(below, folder));
+  return folders.map((folder) => posix.join(below, folder));
 }
 
 /** A preview shows what a build has written. Pages are published without it. */

@@ -1,5 +1,6 @@
-import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
 /** A free slot is found by chance; a block that is full to 99 % is found free after this many tries on average. */
@@ -100,16 +101,5 @@ export class SlotFiles {
 
   #path(number: number): string {
     return join(this.#slots, String(number));
-  }
-}
-
-/** Linking a complete file is atomic: no reader sees half of it, and only one caller succeeds. */
-async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { quote } from '../../sandbox/sandbox-scripts.js';
 import type { BuildPlan } from '../build-plan.js';
 import { BuildError } from '../builder.js';
 import { keptName } from '../toolchains/framework-caches.js';
@@ -115,18 +116,14 @@ export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'star
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
   const tests = choices.flatMap(({ command, needs }) => {
     if (needs === null) return [`exec ${inShell(command)}`];
-    const paths = ['', '.js', '.cjs', '.mjs'].map((end) => `[ -e ${quotedWord(needs + end)} ]`);
+    const paths = ['', '.js', '.cjs', '.mjs'].map((end) => `[ -e ${quote(needs + end)} ]`);
     return [`if ${paths.join(' || ')}; then exec ${inShell(command)}; fi`];
   });
   return [...tests, startCommand].join('\n');
 }
 
 function inShell(command: string): string {
-  return `/bin/sh -c ${quotedWord(command)}`;
-}
-
-function quotedWord(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  return `/bin/sh -c ${quote(command)}`;
 }
 
 function hasTools({ plan, tools }: DockerfileInput): boolean {

@@ -1,4 +1,4 @@
-import { isRecord } from './package-manifest.js';
+import { isRecord } from '../toolchains/package-json.js';
 
 export interface AngularOutput {
   /** Relative to the project: `dist/shop`. */

@@ -1,6 +1,7 @@
 import type { ProjectFiles } from '../project-files.js';
+import { isRecord } from '../toolchains/package-json.js';
 import type { NxProject } from './application.js';
-import { filled, isRecord } from './package-manifest.js';
+import { filled } from './package-manifest.js';
 
 /** A folder's project.json, if it describes an application. `folder` is relative to the workspace's root. */
 export function nxProject(files: ProjectFiles, folder: string): NxProject | null {

@@ -1,5 +1,4 @@
-import { errorMessage } from '../../../shared/core/errors.js';
-import { BuildError } from '../builder.js';
+import { isRecord, parsePackage } from '../toolchains/package-json.js';
 
 /** What detection uses of a package.json. Everything else that is written there is ignored. */
 export interface PackageManifest {
@@ -16,13 +15,7 @@ const MOST_PATTERNS = 200;
 
 /** Reads a package.json. Values of a wrong type are left out. Throws `BuildError` if it is no JSON object. */
 export function readManifest(text: string, path = 'package.json'): PackageManifest {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch (error) {
-    throw new BuildError(`${path} is not valid JSON: ${errorMessage(error)}`);
-  }
-  if (!isRecord(value)) throw new BuildError(`${path} is not a JSON object`);
+  const value = parsePackage(text, path);
   const groups = ['peerDependencies', 'optionalDependencies', 'devDependencies', 'dependencies'];
   return {
     name: filled(value.name),
@@ -49,8 +42,4 @@ function texts(value: unknown): Record<string, string> {
 /** A text that is not empty; null for anything else. */
 export function filled(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

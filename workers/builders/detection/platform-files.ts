@@ -4,7 +4,8 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../builder.js';
 import type { ProjectFiles } from '../project-files.js';
-import { filled, isRecord } from './package-manifest.js';
+import { isRecord } from '../toolchains/package-json.js';
+import { filled } from './package-manifest.js';
 
 /** What a repository says to another platform. The service's own configuration takes precedence. */
 export interface PlatformSettings {

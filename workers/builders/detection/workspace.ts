@@ -1,9 +1,11 @@
 import { RE2JS } from 're2js';
 import { parse as parseYaml } from 'yaml';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { quote } from '../../sandbox/sandbox-scripts.js';
 import { BuildError } from '../builder.js';
 import type { ProjectFiles } from '../project-files.js';
-import { isRecord, type PackageManifest, readManifest } from './package-manifest.js';
+import { isRecord } from '../toolchains/package-json.js';
+import { type PackageManifest, readManifest } from './package-manifest.js';
 import { parentOf, type RepositoryTree } from './repository-tree.js';
 
 export interface WorkspacePackage {
@@ -158,7 +160,7 @@ export function relativeTo(root: string, folder: string): string {
   return root === '' || root === folder ? (root === folder ? '' : folder) : folder.slice(root.length + 1);
 }
 
-/** One word of a shell. */
+/** One word of a shell, without quotes if it needs none, because people read it. */
 export function quoted(text: string): string {
-  return /^[\w@./:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w@./:=+-]+$/.test(text) ? text : quote(text);
 }

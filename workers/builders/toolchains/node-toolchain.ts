@@ -13,12 +13,17 @@ import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
 export const node: Toolchain = {
   runtime: 'node',
   matches: (files) => files.has('package.json'),
-  plan(files): ToolchainPlan {
+  plan(files, member): ToolchainPlan {
     const manifest = readPackage(files);
+    const root = { files, manifest };
+    const project = member === undefined ? root : { files: member, manifest: readPackage(member) };
     const manager = packageManagerOf(files, manifest);
     return {
       tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager)],
-      versions: { node: nodeWish({ files, manifest }), manager: { name: manager.name, wish: manager.wish } },
+      versions: {
+        node: nodeWish(project, member === undefined ? null : root),
+        manager: { name: manager.name, wish: manager.wish },
+      },
       install: files.has('package.json') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
       // workers/builders/detection decides how a Node project is built and started.
@@ -38,7 +43,7 @@ export const node: Toolchain = {
         npm_config_progress: 'false',
       },
       caches: manager.caches,
-      keptFolders: frameworkCaches(manifest),
+      keptFolders: frameworkCaches(project.manifest),
     };
   },
 };

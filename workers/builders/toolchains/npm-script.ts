@@ -1,3 +1,5 @@
+import { quote } from '../../sandbox/sandbox-scripts.js';
+
 /** What npm reads of package.json to run a script. */
 export interface NpmPackage {
   name?: unknown;
@@ -89,8 +91,4 @@ export function inPlace(script: string): string {
 
 function textOf(script: unknown): string | null {
   return typeof script === 'string' && script.trim() !== '' ? script : null;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

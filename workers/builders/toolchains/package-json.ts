@@ -15,17 +15,21 @@ export interface PackageJson {
 
 const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];
 
-/** Reads package.json; an empty one if there is none. Throws `BuildError` if it is no JSON object. */
-export function readPackage(files: ProjectFiles): PackageJson {
-  const text = files.text('package.json') ?? '{}';
+/** Parses the text of a package.json. Throws `BuildError` if it is no JSON object. */
+export function parsePackage(text: string, path = 'package.json'): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
-    throw new BuildError(`package.json is not valid JSON: ${errorMessage(error)}`);
+    throw new BuildError(`${path} is not valid JSON: ${errorMessage(error)}`);
   }
-  if (!isRecord(value)) throw new BuildError('package.json is not a JSON object');
-  const raw = value;
+  if (!isRecord(value)) throw new BuildError(`${path} is not a JSON object`);
+  return value;
+}
+
+/** Reads package.json; an empty one if there is none. Throws `BuildError` if it is no JSON object. */
+export function readPackage(files: ProjectFiles): PackageJson {
+  const raw = parsePackage(files.text('package.json') ?? '{}');
   return {
     raw,
     scripts: isRecord(raw.scripts) ? raw.scripts : {},

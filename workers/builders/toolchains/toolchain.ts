@@ -43,8 +43,11 @@ export interface ToolchainPlan {
 export interface Toolchain {
   runtime: 'node' | 'python' | 'go';
   matches(files: ProjectFiles): boolean;
-  /** Throws `BuildError` if the project's own files are invalid. */
-  plan(files: ProjectFiles): ToolchainPlan;
+  /**
+   * `files` are those of the folder in which is installed; `project` those of the project, if it is a package of a workspace.
+   * Throws `BuildError` if these files are invalid.
+   */
+  plan(files: ProjectFiles, project?: ProjectFiles): ToolchainPlan;
 }
 
 export function program(name: string, advice: string, install?: string): Tool {
