@@ -17,14 +17,9 @@ const BATCH_CHARACTERS = 512 * 1024;
 const UNSTORABLE = /\p{Surrogate}|\0/gu;
 
 /**
- * Stores lines as batches; a log-ingest job moves them into the log and gives them their ids. Returns the first
- * batch's id.
+ * Stores lines as batches, in their order, in one statement; a log-ingest job moves them into the log and gives them their
+ * ids. Returns the first batch's id.
  */
-export async function insertLogBatch(db: Db, batch: NewLogBatch): Promise<string> {
-  return insertLogBatches(db, [batch]);
-}
-
-/** Stores several batches, in their order, in one statement. Returns the first one's id. */
 export async function insertLogBatches(db: Db, batches: readonly NewLogBatch[]): Promise<string> {
   // Ids of one process ascend, so the parts keep their order.
   const rows = batches.flatMap(({ serviceId, deploymentId, source, lines }) =>

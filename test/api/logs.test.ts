@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { insertLogBatch } from '../../shared/logs/batch-store.js';
+import { insertLogBatches } from '../../shared/logs/batch-store.js';
 import { ingestLogs } from '../../shared/logs/ingest.js';
 import type { LogSource } from '../../shared/logs/model.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
@@ -27,7 +27,7 @@ describe('Logs', () => {
   ): Promise<void> {
     const timestamp = new Date(Date.now() - hoursAgo * 3_600_000).toISOString();
     const lines = messages.map((message) => ({ level: 'info' as const, message, timestamp }));
-    await insertLogBatch(api.db, { serviceId: service.id, deploymentId, source, lines });
+    await insertLogBatches(api.db, [{ serviceId: service.id, deploymentId, source, lines }]);
     await ingestLogs(api.db, service.id);
   }
 

@@ -1,4 +1,4 @@
-import { insertLogBatch } from '../../shared/logs/batch-store.js';
+import { insertLogBatches } from '../../shared/logs/batch-store.js';
 import { ingestTurn } from '../../shared/logs/ingest.js';
 import { type LogQuery, readLogs } from '../../shared/logs/line-store.js';
 import type { LogLine } from '../../shared/logs/model.js';
@@ -48,7 +48,7 @@ class Logs {
           );
         }),
         ingested: await this.#speed(async (serviceId) => {
-          await insertLogBatch(db, { serviceId, deploymentId: null, source: 'runtime', lines: lines() });
+          await insertLogBatches(db, [{ serviceId, deploymentId: null, source: 'runtime', lines: lines() }]);
           await ingestTurn(db, serviceId);
         }),
       });

@@ -99,3 +99,13 @@ export async function pretendLive(db: Db, serviceId: string, fields: Record<stri
   });
   return id;
 }
+
+/** The figures of an edge that has served nothing yet. */
+export const NO_EDGE_FIGURES = {
+  connections: 0,
+  requests: 0,
+  upgraded: 0,
+  failedExchanges: 0,
+  closedConnections: 0,
+  refusedConnections: 0,
+};

@@ -6,7 +6,7 @@ import { acknowledgeRoutes } from '../../../shared/routing/store.js';
 import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { eventually } from '../../support/processes.js';
 import { ask, never, TestHost } from './host.js';
-import { storeRun } from './release-record.js';
+import { expectRunAttempts } from './run-attempts.js';
 
 async function failure(work: Promise<unknown>): Promise<Error> {
   try {
@@ -297,25 +297,7 @@ describe('Process runtime, releases that do not answer', () => {
   after(() => host.destroy());
 
   it('carries out the attempt of a run once, with its output in the log, and tells how it ended', async () => {
-    const { db } = host.database;
-    const program = `console.log('run', process.env.RANVIER_RUN_ID, process.env.PORT); setTimeout(() => process.exit(5), 500);`;
-    const spec = await host.app({ kind: 'cron', program });
-    await runtime.release(spec, never);
-    expect(await runtime.inspect(spec.deploymentId), 'nothing runs between the runs').to.deep.equal([]);
-    const attempt = await storeRun(db, spec);
-    // Two workers wait for the same attempt.
-    const outcomes = await Promise.all([1, 2].map(() => runtime.runAttempt(spec, attempt, never)));
-    for (const outcome of outcomes) {
-      expect(outcome).to.deep.equal({ type: 'exited', exitCode: 5, detail: 'exited with code 5' });
-    }
-    expect(host.linesOf(spec)).to.deep.equal([`run ${attempt.runId} undefined`]);
-    await runtime.stopRun(attempt.runId);
-
-    const hangs = await host.app({ kind: 'cron', program: 'setInterval(() => {}, 1000)' });
-    const short = await storeRun(db, hangs, 1_000);
-    expect(await runtime.runAttempt(hangs, short, never)).to.deep.equal({ type: 'timeout' });
-    const [left] = await db('replicas').where({ run_id: short.runId });
-    expect(left.state).to.equal('stopped');
+    await expectRunAttempts(host, runtime);
   });
 
   it('uses the port on which the application listens instead, of several the one that answers HTTP', async () => {

@@ -4,7 +4,7 @@ import { loadConfig } from '../../../shared/core/config.js';
 import { createDatabase } from '../../../shared/core/database/client.js';
 import { Listener } from '../../../shared/core/database/listener.js';
 import { createLogger } from '../../../shared/core/log.js';
-import { insertLogBatch } from '../../../shared/logs/batch-store.js';
+import { insertLogBatches } from '../../../shared/logs/batch-store.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
 import { ReleaseError, type ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
@@ -33,7 +33,7 @@ const runtime = createProcessRuntime({
   },
   logs: {
     append: async (batch, trx) => {
-      await insertLogBatch(trx, batch);
+      await insertLogBatches(trx, [batch]);
     },
   },
 });

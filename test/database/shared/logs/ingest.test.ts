@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { insertLogBatch, oldestBatch } from '../../../../shared/logs/batch-store.js';
+import { insertLogBatches, oldestBatch } from '../../../../shared/logs/batch-store.js';
 import { ingestLogs, ingestTurn } from '../../../../shared/logs/ingest.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
@@ -17,7 +17,7 @@ describe('Log batches', () => {
 
   function insert(messages: string[], timestamps: Record<number, string> = {}): Promise<string> {
     const lines = messages.map((message, i) => ({ level: 'info' as const, message, timestamp: timestamps[i] ?? NOW }));
-    return insertLogBatch(database.db, { serviceId: service.id, deploymentId: null, source: 'runtime', lines });
+    return insertLogBatches(database.db, [{ serviceId: service.id, deploymentId: null, source: 'runtime', lines }]);
   }
 
   /** Takes turns until no batch waits: on a busy machine one turn may not be enough. */

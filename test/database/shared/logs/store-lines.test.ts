@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { insertLogBatch } from '../../../../shared/logs/batch-store.js';
+import { insertLogBatches } from '../../../../shared/logs/batch-store.js';
 import { ingestLogs } from '../../../../shared/logs/ingest.js';
 import { readLogs } from '../../../../shared/logs/line-store.js';
 import type { LogLine } from '../../../../shared/logs/model.js';
@@ -41,7 +41,7 @@ describe('Lines that are stored at once', () => {
 
   it('wait behind batches that wait', async () => {
     await storeLines(database.db, batchOf(['first']));
-    await insertLogBatch(database.db, batchOf(['second']));
+    await insertLogBatches(database.db, [batchOf(['second'])]);
     expect(await storeLines(database.db, batchOf(['third']))).to.equal(false);
     expect((await stored()).map(({ message }) => message)).to.deep.equal(['first']);
     await ingestLogs(database.db, service.id);
@@ -71,7 +71,7 @@ describe('Lines that are stored at once', () => {
         const messages = Array.from({ length: 1 + (i % 7) }, (_, n) => `${writer} ${i * 10 + n}`);
         // One of the writers is of a version that stores batches.
         if (writer === 0) {
-          await insertLogBatch(database.db, batchOf(messages));
+          await insertLogBatches(database.db, [batchOf(messages)]);
           await ingestLogs(database.db, service.id);
         } else await database.db.transaction((trx) => storeLines(trx, batchOf(messages)));
       }

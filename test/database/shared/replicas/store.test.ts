@@ -20,16 +20,7 @@ import { acknowledgeRoutes, reportEdge } from '../../../../shared/routing/store.
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { pretendLive } from '../../../support/records.js';
-
-const FIGURES = {
-  connections: 0,
-  requests: 0,
-  upgraded: 0,
-  failedExchanges: 0,
-  closedConnections: 0,
-  refusedConnections: 0,
-};
+import { NO_EDGE_FIGURES, pretendLive } from '../../../support/records.js';
 
 describe('The records of replicas', () => {
   const database = useTestDatabase();
@@ -146,7 +137,7 @@ describe('The records of replicas', () => {
 
   it('a port that is given back rests until every edge has the route without it', async () => {
     const edge = { id: uuidv7(), host: 'host', pid: 1 };
-    await reportEdge(database.db, edge, FIGURES);
+    await reportEdge(database.db, edge, NO_EDGE_FIGURES);
     const row = await ready();
     const { version: old } = await serviceNow();
     await acknowledgeRoutes(database.db, edge.id, [{ serviceId: service.id, version: old }]);
@@ -199,7 +190,7 @@ describe('The records of replicas', () => {
   });
 
   it('a stopped replica is not to run any more, and only a port of the host rests', async () => {
-    await reportEdge(database.db, { id: uuidv7(), host: 'host', pid: 1 }, FIGURES);
+    await reportEdge(database.db, { id: uuidv7(), host: 'host', pid: 1 }, NO_EDGE_FIGURES);
     const process = await ready();
     await recordStopped(database.db, process);
     expect(await read(process.id)).to.include({ state: 'stopped', desired: 'stopped', port: null });

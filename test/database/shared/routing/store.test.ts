@@ -4,16 +4,7 @@ import { acknowledgeRoutes, loadRouteFacts, reportEdge, waitingEdges } from '../
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newDeployment, pretendLive } from '../../../support/records.js';
-
-const FIGURES = {
-  connections: 0,
-  requests: 0,
-  upgraded: 0,
-  failedExchanges: 0,
-  closedConnections: 0,
-  refusedConnections: 0,
-};
+import { NO_EDGE_FIGURES, newDeployment, pretendLive } from '../../../support/records.js';
 
 describe('The records of routes', () => {
   const database = useTestDatabase();
@@ -25,7 +16,7 @@ describe('The records of routes', () => {
 
   async function edge(): Promise<string> {
     const id = uuidv7();
-    expect(await reportEdge(database.db, { id, host: 'host', pid: 1 }, FIGURES)).to.equal(true);
+    expect(await reportEdge(database.db, { id, host: 'host', pid: 1 }, NO_EDGE_FIGURES)).to.equal(true);
     return id;
   }
 
@@ -51,7 +42,9 @@ describe('The records of routes', () => {
     expect(await waiting(1)).to.equal(1);
     await database.db.raw(`update edges set seen_at = now() - interval '7 seconds'`);
     expect(await waiting(1)).to.equal(0);
-    expect(await reportEdge(database.db, { id, host: 'host', pid: 1 }, FIGURES), 'it was known').to.equal(false);
+    expect(await reportEdge(database.db, { id, host: 'host', pid: 1 }, NO_EDGE_FIGURES), 'it was known').to.equal(
+      false,
+    );
   });
 
   it('an edge that is not known acknowledges nothing', async () => {

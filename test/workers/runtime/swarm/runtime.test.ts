@@ -5,7 +5,7 @@ import { ReleaseError, type RuntimeDriver } from '../../../../workers/runtime/ru
 import { NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { never } from '../host.js';
-import { storeRun } from '../release-record.js';
+import { expectRunAttempts } from '../run-attempts.js';
 import { askSwarm, SwarmHost } from './host.js';
 
 async function failure(work: Promise<unknown>): Promise<Error> {
@@ -194,25 +194,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
   });
 
   it('carries out the attempt of a run once, with its output in the log, and tells how it ended', async () => {
-    const { db } = host.database;
-    const program = `console.log('run', process.env.RANVIER_RUN_ID, process.env.PORT); setTimeout(() => process.exit(5), 500);`;
-    const spec = await host.app({ kind: 'cron', program });
-    await runtime.release(spec, never);
-    expect(await runtime.inspect(spec.deploymentId), 'nothing runs between the runs').to.deep.equal([]);
-    const attempt = await storeRun(db, spec);
-    // Two workers wait for the same attempt.
-    const outcomes = await Promise.all([1, 2].map(() => runtime.runAttempt(spec, attempt, never)));
-    for (const outcome of outcomes) {
-      expect(outcome).to.deep.equal({ type: 'exited', exitCode: 5, detail: 'exited with code 5' });
-    }
-    expect(host.linesOf(spec)).to.deep.equal([`run ${attempt.runId} undefined`]);
-    await runtime.stopRun(attempt.runId);
-
-    const hangs = await host.app({ kind: 'cron', program: 'setInterval(() => {}, 1000)' });
-    const short = await storeRun(db, hangs, 1_000);
-    expect(await runtime.runAttempt(hangs, short, never)).to.deep.equal({ type: 'timeout' });
-    const [left] = await db('replicas').where({ run_id: short.runId });
-    expect(left.state).to.equal('stopped');
+    await expectRunAttempts(host, runtime);
   });
 
   it('the next leader adopts what runs, continues its log, and removes only our services without a row', async () => {
