@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 
 /** The network that one IPv6 client is usually given: it can use any address of it. */
 const CLIENT_PREFIX = 64;
-/** Prefixes whose addresses contain an IPv4 address: range name of ipaddr.js, and the byte where it begins. */
+/** Ranges of IPv6 addresses that contain an IPv4 address: the name in ipaddr.js, and the first byte of the IPv4 address. */
 const EMBEDDED: Readonly<Record<string, number>> = { ipv4Mapped: 12, rfc6052: 12, rfc6145: 12, '6to4': 2 };
 const WITH_PORT = /^\[([^\]]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$/;
 

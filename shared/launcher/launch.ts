@@ -178,7 +178,7 @@ function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
   void lifecycle.end('failure', 1);
 }
 
-// Whoever read our output may go away; the platform stays.
+// The reader of our output may end before the platform does.
 process.stdout.on('error', () => undefined);
 const log = createLogger('launch', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code), DEADLINE_MS);

@@ -77,7 +77,7 @@ export function childOptions(place: Place): TetherOptions {
   return { stopSignal: 'INT', orphanSeconds: ORPHAN_SECONDS, label, env, cwd: '/', user, passDescriptor: handle.fd };
 }
 
-/** Makes the data folder where there is none, complete or not at all. Throws where another version has written it. */
+/** Makes the data folder if there is none, complete or not at all. Throws if another version has written it. */
 export async function ensureCluster(place: Place): Promise<void> {
   const version = await readIfThere(join(place.data, 'PG_VERSION'));
   const { major } = place.binaries;

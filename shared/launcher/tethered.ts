@@ -95,7 +95,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // Somebody else has killed the watcher, and nothing is left.
+    // Another process has killed the watcher, and nothing is left.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -48,7 +48,7 @@ export const QUEUES: Record<QueueName, QueueDefinition> = {
     keepCompleted: { count: 200, age: HOUR },
     keepFailed: { count: 500, age: DAY },
   },
-  // Somebody waits for the answer, so a fault is tried again at once or not at all.
+  // A caller waits for the answer, so a retry later would come too late.
   detection: {
     attempts: 3,
     backoff: { type: 'fixed', delay: 1000 },

@@ -22,7 +22,7 @@ export const mfaRoutes = [
     body: PasswordBody,
     response: EnrolmentResponse,
     handler: async ({ deps, limits, ctx, caller, body }) => {
-      // Whoever has only stolen the session must not lock its owner out with an authenticator of their own.
+      // A thief who has only the session must not lock its owner out with another authenticator.
       const giveBack = await limits.guesses.password(ctx, caller.email);
       const client = await clientOf(ctx);
       await limits.hashing.run(client, () => assertPassword(deps.db, caller.email, body.password));
