@@ -11,6 +11,8 @@ export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 export interface TestRedis {
   url: string;
   port: number;
+  /** The server's folder. */
+  dir: string;
   /** Kills the server and starts it again on its data. */
   restart(): Promise<void>;
   /** Forgets everything. */
@@ -32,6 +34,7 @@ export async function startRedis(): Promise<TestRedis> {
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
+    dir,
     async restart() {
       await server.stop('SIGKILL');
       server = await start();

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import type { Db, Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import { type Keyring, SealError } from '../secrets/keyring.js';
+import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import { isDataKind } from '../services/model.js';
+import type { ServiceRow } from '../services/rows.js';
+import { onlineWorkers } from '../workers/store.js';
+import { databasePlanOf } from '../workspaces/catalog.js';
+import { type DataReference, type OfferedServer, offeredValue, serverNames, storageBytes } from './model.js';
+import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServer } from './store.js';
+
+const PASSWORD_BYTES = 24;
+const GIGABYTE = 1024 ** 3;
+
+/** The names and passwords of a data service's server: made with its first deployment, and kept for its life. */
+export async function prepareDataServer(
+  trx: Transaction,
+  keyring: Keyring,
+  service: ServiceRow,
+  configuration: ServiceConfiguration,
+): Promise<void> {
+  if (!isDataKind(service.kind)) return;
+  const { version, database, user } = serverNames(service.kind, service.slug, configuration);
+  const password = () => randomBytes(PASSWORD_BYTES).toString('base64url');
+  await upsertDataServer(trx, {
+    id: service.id,
+    kind: service.kind,
+    version,
+    database_name: database,
+    user_name: user,
+    sealed_password: sealIn(keyring, SEALED.dataPassword, service.id, password()),
+    sealed_admin_password: sealIn(keyring, SEALED.dataAdminPassword, service.id, password()),
+  });
+}
+
+/**
+ * Throws source_invalid if no host of the installation can run the server, and conflict if the configuration does not fit
+ * the data that is there.
+ */
+export async function assertDataService(
+  trx: Transaction,
+  { config: { runtime } }: Pick<CommandDeps, 'config'>,
+  service: ServiceRow,
+  configuration: ServiceConfiguration,
+): Promise<void> {
+  if (!isDataKind(service.kind)) return;
+  if (runtime !== 'process') throw new AppError('source_invalid', OTHER_RUNTIME);
+  const workers = await onlineWorkers(trx);
+  const { kind } = service;
+  // Without a worker the deployment waits, as every other does.
+  if (workers.length > 0 && !workers.some((worker) => worker.data_kinds.includes(kind))) {
+    throw new AppError('source_invalid', MISSING[kind]);
+  }
+  await assertFitsData(trx, service, configuration);
+  const server = await findDataServer(trx, service.id);
+  const bound = storageBytes(configuration.plan);
+  if (server && server.used_bytes > bound) {
+    const [used, allowed] = [server.used_bytes, bound].map((bytes) => (bytes / GIGABYTE).toFixed(1));
+    throw new AppError(
+      'conflict',
+      `The plan ${databasePlanOf(configuration.plan).name} has ${allowed} GB of storage, and the data takes ${used} GB: choose a larger plan, or delete data first`,
+    );
+  }
+}
+
+const OTHER_RUNTIME =
+  'Databases run only with RUNTIME=process, and this installation runs another runtime: use a database of your own, and give its address to your applications as a variable';
+
+const MISSING = {
+  postgres:
+    'No host of this installation can run PostgreSQL: it needs Linux or macOS, and a user that is not root for each service (docs/operations.md)',
+  redis:
+    'No host of this installation has redis-server or valkey-server: install one of them (Debian: apt-get install redis-server), then start the worker again',
+};
+
+/** Throws conflict if a change of what the server was made with is not possible any more. */
+export async function assertFitsData(
+  trx: Transaction,
+  service: Pick<ServiceRow, 'id' | 'kind' | 'slug'>,
+  configuration: ServiceConfiguration,
+): Promise<void> {
+  if (service.kind !== 'postgres') return;
+  const server = await findDataServer(trx, service.id);
+  if (!server?.initialized_at) return;
+  const wanted = serverNames('postgres', service.slug, configuration);
+  const problem = changeProblem(server, configuration, wanted);
+  if (problem !== null) throw new AppError('conflict', problem);
+}
+
+function changeProblem(
+  server: DataServerRow,
+  given: ServiceConfiguration,
+  wanted: ReturnType<typeof serverNames>,
+): string | null {
+  if (wanted.version !== server.version) {
+    return (
+      `The data was written by PostgreSQL ${server.version}, which version ${wanted.version} does not read: create a service of ` +
+      `version ${wanted.version}, copy the data with pg_dump and psql, and let your applications refer to it`
+    );
+  }
+  // An empty name leaves the one that the server was made with.
+  if (given.databaseName !== '' && given.databaseName !== server.database_name) {
+    return `The database is called "${server.database_name}" since it was made: leave databaseName as it is`;
+  }
+  if (given.databaseUser !== '' && given.databaseUser !== server.user_name) {
+    return `The user is called "${server.user_name}" since the database was made: leave databaseUser as it is`;
+  }
+  return null;
+}
+
+/** Throws conflict, naming them, if other services refer to a data service that is to be deleted. */
+export async function assertUnreferenced(
+  trx: Transaction,
+  service: Pick<ServiceRow, 'id' | 'kind' | 'name'>,
+): Promise<void> {
+  if (!isDataKind(service.kind)) return;
+  const names = await servicesReferringTo(trx, service.id);
+  if (names.length === 0) return;
+  const shown = names.map((name) => `"${name}"`).join(', ');
+  throw new AppError(
+    'conflict',
+    `Other services refer to "${service.name}": ${shown}. Remove their references and deploy them, or delete them first`,
+  );
+}
+
+/** A reference to a data service that has nothing to offer now. */
+export class MissingDataServer extends SealError {}
+
+/** The values of references to data services, as they are now. Throws `SealError`. */
+export async function openDataReferences(
+  db: Db,
+  keyring: Keyring,
+  references: Readonly<Record<string, DataReference>>,
+): Promise<Record<string, string>> {
+  const values: Record<string, string> = {};
+  const servers = new Map<string, OfferedServer>();
+  for (const [variable, { serviceId, key }] of Object.entries(references)) {
+    const server = servers.get(serviceId) ?? (await offeredServer(db, keyring, serviceId, variable));
+    servers.set(serviceId, server);
+    const value = offeredValue(server, key);
+    if (value === undefined) throw new MissingDataServer(`the database that ${variable} refers to offers no ${key}`);
+    values[variable] = value;
+  }
+  return values;
+}
+
+async function offeredServer(db: Db, keyring: Keyring, serviceId: string, variable: string): Promise<OfferedServer> {
+  const row = await findDataServer(db, serviceId);
+  if (!row?.sealed_password) throw new MissingDataServer(`the database that ${variable} refers to was deleted`);
+  if (row.reach_host === null || row.reach_port === null) {
+    throw new MissingDataServer(`the database that ${variable} refers to was never started; deploy it first`);
+  }
+  return {
+    kind: row.kind,
+    host: row.reach_host,
+    port: row.reach_port,
+    user: row.user_name,
+    password: openFrom(keyring, SEALED.dataPassword, row.id, row.sealed_password),
+    database: row.database_name,
+  };
+}
+
+/** The passwords of a server. Throws `SealError`, also if its service was deleted. */
+export function openPasswords(keyring: Keyring, row: DataServerRow): { user: string; admin: string } {
+  const { id, sealed_password: user, sealed_admin_password: admin } = row;
+  if (user === null || admin === null) throw new SealError(`the passwords of the database ${id} were erased`);
+  return {
+    user: openFrom(keyring, SEALED.dataPassword, id, user),
+    admin: openFrom(keyring, SEALED.dataAdminPassword, id, admin),
+  };
+}

@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { ONLINE_SECONDS } from '../deployments/admission.js';
+import type { DataKind } from '../services/model.js';
+import type { StorageState } from './model.js';
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface DataServerRow {
+  /** The service's id. */
+  id: string;
+  kind: DataKind;
+  version: string;
+  database_name: string;
+  user_name: string;
+  sealed_password: Buffer | null;
+  sealed_admin_password: Buffer | null;
+  host_id: string | null;
+  initialized_at: Date | null;
+  reach_host: string | null;
+  reach_port: number | null;
+  host_port: number | null;
+  used_bytes: number;
+  measured_at: Date | null;
+  storage_state: StorageState;
+  hold_token: string | null;
+  held_until: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** The server of a service; undefined before its first deployment. */
+export function findDataServer(db: Db, serviceId: string): Promise<DataServerRow | undefined> {
+  return db<DataServerRow>('data_servers').where({ id: serviceId }).first();
+}
+
+/** The servers whose volumes are on a host. */
+export function dataServersOfHost(db: Db, hostId: string): Promise<DataServerRow[]> {
+  return db<DataServerRow>('data_servers').where({ host_id: hostId });
+}
+
+export type NewDataServer = Pick<
+  DataServerRow,
+  'id' | 'kind' | 'version' | 'database_name' | 'user_name' | 'sealed_password' | 'sealed_admin_password'
+>;
+
+/** Stores a server. Names and version of one that has no data yet are replaced; passwords stay. */
+export async function upsertDataServer(trx: Transaction, row: NewDataServer): Promise<void> {
+  await trx.raw(
+    `insert into data_servers (id, kind, version, database_name, user_name, sealed_password, sealed_admin_password)
+     values (:id, :kind, :version, :database_name, :user_name, :sealed_password, :sealed_admin_password)
+     on conflict (id) do update
+       set version = excluded.version, database_name = excluded.database_name, user_name = excluded.user_name, updated_at = now()
+     where data_servers.initialized_at is null`,
+    { ...row },
+  );
+}
+
+/** The host that has the volume. The first release chooses it; without data another host may. */
+export async function settleHost(db: Db, serviceId: string, hostId: string): Promise<string> {
+  const [row] = await rowsOf<{ host_id: string }>(
+    db,
+    `update data_servers
+        set host_id = case when initialized_at is null then :hostId else coalesce(host_id, :hostId) end,
+            host_port = case when initialized_at is null and host_id is distinct from :hostId then null else host_port end
+      where id = :serviceId returning host_id`,
+    { serviceId, hostId },
+  );
+  if (!row) throw new Error(`service ${serviceId} has no data server`);
+  return row.host_id;
+}
+
+/** A host that can run servers of a kind: `preferred` if it can. Null if none is online. */
+export async function hostFor(db: Db, kind: DataKind, preferred: string): Promise<string | null> {
+  const [row] = await rowsOf<{ host_id: string }>(
+    db,
+    `select host_id from workers
+      where seen_at > now() - interval '${ONLINE_SECONDS} seconds' and :kind = any(data_kinds)
+      order by (host_id = :preferred) desc, started_at limit 1`,
+    { kind, preferred },
+  );
+  return row?.host_id ?? null;
+}
+
+/** True if a worker of the host was seen lately. */
+export async function isHostOnline(db: Db, hostId: string): Promise<boolean> {
+  const rows = await rowsOf(
+    db,
+    `select 1 from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds' limit 1`,
+    [hostId],
+  );
+  return rows.length > 0;
+}
+
+/** Records where applications reach the server from now on. False if another server of the host has the port. */
+export async function recordReach(
+  db: Db,
+  serviceId: string,
+  reach: { host: string; port: number; hostPort: number | null },
+): Promise<boolean> {
+  try {
+    await db<DataServerRow>('data_servers')
+      .where({ id: serviceId })
+      .update({ reach_host: reach.host, reach_port: reach.port, host_port: reach.hostPort, updated_at: db.fn.now() });
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === '23505') return false;
+    throw error;
+  }
+}
+
+/** Records that the volume has got its data. From now on it is never filled again. */
+export async function recordInitialized(db: Db, serviceId: string): Promise<void> {
+  await db.raw(
+    'update data_servers set initialized_at = coalesce(initialized_at, now()), updated_at = now() where id = ?',
+    [serviceId],
+  );
+}
+
+/**
+ * Records how much the data takes and how the storage bound is enforced. True if this changed the state: several workers of a
+ * host measure.
+ */
+export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
+  const [row] = await rowsOf<{ before: StorageState }>(
+    db,
+    `with old as (select id, storage_state from data_servers where id = :serviceId for update)
+     update data_servers d set used_bytes = :usedBytes, storage_state = :state, measured_at = now()
+       from old where d.id = old.id returning old.storage_state as before`,
+    { serviceId, usedBytes, state },
+  );
+  return row !== undefined && row.before !== state;
+}
+
+/** How long a hold lasts unless its holder renews it. */
+const HOLD_SECONDS = 60;
+
+/** Keeps the server from being started. Returns the token that releases it; null if another operation holds it. */
+export async function holdDataServer(db: Db, serviceId: string): Promise<string | null> {
+  const token = randomUUID();
+  const rows = await rowsOf(
+    db,
+    `update data_servers set hold_token = :token, held_until = now() + interval '${HOLD_SECONDS} seconds'
+      where id = :serviceId and (held_until is null or held_until < now()) returning id`,
+    { serviceId, token },
+  );
+  return rows.length > 0 ? token : null;
+}
+
+/** Renews a hold; false if it is lost. */
+export async function renewHold(db: Db, serviceId: string, token: string): Promise<boolean> {
+  const rows = await rowsOf(
+    db,
+    `update data_servers set held_until = now() + interval '${HOLD_SECONDS} seconds'
+      where id = :serviceId and hold_token = :token and held_until >= now() returning id`,
+    { serviceId, token },
+  );
+  return rows.length > 0;
+}
+
+export async function releaseHold(db: Db, serviceId: string, token: string): Promise<void> {
+  await db.raw('update data_servers set hold_token = null, held_until = null where id = ? and hold_token = ?', [
+    serviceId,
+    token,
+  ]);
+}
+
+/** True while an operation works on the stopped server's volume. */
+export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
+  const rows = await rowsOf(db, 'select 1 from data_servers where id = ? and held_until >= now()', [serviceId]);
+  return rows.length > 0;
+}
+
+/** Volumes of deleted services that a host still has and on which no operation works. */
+export async function volumesToRemove(db: Db, hostId: string): Promise<string[]> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `select d.id from data_servers d join services s on s.id = d.id
+      where d.host_id = ? and s.deleted_at is not null and s.lifecycle_status = 'deleted'
+        and (d.held_until is null or d.held_until < now())`,
+    [hostId],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Deletes the record of a deleted service's server, after its volume is gone. */
+export async function forgetDataServer(db: Db, serviceId: string): Promise<void> {
+  await db.raw(
+    'delete from data_servers d using services s where s.id = d.id and d.id = ? and s.deleted_at is not null',
+    [serviceId],
+  );
+}
+
+/** Services that refer to a data service: by a variable of theirs or their groups', or in the release that is live. */
+export async function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
+  const rows = await rowsOf<{ name: string }>(
+    db,
+    `select distinct name from (
+       select c.name from variables v join services c on c.id = v.service_id
+        where v.reference_service_id = :serviceId and c.deleted_at is null
+       union all
+       select c.name from variables v join environment_group_services g on g.group_id = v.group_id
+         join services c on c.id = g.service_id
+        where v.reference_service_id = :serviceId and c.deleted_at is null
+       union all
+       select c.name from services c join deployments d on d.id = c.live_deployment_id
+         join snapshots s on s.id = d.snapshot_id
+        where c.deleted_at is null and c.id <> :serviceId
+          and exists (select from jsonb_each(s.data_references) r where r.value ->> 'serviceId' = cast(:serviceId as text))
+     ) found order by name`,
+    { serviceId },
+  );
+  return rows.map((row) => row.name);
+}
+
+/**
+ * Marks the services of databases as unhealthy whose host was not seen for so long that it is away: no other host may start their
+ * servers. Returns their ids. A host that returns reports their health again.
+ */
+export async function markHostsAway(db: Db): Promise<string[]> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `update services s
+        set health_status = 'unhealthy', health_checked_at = now(),
+            runtime_detail = 'the host ' || v.host_id || ', which has the volume, is away: the database waits for it, and no other host starts it'
+       from data_servers v
+      where v.id = s.id and v.initialized_at is not null and s.deleted_at is null and s.lifecycle_status = 'active'
+        and s.live_deployment_id is not null and s.runtime_detail not like 'the host %, which has the volume, is away%'
+        and exists (select from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
+        and not exists (select from workers w
+                         where w.host_id = v.host_id and w.seen_at > now() - interval '${AWAY_SECONDS} seconds')
+      returning s.id`,
+  );
+  return rows.map((row) => row.id);
+}
+
+/** A host without a worker for so long is away, in seconds: a worker that only restarts is back earlier. */
+const AWAY_SECONDS = 60;
+
+/**
+ * Ends the hold of a worker that has lost its claim of the work for which it holds the server. If it still lives, it notices at its
+ * next renewal.
+ */
+export async function voidHold(db: Db, serviceId: string): Promise<void> {
+  await db.raw('update data_servers set hold_token = null, held_until = null where id = ?', [serviceId]);
+}

@@ -1,0 +1,94 @@
+import { chmod, chown, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import { findPostgres, type PostgresBinaries } from '../../shared/launcher/postgres-binaries.js';
+import { postgresUser, runAs, type SystemUser } from '../../shared/launcher/system-user.js';
+import { spawnTethered, type Tethered } from '../../shared/launcher/tethered.js';
+import { eventually, freePorts } from './processes.js';
+
+/** A PostgreSQL of the caller's own on a port, with the settings that data services have. */
+export interface TestPostgres {
+  dataFolder: string;
+  admin: { host: string; port: number; user: string; password: string; database: string };
+  /** The folder of the installation, with `bin`. */
+  installation: string;
+  connect(database?: string): Promise<pg.Client>;
+  /** Ends the server at once, as kill -9 does. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const WAL_SETTINGS = { wal_level: 'replica', max_wal_senders: '4', max_replication_slots: '4', max_wal_size: '64MB' };
+
+/** Makes a cluster with checksums below `folder` and serves it. */
+export async function startPostgresServer(
+  settings: Record<string, string> = {},
+  initdbOptions: string[] = ['--data-checksums'],
+): Promise<TestPostgres> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-source-')));
+  await chmod(folder, 0o711);
+  const user = await postgresUser(null);
+  const binaries = await findPostgres([], user);
+  const dataFolder = join(folder, 'data');
+  await mkdir(dataFolder, { mode: 0o700 });
+  if (user) await chown(dataFolder, user.uid, user.gid);
+  await runAs(user, binaries.initdb, ['-D', dataFolder, '-U', 'admin', '--auth=trust', '--no-sync', ...initdbOptions]);
+  const [port = 0] = await freePorts(1);
+  const server = await serve(binaries, user, dataFolder, port, settings);
+  const admin = { host: '127.0.0.1', port, user: 'admin', password: 'unused', database: 'postgres' };
+  const connect = async (database = 'postgres') => {
+    const client = new pg.Client({ ...admin, database });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  await eventually('the server accepts connections', async () => {
+    const client = await connect();
+    await client.end();
+    return true;
+  });
+  const end = async () => {
+    await server.ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  return {
+    dataFolder,
+    admin,
+    installation: dirname(dirname(binaries.postgres)),
+    connect,
+    async kill() {
+      server.killGroup();
+      await end();
+    },
+    async stop() {
+      server.kill('SIGINT');
+      await end();
+    },
+  };
+}
+
+function serve(
+  { postgres }: PostgresBinaries,
+  user: SystemUser | undefined,
+  dataFolder: string,
+  port: number,
+  settings: Record<string, string>,
+): Promise<Tethered> {
+  const all = {
+    ...WAL_SETTINGS,
+    fsync: 'off',
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    ...settings,
+  };
+  const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return spawnTethered([postgres, '-D', dataFolder, '-p', String(port), ...options], {
+    stopSignal: 'INT',
+    orphanSeconds: 5,
+    label: 'ranvier-test-source',
+    env: { PATH: process.env.PATH, LANG: 'C' },
+    cwd: '/',
+    user,
+  });
+}

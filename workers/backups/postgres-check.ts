@@ -1,0 +1,175 @@
+import { access, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { errorMessage } from '../../shared/core/errors.js';
+import { quote } from '../sandbox/sandbox-scripts.js';
+import type { Manifest } from './archive.js';
+import { BackupError } from './backup-error.js';
+import { DATA, type FreshServer, withFreshServer } from './fresh-server.js';
+import type { PostgresFacts } from './postgres-source.js';
+
+/** What the check of a copy found. */
+export interface PostgresFigures {
+  databases: number;
+  tables: number;
+  rows: number;
+  indexes: number;
+}
+
+const HBA = 'check_hba.conf';
+const SCHEMA = 'ranvier_check';
+const CONNECT_MS = 10_000;
+/** A server that is starting, recovering or ending says so with this class of errors. */
+const NOT_READY = '57';
+
+/**
+ * Opens an unpacked copy in a fresh server and proves that it is whole. Opening alone proves nothing: without its label a copy opens,
+ * answers, and has lost rows. So the label and all segments must be there; every page is read with its checksum, every heap and
+ * every B-tree is verified. Ends the server in order, so that the folder can serve. Throws a `BackupError`.
+ */
+export async function checkPostgres(
+  server: Omit<FreshServer, 'command'>,
+  manifest: Manifest,
+  { durable }: { durable: boolean },
+): Promise<PostgresFigures> {
+  const facts = manifest.facts as unknown as PostgresFacts;
+  const data = join(server.folder, DATA);
+  for (const name of ['backup_label', 'PG_VERSION', 'global/pg_control', ...facts.segments.map((s) => `pg_wal/${s}`)]) {
+    await access(join(data, name)).catch(() => {
+      throw new BackupError(`the copy is not whole: ${name} is missing`);
+    });
+  }
+  if (facts.segments.length === 0) throw new BackupError('the copy is not whole: it has no write-ahead log');
+  await writeFile(join(server.folder, HBA), 'local all all trust\n', { mode: 0o644 });
+  const command = ({ data: inside, sockets }: { data: string; sockets: string }) => {
+    const settings = {
+      ...SETTINGS,
+      fsync: durable ? 'on' : 'off',
+      hba_file: `${inside}/../${HBA}`,
+      unix_socket_directories: sockets,
+    };
+    const options = Object.entries(settings).map(([name, value]) => `-c ${quote(`${name}=${value}`)}`);
+    return `postgres -D ${quote(inside)} ${options.join(' ')}`;
+  };
+  const connect = (host: string, database: string) => open(host, facts.user, database);
+  return withFreshServer(
+    { ...server, command },
+    (host) => accepts(() => connect(host, 'postgres')),
+    async (host) => {
+      const figures: PostgresFigures = { databases: 0, tables: 0, rows: 0, indexes: 0 };
+      for (const database of facts.databases) {
+        const client = await connect(host, database);
+        const abort = () => void client.end().catch(() => undefined);
+        server.signal.addEventListener('abort', abort, { once: true });
+        try {
+          await checkDatabase(client, figures);
+        } catch (error) {
+          server.signal.throwIfAborted();
+          throw new BackupError(`the copy of the database ${database} is damaged: ${errorMessage(error)}`);
+        } finally {
+          server.signal.removeEventListener('abort', abort);
+          await client.end().catch(() => undefined);
+        }
+      }
+      await rm(join(server.folder, HBA), { force: true });
+      return figures;
+    },
+  );
+}
+
+/** Whatever the copy's own configuration says: reachable only by the socket, nothing loaded, nothing archived. */
+const SETTINGS = {
+  listen_addresses: '',
+  port: '5432',
+  unix_socket_permissions: '0700',
+  archive_mode: 'off',
+  shared_preload_libraries: '',
+  session_preload_libraries: '',
+  ssl: 'off',
+  logging_collector: 'off',
+  log_destination: 'stderr',
+  log_line_prefix: '',
+  log_min_error_statement: 'panic',
+  max_connections: '10',
+  superuser_reserved_connections: '3',
+  shared_buffers: '64MB',
+  maintenance_work_mem: '64MB',
+  max_parallel_workers: '0',
+  max_wal_senders: '0',
+  autovacuum: 'off',
+  jit: 'off',
+  dynamic_shared_memory_type: 'mmap',
+};
+
+async function open(host: string, user: string, database: string): Promise<pg.Client> {
+  const client = new pg.Client({ host, port: 5432, user, database, ssl: false, connectionTimeoutMillis: CONNECT_MS });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function accepts(connect: () => Promise<pg.Client>): Promise<boolean> {
+  try {
+    const client = await connect();
+    const { rows } = await client.query('select pg_is_in_recovery() as recovers').finally(() => client.end());
+    return rows[0]?.recovers === false;
+  } catch (error) {
+    const code = (error as { code?: string }).code ?? '';
+    if (code.startsWith(NOT_READY) || ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'].includes(code)) return false;
+    throw new BackupError(`a fresh server does not open it: ${errorMessage(error)}`);
+  }
+}
+
+/** Everything happens in one transaction that is rolled back: the copy stays as it was. */
+async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promise<void> {
+  const { rows } = await client.query(`select current_setting('data_checksums') as checksums,
+    current_setting('server_version_num')::int as version`);
+  const { checksums, version } = rows[0] as { checksums: string; version: number };
+  if (checksums !== 'on') throw new BackupError('its pages have no checksums, so that damage cannot be found');
+  await client.query('begin');
+  await client.query('set local statement_timeout = 0');
+  await client.query(`create schema ${SCHEMA}`);
+  await client.query(`create extension amcheck schema ${SCHEMA}`);
+  await client.query('set local search_path = pg_catalog');
+  for (const kind of ['indexscan', 'indexonlyscan', 'bitmapscan']) await client.query(`set local enable_${kind} = off`);
+  for (const { oid, name, own } of await list<{ oid: string; name: string; own: boolean }>(client, HEAPS)) {
+    const { rows: counted } = await client.query(`select count(*) as rows from only ${name}`);
+    if (own) {
+      figures.tables += 1;
+      figures.rows += Number(counted[0]?.rows ?? 0);
+    }
+    if (version >= 140_000) await verifyHeap(client, oid, name);
+  }
+  for (const { oid, name } of await list<{ oid: string; name: string }>(client, B_TREES)) {
+    await client.query(`select ${SCHEMA}.bt_index_check($1::oid::regclass, true)`, [oid]).catch((error: unknown) => {
+      throw new Error(`the index ${name}: ${errorMessage(error)}`);
+    });
+    figures.indexes += 1;
+  }
+  await client.query('rollback');
+  figures.databases += 1;
+}
+
+async function verifyHeap(client: pg.Client, oid: string, name: string): Promise<void> {
+  const { rows } = await client.query(
+    `select blkno, offnum, msg from ${SCHEMA}.verify_heapam($1::oid::regclass, true, true) limit 1`,
+    [oid],
+  );
+  const [found] = rows as { blkno: string; offnum: number; msg: string }[];
+  if (found) throw new Error(`the table ${name}, block ${found.blkno}, row ${found.offnum}: ${found.msg}`);
+}
+
+async function list<T>(client: pg.Client, sql: string): Promise<T[]> {
+  return (await client.query(sql)).rows as T[];
+}
+
+/** Tables, materialized views and their large values. Temporary ones belong to a session that is gone. */
+const HEAPS = `select c.oid, format('%I.%I', n.nspname, c.relname) as name,
+    c.relkind <> 't' and n.nspname not in ('pg_catalog', 'information_schema') as own
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam
+ where c.relkind in ('r', 't', 'm') and c.relpersistence <> 't' and a.amname = 'heap' order by c.oid`;
+
+const B_TREES = `select c.oid, format('%I.%I', n.nspname, c.relname) as name
+  from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+  join pg_am a on a.oid = c.relam
+ where a.amname = 'btree' and c.relkind = 'i' and c.relpersistence <> 't' and i.indisvalid and i.indisready order by c.oid`;

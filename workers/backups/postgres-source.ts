@@ -1,0 +1,179 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { ArchiveWriter } from './archive.js';
+import { BackupError } from './backup-error.js';
+
+/** A running PostgreSQL whose data folder this host can read. */
+export interface PostgresSource {
+  dataFolder: string;
+  admin: { host: string; port: number; user: string; password: string; database: string };
+}
+
+/** What the check of the copy has to find. */
+export interface PostgresFacts {
+  /** The segments of the write-ahead log without which the copy cannot be recovered. */
+  segments: string[];
+  databases: string[];
+  user: string;
+}
+
+/** Folders whose content PostgreSQL makes anew when it starts, or which only the running server needs. */
+const EMPTIED = [
+  'pg_wal',
+  'pg_replslot',
+  'pg_stat_tmp',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_subtrans',
+];
+const LEFT_OUT =
+  /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?)$/;
+const CONTROL = 'global/pg_control';
+const CONNECT_MS = 10_000;
+
+/**
+ * Copies a running PostgreSQL into an archive, as `pg_basebackup` does: a consistent copy with the segments of the write-ahead log
+ * that make it so. The session stays open until the last segment is read; its end drops the slot that keeps the segments.
+ */
+export async function copyPostgres(
+  { dataFolder, admin }: PostgresSource,
+  archive: ArchiveWriter,
+  label: string,
+  signal: AbortSignal,
+): Promise<PostgresFacts> {
+  const client = new pg.Client({
+    ...admin,
+    database: 'postgres',
+    ssl: false,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    application_name: 'ranvier backup',
+  });
+  // A connection that breaks while no query runs must not end this process. The next query fails.
+  client.on('error', () => undefined);
+  await client.connect();
+  const abort = () => void client.end().catch(() => undefined);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await copy(client, { dataFolder, admin }, archive, label, signal);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function copy(
+  client: pg.Client,
+  { dataFolder, admin }: PostgresSource,
+  archive: ArchiveWriter,
+  label: string,
+  signal: AbortSignal,
+): Promise<PostgresFacts> {
+  const one = async (sql: string, values: unknown[] = []): Promise<Record<string, string>> =>
+    (await client.query(sql, values)).rows[0] ?? {};
+  const version = Number((await one('show server_version_num')).server_version_num);
+  // The session waits for as long as the copy takes.
+  for (const name of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
+    await client.query(`set ${name} = 0`);
+  }
+  if (version >= 140_000) await client.query('set idle_session_timeout = 0');
+  const { rows } = await client.query('select datname from pg_database where datallowconn order by datname');
+
+  // Without the slot, segments that the copy needs are removed while it is made.
+  await one(`select pg_create_physical_replication_slot($1, true, true)`, [slotName(label)]);
+  const functions = version >= 150_000 ? NEW_FUNCTIONS : OLD_FUNCTIONS;
+  await one(functions.start, [label]);
+  await copyFolder(archive, dataFolder, '', signal);
+  await archive.addFile(CONTROL, join(dataFolder, CONTROL), signal);
+  const stop = await one(functions.stop);
+  const { lsn = '', labelfile = '', spcmapfile = '' } = stop;
+  if (spcmapfile.trim() !== '') {
+    throw new BackupError('the server has tablespaces outside of its data folder; move their tables to pg_default');
+  }
+  await archive.addText('backup_label', labelfile);
+
+  const { last = '' } = await one('select pg_walfile_name($1::pg_lsn) as last', [lsn]);
+  const { size = '' } = await one(`select setting as size from pg_settings where name = 'wal_segment_size'`);
+  const segments = segmentsBetween(firstSegment(labelfile), last, Number(size));
+  for (const segment of segments) {
+    const path = join(dataFolder, 'pg_wal', segment);
+    await archive.addFile(`pg_wal/${segment}`, path, signal).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      throw new BackupError(`the server removed ${segment} of its write-ahead log before it was copied; try again`);
+    });
+  }
+  const { status = 'lost' } = await one(
+    'select wal_status as status from pg_replication_slots where slot_name = $1 and active_pid = pg_backend_pid()',
+    [slotName(label)],
+  );
+  if (status === 'lost') {
+    throw new BackupError(
+      'the server wrote more than max_slot_wal_keep_size while it was copied; try again at a quieter time',
+    );
+  }
+  return { segments, databases: rows.map(({ datname }) => String(datname)), user: admin.user };
+}
+
+const NEW_FUNCTIONS = {
+  start: 'select pg_backup_start($1, true)',
+  stop: 'select lsn, labelfile, spcmapfile from pg_backup_stop(false)',
+};
+/** Before version 15. */
+const OLD_FUNCTIONS = {
+  start: 'select pg_start_backup($1, true, false)',
+  stop: 'select lsn, labelfile, spcmapfile from pg_stop_backup(false, false)',
+};
+
+/** The slot of a copy; a label has the id of the backup and its claim. */
+function slotName(label: string): string {
+  return `ranvier_${label.toLowerCase().replace(/[^a-z0-9]/g, '_')}`.slice(0, 63);
+}
+
+async function copyFolder(archive: ArchiveWriter, root: string, folder: string, signal: AbortSignal): Promise<void> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    // Databases and tables are dropped meanwhile; the log says so.
+    if (error.code === 'ENOENT' && folder !== '') return [];
+    throw error;
+  });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    signal.throwIfAborted();
+    const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (LEFT_OUT.test(entry.name) || name === CONTROL) continue;
+    if (entry.isDirectory() || EMPTIED.includes(name)) {
+      archive.addFolder(name);
+      if (name === 'pg_wal') archive.addFolder('pg_wal/archive_status');
+      if (!EMPTIED.includes(name)) await copyFolder(archive, root, name, signal);
+    } else if (entry.isFile()) {
+      await archive.addFile(name, join(root, name), signal).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+      });
+    } else {
+      throw new BackupError(`the data folder holds ${name}, which is neither a file nor a folder`);
+    }
+  }
+}
+
+function firstSegment(label: string): string {
+  const found = /^START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)$/m.exec(label)?.[1];
+  if (found === undefined) throw new Error('the label of the copy names no segment');
+  return found;
+}
+
+/** The names of all segments from the first to the last one; both are of the same timeline. `size` is that of one, in bytes. */
+export function segmentsBetween(first: string, last: string, size: number): string[] {
+  const perLog = 0x1_0000_0000 / size;
+  const timeline = first.slice(0, 8);
+  const number = (name: string) =>
+    Number.parseInt(name.slice(8, 16), 16) * perLog + Number.parseInt(name.slice(16), 16);
+  if (last.slice(0, 8) !== timeline || number(last) < number(first)) {
+    throw new Error(`no segments lead from ${first} to ${last}`);
+  }
+  const hex = (value: number) => value.toString(16).toUpperCase().padStart(8, '0');
+  return Array.from({ length: number(last) - number(first) + 1 }, (_, i) => {
+    const at = number(first) + i;
+    return timeline + hex(Math.floor(at / perLog)) + hex(at % perLog);
+  });
+}

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { errorMessage } from '../../shared/core/errors.js';
+import { quote } from '../sandbox/sandbox-scripts.js';
+import type { Manifest } from './archive.js';
+import { BackupError } from './backup-error.js';
+import { type FreshServer, withFreshServer } from './fresh-server.js';
+import { infoOf, openRedis, type RedisFacts } from './redis-source.js';
+
+/** What the check of a copy found. */
+export interface RedisFigures {
+  keys: number;
+  expired: number;
+}
+
+const SOCKET = 'redis.sock';
+
+/**
+ * Opens an unpacked copy in a fresh server, which verifies the checksum of the snapshot, and compares the number of keys with that
+ * of the moment of the copy. Throws a `BackupError`.
+ */
+export async function checkRedis(
+  server: Omit<FreshServer, 'command'> & { binary: string },
+  manifest: Manifest,
+): Promise<RedisFigures> {
+  const facts = manifest.facts as unknown as RedisFacts;
+  const command = ({ data, sockets }: { data: string; sockets: string }) => {
+    const options = {
+      port: '0',
+      unixsocket: `${sockets}/${SOCKET}`,
+      dir: data,
+      appendonly: 'yes',
+      save: '',
+      daemonize: 'no',
+      logfile: '',
+      maxmemory: '0',
+    };
+    return `${quote(server.binary)} ${Object.entries(options)
+      .map(([name, value]) => `--${name} ${quote(value)}`)
+      .join(' ')}`;
+  };
+  const connect = async (sockets: string) => {
+    const client = openRedis({ path: join(sockets, SOCKET) });
+    await client.connect();
+    return client;
+  };
+  return withFreshServer(
+    { ...server, command },
+    async (sockets) => {
+      try {
+        const client = await connect(sockets);
+        const info = infoOf(await client.info('persistence').finally(() => client.disconnect()));
+        return info.loading === '0';
+      } catch {
+        return false;
+      }
+    },
+    async (sockets) => {
+      const client = await connect(sockets).catch((error: unknown) => {
+        throw new BackupError(`the fresh server does not answer: ${errorMessage(error)}`);
+      });
+      try {
+        const info = infoOf(await client.info('persistence'));
+        const keys = Number(info.rdb_last_load_keys_loaded ?? Number.NaN);
+        const expired = Number(info.rdb_last_load_keys_expired ?? 0);
+        if (keys + expired !== facts.keys) {
+          throw new BackupError(`the copy has ${keys} keys and ${expired} expired ones, the server had ${facts.keys}`);
+        }
+        return { keys, expired };
+      } finally {
+        client.disconnect();
+      }
+    },
+  );
+}

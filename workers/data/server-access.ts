@@ -1,0 +1,122 @@
+import { dirname } from 'node:path';
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import type { Logger } from '../../shared/core/log.js';
+import { openPasswords } from '../../shared/data/commands.js';
+import { ADMIN_USER } from '../../shared/data/model.js';
+import { type DataServerRow, findDataServer, holdDataServer, releaseHold, renewHold } from '../../shared/data/store.js';
+import { runningReleases } from '../../shared/deployments/release-store.js';
+import { replicasOf } from '../../shared/replicas/store.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import { getService } from '../../shared/services/store.js';
+import { loadReleaseSpec } from '../deploy/release-spec.js';
+import { ReleaseError, type RuntimeDriver } from '../runtime/runtime-driver.js';
+import type { DataServices } from './data-services.js';
+import { DataVolume } from './data-volume.js';
+
+/** A data server that runs, as work on this host reaches it. */
+export interface DataServer {
+  kind: 'postgres' | 'redis';
+  /** The major version of PostgreSQL; '' for redis. */
+  version: string;
+  serviceId: string;
+  /** The volume's folder on this host; the server's folder is in it. */
+  volume: string;
+  /** PGDATA, or the folder of redis. */
+  dataFolder: string;
+  /** The platform's own user, who may do everything. */
+  admin: { host: string; port: number; user: string; password: string; database: string };
+  /** The folder with the server's programs. */
+  binaries: string;
+}
+
+export interface DataAccessDeps {
+  db: Db;
+  config: Pick<Config, 'dataDir' | 'releaseTimeoutSeconds'>;
+  log: Logger;
+  keyring: Keyring;
+  runtime: RuntimeDriver;
+  data: DataServices;
+}
+
+/**
+ * A service's server, if it runs on this host and accepts connections. Throws `ReleaseError` with the reason if it does not, and
+ * `SealError` if its password cannot be opened.
+ */
+export async function openDataServer(deps: DataAccessDeps, serviceId: string): Promise<DataServer> {
+  const row = await ownServer(deps, serviceId);
+  const service = await getService(deps.db, serviceId);
+  const live = service?.live_deployment_id ?? null;
+  const replicas = live === null ? [] : await replicasOf(deps.db, live);
+  const replica = replicas.find(({ state, desired }) => state === 'ready' && desired === 'running');
+  if (live === null || replica?.port == null) throw new ReleaseError('its server does not run');
+  const volume = new DataVolume({ dataDir: deps.config.dataDir, log: deps.log }, serviceId);
+  const { admin } = openPasswords(deps.keyring, row);
+  const spec = await loadReleaseSpec(deps.db, deps.keyring, live);
+  return {
+    kind: row.kind,
+    version: row.version,
+    serviceId,
+    volume: volume.folder,
+    dataFolder: volume.data,
+    admin: {
+      host: replica.address,
+      port: replica.port,
+      user: ADMIN_USER,
+      password: admin,
+      database: row.kind === 'postgres' ? row.database_name : '',
+    },
+    binaries: dirname(await deps.data.programOf(spec)),
+  };
+}
+
+/** A hold is renewed this often, in milliseconds. */
+const HOLD_RENEW_MS = 15_000;
+
+/**
+ * Stops a service's server, runs `work` on its volume while nothing can start it, and starts it again as it was before, also if
+ * `work` fails. A deployment that is starting a server meanwhile fails. Resolves when the server accepts connections. `work` gets the volume's folder and a signal that aborts if the hold is lost.
+ * Throws `ReleaseError` if somebody else holds the server, and what `work` throws.
+ */
+export async function holdServer(
+  deps: DataAccessDeps,
+  serviceId: string,
+  work: (volume: string, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const { db, runtime } = deps;
+  await ownServer(deps, serviceId);
+  const token = await holdDataServer(db, serviceId);
+  if (token === null) throw new ReleaseError('somebody else works on its volume; try again later');
+  const lost = new AbortController();
+  const renewal = setInterval(() => {
+    renewHold(db, serviceId, token).then(
+      (held) => held || lost.abort(new ReleaseError('the hold of the server was lost')),
+      () => undefined,
+    );
+  }, HOLD_RENEW_MS);
+  try {
+    for (const deploymentId of await runningReleases(db, serviceId)) await runtime.stop(deploymentId);
+    await work(new DataVolume({ dataDir: deps.config.dataDir, log: deps.log }, serviceId).folder, lost.signal);
+  } finally {
+    clearInterval(renewal);
+    await releaseHold(db, serviceId, token);
+    await startAgain(deps, serviceId);
+  }
+}
+
+/** Starts the live release again, unless the service is suspended. */
+async function startAgain({ db, keyring, runtime, config }: DataAccessDeps, serviceId: string): Promise<void> {
+  const service = await getService(db, serviceId);
+  if (!service?.live_deployment_id || service.lifecycle_status !== 'active') return;
+  const spec = await loadReleaseSpec(db, keyring, service.live_deployment_id);
+  const signal = AbortSignal.timeout(config.releaseTimeoutSeconds * 1000);
+  await runtime.release(spec, signal);
+}
+
+/** The row of a server whose volume is on this host. */
+async function ownServer({ db, data }: DataAccessDeps, serviceId: string): Promise<DataServerRow> {
+  const row = await findDataServer(db, serviceId);
+  if (!row?.initialized_at) throw new ReleaseError('the service has no data yet; deploy it first');
+  if (row.host_id !== data.hostId) throw new ReleaseError(`its volume is on another host (${row.host_id})`);
+  return row;
+}

@@ -1,0 +1,63 @@
+import { ADMIN_USER, postgresSettings } from '../../shared/data/model.js';
+import { quote } from '../sandbox/sandbox-scripts.js';
+
+/** How long a server waits until the last process of an earlier one on the same volume has ended, in seconds. */
+const LOCK_SECONDS = 30;
+
+/**
+ * A shell command that runs `script` while it holds the lock of the folder `$DATA`. The kernel holds the lock until the last
+ * process of the server has ended, also beyond namespaces, in which PostgreSQL's own check of process ids finds nobody.
+ */
+function locked(script: string): string {
+  const inner = quote(script);
+  return `if command -v flock >/dev/null 2>&1; then exec flock -F -w ${LOCK_SECONDS} -- "$DATA" /bin/sh -c ${inner}; fi; exec /bin/sh -c ${inner}`;
+}
+
+/**
+ * Makes a cluster in `$DATA` with checksums and the platform's superuser, whose password is `$ADMIN_PASSWORD`. Hosts without the
+ * locale C.UTF-8 get C.
+ */
+export function initdbCommand(): string {
+  const options = `-U ${ADMIN_USER} --auth=scram-sha-256 --pwfile="$TMPDIR/password" --encoding=UTF8 --data-checksums`;
+  return [
+    'umask 077',
+    'printf \'%s\\n\' "$ADMIN_PASSWORD" >"$TMPDIR/password"',
+    'unset ADMIN_PASSWORD',
+    `initdb -D "$DATA" ${options} --locale=C.UTF-8 >"$TMPDIR/initdb" 2>&1 && exit 0`,
+    'rm -rf "$DATA"/*',
+    `exec initdb -D "$DATA" ${options} --locale=C`,
+  ].join('; ');
+}
+
+/** Who may connect, from where: everybody who knows a password. The network decides who reaches the server at all. */
+const HBA = 'host all all all scram-sha-256';
+
+/**
+ * Runs PostgreSQL on `$DATA`. TERM becomes a fast shutdown: sessions end and nothing has to be recovered. A file with a process
+ * id that an earlier server left is removed: the lock proves that this server has ended.
+ */
+export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
+  const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };
+  const options = Object.entries(settings).map(([name, value]) => `-c ${quote(`${name}=${value}`)}`);
+  return locked(
+    [
+      `printf '%s\\n' ${quote(HBA)} >"$DATA/pg_hba.conf"`,
+      'rm -f "$DATA/postmaster.pid"',
+      `postgres -D "$DATA" ${options.join(' ')} & server=$!`,
+      'trap "kill -INT $server" TERM INT',
+      'while :; do wait $server; code=$?; kill -0 $server 2>/dev/null || break; done',
+      'exit $code',
+    ].join('\n'),
+  );
+}
+
+/** Runs redis-server or valkey-server with the configuration in `$CONFIGURATION`. TERM writes its file and ends it. */
+export function redisCommand(binary: string): string {
+  return locked(
+    [
+      'printf \'%s\' "$CONFIGURATION" >"$TMPDIR/redis.conf"',
+      'unset CONFIGURATION',
+      `exec ${quote(binary)} "$TMPDIR/redis.conf"`,
+    ].join('\n'),
+  );
+}

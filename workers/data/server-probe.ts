@@ -1,0 +1,86 @@
+import { connect } from 'node:net';
+import type { DataKind } from '../../shared/services/model.js';
+
+/** The longest that an answer may take, in milliseconds. */
+const ANSWER_MS = 5_000;
+const LONGEST_ANSWER = 4096;
+const PROTOCOL_3 = 196_608;
+
+/** How a server answered. `silent`: it gave no answer at all, as a server does that hangs. */
+export type ProbeAnswer = { healthy: true } | { healthy: false; silent: boolean; answer: string };
+
+/**
+ * Asks a server whether it accepts connections, without a password: PostgreSQL must ask for one, redis may refuse the command.
+ * A server that recovers or loads its data is not ready, and says so. Never rejects.
+ */
+export function askServer(kind: DataKind, { address, port }: { address: string; port: number }): Promise<ProbeAnswer> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: address, port });
+    let received = Buffer.alloc(0);
+    const end = (answer: ProbeAnswer) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answer);
+    };
+    const timer = setTimeout(
+      () => end({ healthy: false, silent: true, answer: `no answer within ${ANSWER_MS / 1000} s` }),
+      ANSWER_MS,
+    );
+    socket.once('connect', () => socket.write(kind === 'postgres' ? startupMessage() : 'PING\r\n'));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]).subarray(0, LONGEST_ANSWER);
+      const answer = kind === 'postgres' ? readPostgres(received) : readRedis(received);
+      if (answer !== null) end(answer);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      const answer = error.code === 'ECONNREFUSED' ? 'connection refused' : error.message;
+      end({ healthy: false, silent: false, answer });
+    });
+    socket.once('close', () =>
+      end({ healthy: false, silent: false, answer: 'the connection was closed without an answer' }),
+    );
+  });
+}
+
+function startupMessage(): Buffer {
+  const parameters = Buffer.from('user\0ranvier_probe\0database\0postgres\0\0');
+  const head = Buffer.alloc(8);
+  head.writeInt32BE(head.length + parameters.length, 0);
+  head.writeInt32BE(PROTOCOL_3, 4);
+  return Buffer.concat([head, parameters]);
+}
+
+/** The server accepts connections, but all of them are taken: it works. */
+const TOO_MANY_CONNECTIONS = '53300';
+
+/** What the beginning of PostgreSQL's answer says; null if more of it is needed. */
+export function readPostgres(received: Buffer): ProbeAnswer | null {
+  if (received.length === 0) return null;
+  const type = String.fromCharCode(received[0] ?? 0);
+  if (type === 'R') return { healthy: true };
+  if (type !== 'E') return { healthy: false, silent: false, answer: 'it does not speak the protocol of PostgreSQL' };
+  if (received.length < 5 || received.length < received.readInt32BE(1) + 1) {
+    return received.length >= LONGEST_ANSWER
+      ? { healthy: false, silent: false, answer: 'its error is too long' }
+      : null;
+  }
+  const fields = received.subarray(5).toString('utf8').split('\0');
+  const field = (name: string) => fields.find((text) => text.startsWith(name))?.slice(1) ?? '';
+  if (field('C') === TOO_MANY_CONNECTIONS) return { healthy: true };
+  return { healthy: false, silent: false, answer: field('M') || 'it refuses connections' };
+}
+
+/** The same for redis. An error that asks for a password is a healthy answer. */
+export function readRedis(received: Buffer): ProbeAnswer | null {
+  const end = received.indexOf('\r\n');
+  if (end < 0)
+    return received.length >= LONGEST_ANSWER
+      ? { healthy: false, silent: false, answer: 'its answer is too long' }
+      : null;
+  const line = received.subarray(0, end).toString('utf8');
+  if (line.startsWith('-LOADING') || line.startsWith('-MASTERDOWN')) {
+    return { healthy: false, silent: false, answer: line.slice(1) };
+  }
+  if (line.startsWith('+') || line.startsWith('-NOAUTH') || line.startsWith('-ERR max')) return { healthy: true };
+  return { healthy: false, silent: false, answer: line.slice(0, 200) };
+}

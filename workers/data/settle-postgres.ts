@@ -1,0 +1,82 @@
+import pg from 'pg';
+import { ADMIN_USER, type StorageState } from '../../shared/data/model.js';
+
+const CONNECT_MS = 5_000;
+const STATEMENT_MS = 20_000;
+
+export interface AdminAddress {
+  host: string;
+  port: number;
+  password: string;
+}
+
+/** Runs work in a session of the platform's own user. Rejects if the server does not answer in time. */
+export async function asAdmin<T>(
+  { host, port, password }: AdminAddress,
+  work: (client: pg.Client) => Promise<T>,
+  database = 'postgres',
+): Promise<T> {
+  const client = new pg.Client({
+    host,
+    port,
+    user: ADMIN_USER,
+    password,
+    database,
+    ssl: false,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: STATEMENT_MS,
+    application_name: 'ranvier',
+  });
+  // A connection that breaks while no query runs must not end this process.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+export interface WantedTenant {
+  user: string;
+  password: string;
+  database: string;
+  maxConnections: number;
+  state: StorageState;
+}
+
+/**
+ * Makes the tenant's user and database if they are missing, and sets the user's password, number of connections and the
+ * storage bound. It may be repeated. The user owns its database and is no superuser.
+ */
+export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant): Promise<void> {
+  await asAdmin(admin, async (client) => {
+    // A statement that fails would stand in the log of the service with the password.
+    await client.query('set log_min_error_statement = panic');
+    const user = pg.escapeIdentifier(wanted.user);
+    const database = pg.escapeIdentifier(wanted.database);
+    const rights = 'login nosuperuser nocreatedb nocreaterole noreplication nobypassrls';
+    const limit = wanted.state === 'closed' ? 0 : wanted.maxConnections;
+    const has = async (sql: string, name: string) => ((await client.query(sql, [name])).rowCount ?? 0) > 0;
+    const verb = (await has('select 1 from pg_roles where rolname = $1', wanted.user)) ? 'alter' : 'create';
+    const password = pg.escapeLiteral(wanted.password);
+    await client.query(`${verb} role ${user} ${rights} connection limit ${limit} password ${password}`);
+    await client.query(
+      wanted.state === 'read_only'
+        ? `alter role ${user} set default_transaction_read_only = on`
+        : `alter role ${user} reset default_transaction_read_only`,
+    );
+    if (!(await has('select 1 from pg_database where datname = $1', wanted.database))) {
+      await client.query(`create database ${database} owner ${user}`);
+    }
+    await client.query(`revoke connect on database ${database}, postgres, template1 from public`);
+    await client.query(`grant connect, temporary on database ${database} to ${user}`);
+  });
+}
+
+/** Ends the tenant's sessions, so that new settings of its user hold for all of them. */
+export async function endSessions(admin: AdminAddress, user: string): Promise<void> {
+  await asAdmin(admin, (client) =>
+    client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [user]),
+  );
+}
