@@ -1,0 +1,91 @@
+import { queueBackup, queueRestore, removeBackup } from '../../../shared/backups/commands.js';
+import { findBackup, listBackups } from '../../../shared/backups/store.js';
+import { assertConfirmed, found } from '../../http/assertions.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { ConfirmBody, DeletedResponse, PageQuery } from '../../http/schema.js';
+import { presentOperation } from '../operations/present.js';
+import { lockService, readService } from '../services/find-service.js';
+import { presentBackup } from './present.js';
+import { BackupListResponse, BackupResponse, RestoreResponse } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/backups';
+const ONE = '/workspaces/:workspaceId/services/:serviceId/backups/:backupId';
+
+/** The backups of a data service. */
+export const backupRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'backup.list',
+    summary: "List a data service's backups, newest first",
+    query: PageQuery,
+    response: BackupListResponse,
+    handler: async (request) => {
+      const service = await readService(request);
+      const page = await listBackups(request.db, service.id, pageRequest(request));
+      return { backups: page.items.map((row) => presentBackup(row, service)), page: presentPage(request, page) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'backup.create',
+    summary: 'Queue a backup now; poll it until it has succeeded or failed',
+    status: 202,
+    response: BackupResponse,
+    handler: async (request) => {
+      const { deps, trx, caller, needEngine } = request;
+      const service = await lockService(request);
+      await needEngine();
+      return { backup: presentBackup(await queueBackup(trx, deps, { service, actor: caller.email }), service) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: ONE,
+    access: 'key or session',
+    operation: 'backup.read',
+    summary: 'Read a backup',
+    response: BackupResponse,
+    handler: async (request) => {
+      const service = await readService(request);
+      return {
+        backup: presentBackup(found(await findBackup(request.db, service.id, request.params.backupId)), service),
+      };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: ONE,
+    access: 'key or session',
+    operation: 'backup.delete',
+    summary: 'Delete a backup for good',
+    response: DeletedResponse,
+    handler: async (request) => {
+      const { id } = await lockService(request);
+      await removeBackup(request.trx, { serviceId: id, backupId: request.params.backupId });
+      return { deleted: true } as const;
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${ONE}/restore`,
+    access: 'key or session',
+    operation: 'backup.restore',
+    summary: "Queue the restoration of a service's data from a backup; what the service holds now is replaced",
+    body: ConfirmBody,
+    status: 202,
+    response: RestoreResponse,
+    handler: async (request) => {
+      const { deps, trx, caller, body, params, needEngine } = request;
+      const service = await lockService(request);
+      assertConfirmed(body.confirm, service);
+      await needEngine();
+      const input = { service, backupId: params.backupId, actor: caller.email };
+      return { queued: true, operation: presentOperation(await queueRestore(trx, deps, input)) } as const;
+    },
+  }),
+];

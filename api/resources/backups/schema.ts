@@ -1,0 +1,25 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { BACKUP_STATUSES, BACKUP_TRIGGERS } from '../../../shared/backups/model.js';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { OperationSchema } from '../operations/schema.js';
+
+export const BackupSchema = Strict(
+  {
+    id: Uuid,
+    status: oneOf(BACKUP_STATUSES),
+    trigger: oneOf(BACKUP_TRIGGERS),
+    /** Bytes in the backup store; null until it has succeeded. */
+    sizeBytes: Nullable(Type.Integer({ minimum: 0 })),
+    createdAt: Timestamp,
+    startedAt: Nullable(Timestamp),
+    finishedAt: Nullable(Timestamp),
+    expiresAt: Timestamp,
+    error: Type.String(),
+  },
+  'Backup',
+);
+export type BackupView = Static<typeof BackupSchema>;
+
+export const BackupResponse = Strict({ backup: BackupSchema });
+export const BackupListResponse = Strict({ backups: Type.Array(BackupSchema), page: PageSchema });
+export const RestoreResponse = Strict({ queued: Type.Literal(true), operation: OperationSchema });

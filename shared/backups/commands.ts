@@ -1,0 +1,104 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { hasOpenDeployment } from '../deployments/store.js';
+import { assertNotRestoring, queueOperation } from '../operations/commands.js';
+import type { OperationRow } from '../operations/model.js';
+import { findOpenOperation } from '../operations/store.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceRow } from '../services/rows.js';
+import { lockService } from '../services/store.js';
+import { BACKED_UP_KINDS, type BackupRow, MOST_MANUAL_BACKUPS } from './model.js';
+import { countManualBackups, findBackup, hasOpenBackup, hideBackup, insertBackup } from './store.js';
+
+export interface BackupInput {
+  service: Pick<ServiceRow, 'id'>;
+  actor: string;
+}
+
+/**
+ * Queues a backup of a data service now. Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded,
+ * and conflict if the service is of another kind, does not run, has backups disabled, or if one is under way.
+ */
+export async function queueBackup(
+  trx: Transaction,
+  deps: CommandDeps,
+  { service: { id }, actor }: BackupInput,
+): Promise<BackupRow> {
+  const service = await lockRunningData(trx, deps, id);
+  if (!service.configuration.backupEnabled) {
+    throw new AppError('conflict', 'Backups of this service are disabled; set backupEnabled to true first');
+  }
+  await assertNotRestoring(trx, id);
+  if ((await countManualBackups(trx, id)) >= MOST_MANUAL_BACKUPS) {
+    throw new AppError(
+      'capacity_exceeded',
+      `The service has ${MOST_MANUAL_BACKUPS} backups on demand, the most there may be; delete one first`,
+    );
+  }
+  const row = await insertBackup(trx, { service, trigger: 'manual', actor, scheduledFor: null });
+  if (!row) throw new AppError('conflict', 'A backup of this service is under way; wait for its end');
+  return row;
+}
+
+/**
+ * Queues the restoration of a service from one of its backups. Throws what `queueBackup` throws for the service, not_found for
+ * the backup, and conflict if it is not whole or something else is under way.
+ */
+export async function queueRestore(
+  trx: Transaction,
+  deps: CommandDeps,
+  { service: { id }, backupId, actor }: BackupInput & { backupId: string },
+): Promise<OperationRow> {
+  const service = await lockRunningData(trx, deps, id);
+  const backup = await findBackup(trx, id, backupId);
+  if (!backup) throw new AppError('not_found');
+  if (backup.status !== 'succeeded') {
+    throw new AppError('conflict', `Only a backup that succeeded can be restored; this one is ${backup.status}`);
+  }
+  await assertNotRestoring(trx, id);
+  if (await hasOpenDeployment(trx, id)) {
+    throw new AppError('conflict', 'A deployment of this service is under way; wait for its end or cancel it');
+  }
+  if (await hasOpenBackup(trx, id)) {
+    throw new AppError('conflict', 'A backup of this service is under way; wait for its end');
+  }
+  const open = await findOpenOperation(trx, id, ['restart', 'suspend', 'resume', 'routing']);
+  if (open) throw new AppError('conflict', `The operation ${open.kind} of this service is under way; wait for its end`);
+  return queueOperation(trx, { service, actor }, 'restore', { backupId });
+}
+
+/** Deletes a backup. Throws not_found, and conflict while it is made or restored. */
+export async function removeBackup(
+  trx: Transaction,
+  { serviceId, backupId }: { serviceId: string; backupId: string },
+): Promise<void> {
+  const backup = await findBackup(trx, serviceId, backupId);
+  if (!backup) throw new AppError('not_found');
+  const restore = await findOpenOperation(trx, serviceId, ['restore']);
+  if (restore?.backup_id === backupId) throw new AppError('conflict', 'The service is being restored from this backup');
+  if (!(await hideBackup(trx, backupId))) {
+    throw new AppError('conflict', `The backup is ${backup.status}; it can be deleted when it has ended`);
+  }
+}
+
+async function lockRunningData(trx: Transaction, { config }: CommandDeps, id: string): Promise<ServiceRow> {
+  if (!config.hostingEnabled) throw new AppError('hosting_disabled');
+  const service = await lockService(trx, id);
+  if (!service) throw new AppError('not_found');
+  if (!BACKED_UP_KINDS.some((kind) => kind === service.kind)) {
+    throw new AppError(
+      'conflict',
+      `Only services of kind ${BACKED_UP_KINDS.join(' and ')} have backups; this one is of kind ${service.kind}`,
+    );
+  }
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.archived) throw new AppError('service_archived');
+  if (service.live_deployment_id === null) throw new AppError('no_runtime');
+  if (service.lifecycle_status === 'suspended') {
+    throw new AppError('conflict', 'The service is suspended; resume it first');
+  }
+  if (config.runtime === 'swarm') {
+    throw new AppError('conflict', 'Backups are not available with RUNTIME=swarm yet; see docs/operations.md');
+  }
+  return service;
+}

@@ -1,0 +1,120 @@
+import type { ServiceConfiguration } from '../services/configuration.js';
+import { DATABASE_PLANS } from '../workspaces/catalog.js';
+
+/** A backup is a checked copy of a data service: queued → running → succeeded | failed. */
+export const BACKUP_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
+export type BackupStatus = (typeof BACKUP_STATUSES)[number];
+
+export const BACKUP_TRIGGERS = ['schedule', 'manual'] as const;
+export type BackupTrigger = (typeof BACKUP_TRIGGERS)[number];
+
+/** Kinds of services that have backups. */
+export const BACKED_UP_KINDS = ['postgres', 'redis'] as const;
+export type BackedUpKind = (typeof BACKED_UP_KINDS)[number];
+
+/** How many backups on demand a service may have at a time: each of them costs disk. */
+export const MOST_MANUAL_BACKUPS = 10;
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+export interface BackupRow {
+  id: string;
+  workspace_id: string;
+  service_id: string;
+  trigger: BackupTrigger;
+  actor: string;
+  status: BackupStatus;
+  scheduled_for: Date | null;
+  size_bytes: number | null;
+  data_bytes: number | null;
+  error: string;
+  sealed_key: Buffer | null;
+  store: string | null;
+  object: string | null;
+  fence: number;
+  worker_id: string | null;
+  lease_expires_at: Date | null;
+  due_at: Date | null;
+  dispatches: number;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  updated_at: Date;
+  deleted_at: Date | null;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Days that a service's backups are kept: what it asks for, at most what its plan allows. */
+export function retentionDays({
+  backupRetentionDays,
+  plan,
+}: Pick<ServiceConfiguration, 'backupRetentionDays' | 'plan'>): number {
+  const most = DATABASE_PLANS.find(({ id }) => id === plan)?.backupRetentionDays ?? 1;
+  return Math.min(backupRetentionDays, most);
+}
+
+/** When a backup of this time expires. A change of the service's configuration changes it for all of its backups. */
+export function expiryOf(createdAt: Date, configuration: Parameters<typeof retentionDays>[0]): Date {
+  return new Date(createdAt.getTime() + retentionDays(configuration) * DAY_MS);
+}
+
+/** The time of day at which a service is backed up, in milliseconds after midnight (UTC). Services are spread over the day. */
+export function slotOfDay(serviceId: string): number {
+  // The last digits of a UUID are random, also in version 7.
+  const random = Number.parseInt(serviceId.replaceAll('-', '').slice(-8), 16);
+  return Math.floor((random / 0x1_0000_0000) * 86_400) * 1000;
+}
+
+export interface ScheduledService {
+  id: string;
+  /** When the service first ran. A slot before that is none of its own. */
+  liveSince: Date;
+  /** The last slot that a backup was made for. */
+  lastSlot: Date | null;
+}
+
+/**
+ * The slot that a backup is due for, or null. Of slots that were missed it is the latest, so that one backup makes up for all of
+ * them.
+ */
+export function dueSlot({ id, liveSince, lastSlot }: ScheduledService, now: Date): Date | null {
+  const offset = slotOfDay(id);
+  const slot = Math.floor((now.getTime() - offset) / DAY_MS) * DAY_MS + offset;
+  if (slot <= liveSince.getTime() || (lastSlot !== null && slot <= lastSlot.getTime())) return null;
+  return new Date(slot);
+}
+
+export interface KeptBackup {
+  id: string;
+  status: BackupStatus;
+  createdAt: Date;
+}
+
+/** Which of a service's backups have expired. The newest good one is kept, however old it is. */
+export function expiredBackups(
+  backups: readonly KeptBackup[],
+  configuration: Parameters<typeof retentionDays>[0],
+  now: Date,
+): string[] {
+  const good = backups.filter(({ status }) => status === 'succeeded');
+  const newest = good.reduce<KeptBackup | null>(
+    (best, one) => (best === null || one.createdAt > best.createdAt ? one : best),
+    null,
+  );
+  return backups
+    .filter(({ id, status }) => (status === 'succeeded' || status === 'failed') && id !== newest?.id)
+    .filter(({ createdAt }) => expiryOf(createdAt, configuration) <= now)
+    .map(({ id }) => id);
+}
+
+const OBJECT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/;
+
+/** True for names that `objectName` makes. Nothing else in a store is ours to remove. */
+export function isObjectName(name: string): boolean {
+  return OBJECT.test(name);
+}
+
+/** The name of an archive in its store. `fence` is that of the claim that makes it. */
+export function objectName(serviceId: string, backupId: string, fence: number): string {
+  return `${serviceId}/${backupId}-${fence}`;
+}

@@ -1,0 +1,263 @@
+import type { Knex } from 'knex';
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { ServiceRow } from '../services/rows.js';
+import type { BackupRow, BackupStatus, BackupTrigger, KeptBackup, ScheduledService } from './model.js';
+
+export interface NewBackup {
+  service: Pick<ServiceRow, 'id' | 'workspace_id'>;
+  trigger: BackupTrigger;
+  actor: string;
+  scheduledFor: Date | null;
+}
+
+/**
+ * Stores a queued backup, whose job is due at once. Null if another one of the service is under way, or one was made for this
+ * slot.
+ */
+export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor }: NewBackup) {
+  return oneRow<BackupRow>(
+    trx,
+    `insert into backups (id, workspace_id, service_id, trigger, actor, scheduled_for, dispatches, due_at)
+     values (:id, :workspaceId, :serviceId, :trigger, :actor, :scheduledFor, 1, now())
+     on conflict do nothing returning *`,
+    {
+      id: uuidv7(),
+      workspaceId: service.workspace_id,
+      serviceId: service.id,
+      trigger,
+      actor,
+      scheduledFor,
+    },
+  );
+}
+
+/** Claims a backup (see `claimDeployment`). Null if it has ended. */
+export function claimBackup(db: Db, id: string, workerId: string): Promise<BackupRow | null> {
+  return oneRow<BackupRow>(
+    db,
+    `update backups set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM}
+      where id = :id and finished_at is null returning *`,
+    { id, workerId },
+  );
+}
+
+/** Records the place of the claim's archive and the key that opens it, before the first byte is written. False if the lease is lost. */
+export async function recordArchive(
+  db: Db,
+  { id, fence }: Lease,
+  { store, object, sealedKey }: { store: string; object: string; sealedKey: Buffer },
+): Promise<boolean> {
+  const row = await oneRow<{ id: string }>(
+    db,
+    `update backups set store = :store, object = :object, sealed_key = :sealedKey, updated_at = now()
+      where id = :id and fence = :fence and finished_at is null returning id`,
+    { id, fence, store, object, sealedKey },
+  );
+  return row !== null;
+}
+
+/** Ends a backup that is whole and checked. False if the lease is lost. */
+export async function endSucceeded(
+  db: Db,
+  { id, fence }: Lease,
+  { sizeBytes, dataBytes }: { sizeBytes: number; dataBytes: number },
+): Promise<boolean> {
+  const row = await oneRow<{ id: string }>(
+    db,
+    `update backups set status = 'succeeded', size_bytes = :sizeBytes, data_bytes = :dataBytes, error = '', finished_at = now(), ${UNHELD}
+      where id = :id and fence = :fence and finished_at is null returning id`,
+    { id, fence, sizeBytes, dataBytes },
+  );
+  return row !== null;
+}
+
+/** Ends a backup that failed. False if the lease is lost. */
+export async function endFailed(db: Db, { id, fence }: Lease, error: string): Promise<boolean> {
+  const row = await oneRow<{ id: string }>(
+    db,
+    `update backups set status = 'failed', error = :error, sealed_key = null, finished_at = now(), ${UNHELD}
+      where id = :id and fence = :fence and finished_at is null returning id`,
+    { id, fence, error },
+  );
+  return row !== null;
+}
+
+/** Queues a claimed backup again, for another worker. */
+export async function releaseBackup(db: Db, { id, fence }: Lease): Promise<void> {
+  await db.raw(
+    `update backups set status = 'queued', ${UNHELD} where id = :id and fence = :fence and finished_at is null`,
+    {
+      id,
+      fence,
+    },
+  );
+}
+
+/** Ends the open backup of a service that is being deleted. Its worker notices that the lease is lost. */
+export async function abandonBackups(trx: Transaction, serviceId: string): Promise<void> {
+  await trx.raw(
+    `update backups set status = 'failed', error = 'the service was deleted', finished_at = now(), due_at = null,
+            fence = fence + 1, sealed_key = null, ${UNHELD}
+      where service_id = ? and finished_at is null`,
+    [serviceId],
+  );
+}
+
+export function findBackup(db: Db, serviceId: string, id: string): Promise<BackupRow | undefined> {
+  return db<BackupRow>('backups').where({ id, service_id: serviceId, deleted_at: null }).first();
+}
+
+/** The backup of an id, of any service. */
+export function getBackup(db: Db, id: string): Promise<BackupRow | undefined> {
+  return db<BackupRow>('backups').where({ id }).first();
+}
+
+/** A service's backups, newest first. */
+export function listBackups(db: Db, serviceId: string, page: PageRequest): Promise<Page<BackupRow>> {
+  const query: Knex.QueryBuilder<BackupRow> = db('backups')
+    .where({ service_id: serviceId, deleted_at: null })
+    .select('*');
+  return fetchPage(query, 'backups', page);
+}
+
+/** True if a backup of the service is under way. */
+export async function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
+  const row = await oneRow<{ found: boolean }>(
+    db,
+    'select exists (select from backups where service_id = ? and finished_at is null) as found',
+    [serviceId],
+  );
+  return row?.found ?? false;
+}
+
+/** How many good backups on demand the service has. */
+export async function countManualBackups(db: Db, serviceId: string): Promise<number> {
+  const row = await oneRow<{ count: number }>(
+    db,
+    `select count(*) as count from backups
+      where service_id = ? and trigger = 'manual' and status = 'succeeded' and deleted_at is null`,
+    [serviceId],
+  );
+  return row?.count ?? 0;
+}
+
+/** Hides a backup that has ended; a sweep removes it. False if it has not ended. */
+export async function hideBackup(db: Db, id: string): Promise<boolean> {
+  const row = await oneRow<{ id: string }>(
+    db,
+    'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null returning id',
+    [id],
+  );
+  return row !== null;
+}
+
+/** SQL: true for a data service `s` whose schedule runs. */
+const SCHEDULED = `s.kind in ('postgres', 'redis') and s.lifecycle_status = 'active' and not s.archived
+  and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
+
+/**
+ * Services of the schedule that had no slot for a day, with the database's time. `dueSlot` decides. Those that have a backup
+ * under way, or are being restored, come later.
+ */
+export function servicesToSchedule(
+  db: Db,
+): Promise<(Omit<ScheduledService, 'liveSince'> & { liveSince: Date | null; now: Date })[]> {
+  return rowsOf(
+    db,
+    `select s.id, now() as now, last.slot as "lastSlot",
+            (select min(d.went_live_at) from deployments d where d.service_id = s.id) as "liveSince"
+       from services s
+       cross join lateral (select max(b.scheduled_for) as slot from backups b where b.service_id = s.id) last
+      where ${SCHEDULED} and (last.slot is null or last.slot <= now() - interval '1 day')
+        and not exists (select from backups b where b.service_id = s.id and b.finished_at is null)
+        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore')`,
+  );
+}
+
+/** True if the schedule of a locked service still runs. */
+export async function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
+  const row = await oneRow<{ found: boolean }>(
+    trx,
+    `select exists (select from services s where s.id = :serviceId and ${SCHEDULED}
+        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore'))
+        as found`,
+    { serviceId },
+  );
+  return row?.found ?? false;
+}
+
+/** The backups that ended more than a day ago, each with its service's other ones: retention decides by all of them. */
+export async function backupsByAge(
+  db: Db,
+): Promise<{ serviceId: string; configuration: ServiceConfiguration; now: Date; backups: KeptBackup[] }[]> {
+  const rows = await rowsOf<{
+    serviceId: string;
+    configuration: ServiceConfiguration;
+    now: Date;
+    backups: { id: string; status: BackupStatus; createdAt: string }[];
+  }>(
+    db,
+    `select s.id as "serviceId", s.configuration, now() as now,
+            json_agg(json_build_object('id', b.id, 'status', b.status, 'createdAt', b.created_at)) as backups
+       from services s join backups b on b.service_id = s.id and b.deleted_at is null
+      where s.deleted_at is null
+        and exists (select from backups o where o.service_id = s.id and o.deleted_at is null and o.finished_at is not null
+                                            and o.created_at <= now() - interval '1 day')
+        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore')
+      group by s.id`,
+  );
+  return rows.map(({ backups, ...rest }) => ({
+    ...rest,
+    backups: backups.map((one) => ({ ...one, createdAt: new Date(one.createdAt) })),
+  }));
+}
+
+/** Hides the backups of services that are deleted: they go with their service. */
+export async function hideBackupsOfDeleted(db: Db): Promise<void> {
+  await db.raw(
+    `update backups b set deleted_at = now() from services s
+      where s.id = b.service_id and s.deleted_at is not null and b.deleted_at is null and b.finished_at is not null`,
+  );
+}
+
+/** Hidden backups whose archive is in one of these stores, or nowhere. */
+export function hiddenBackups(
+  db: Db,
+  stores: readonly string[],
+): Promise<Pick<BackupRow, 'id' | 'service_id' | 'store'>[]> {
+  return rowsOf(
+    db,
+    `select id, service_id, store from backups where deleted_at is not null and (store is null or store = any(:stores))
+      order by deleted_at limit 100`,
+    { stores },
+  );
+}
+
+/** Removes the row of a hidden backup, after its archive is gone. */
+export async function deleteBackup(db: Db, id: string): Promise<void> {
+  await db.raw('delete from backups where id = ? and deleted_at is not null', [id]);
+}
+
+/** Which of these archives a backup still names. The others were left behind by workers that died. */
+export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
+  const rows = await rowsOf<{ object: string }>(
+    db,
+    `select object from backups where object = any(:objects) and status <> 'failed'`,
+    { objects },
+  );
+  return new Set(rows.map(({ object }) => object));
+}
+
+/** The claims of all open backups, as `<id>-<fence>`. */
+export async function openClaims(db: Db): Promise<Set<string>> {
+  const rows = await rowsOf<{ claim: string }>(
+    db,
+    `select id || '-' || fence as claim from backups where finished_at is null`,
+    [],
+  );
+  return new Set(rows.map(({ claim }) => claim));
+}

@@ -1,0 +1,229 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import type { BackupRow } from '../../../../shared/backups/model.js';
+import {
+  claimBackup,
+  endFailed,
+  endSucceeded,
+  insertBackup,
+  recordArchive,
+  releaseBackup,
+} from '../../../../shared/backups/store.js';
+import type { Db } from '../../../../shared/core/database/client.js';
+import { createLogger } from '../../../../shared/core/log.js';
+import { insertOperation } from '../../../../shared/operations/store.js';
+import { eraseService } from '../../../../shared/services/lifecycle-store.js';
+import type { ServiceRow } from '../../../../shared/services/rows.js';
+import type { BackupStore } from '../../../../workers/backups/backup-store.js';
+import { removeHiddenBackups } from '../../../../workers/backups/remove-backups.js';
+import { expireBackups, removeBackupLeftovers, scheduleBackups } from '../../../../workers/sweeps/backups.js';
+import type { JobDeps } from '../../../../workers/worker-deps.js';
+import { makeService } from '../../../support/factories.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+import { pretendLive } from '../../../support/records.js';
+
+const DAY_MS = 24 * 3_600_000;
+const ago = (days: number) => new Date(Date.now() - days * DAY_MS);
+
+describe('Backups in the database', () => {
+  const database = useTestDatabase();
+  let db: Db;
+  let service: ServiceRow;
+  let woken = 0;
+  /** What the stores hold, and what was removed. */
+  let objects: Map<string, Date>;
+
+  beforeEach(async () => {
+    db = database.db;
+    await db.raw('truncate workspaces cascade');
+    service = await makeService(db, undefined, { plan: 'starter', backupRetentionDays: 3 }, 'postgres');
+    await pretendLive(db, service.id, { went_live_at: ago(10) });
+    woken = 0;
+    objects = new Map();
+  });
+
+  const store: BackupStore = {
+    id: 'folder:here',
+    write: () => Promise.reject(new Error('not here')),
+    read: () => Promise.reject(new Error('not here')),
+    publish: async () => undefined,
+    remove: async (name) => void objects.delete(name),
+    list: async (prefix) =>
+      [...objects].filter(([name]) => name.startsWith(prefix)).map(([name, changedAt]) => ({ name, changedAt })),
+  };
+  const deps = () =>
+    ({
+      db,
+      log: createLogger('test', 'silent'),
+      dispatcher: { wake: () => (woken += 1) },
+      config: { runtime: 'process', dataDir: '/nonexistent' },
+      backups: { stores: { current: store, all: [store] } },
+    }) as unknown as JobDeps;
+  const all = () => db<BackupRow>('backups').where({ service_id: service.id }).orderBy('created_at');
+  const insert = () =>
+    db.transaction((trx) => insertBackup(trx, { service, trigger: 'manual', actor: '', scheduledFor: null }));
+  async function ended(days: number, fields: Partial<BackupRow> = {}): Promise<string> {
+    const id = uuidv7();
+    const row = { id, workspace_id: service.workspace_id, service_id: service.id, trigger: 'manual' as const };
+    await db<BackupRow>('backups').insert({
+      ...row,
+      status: 'succeeded',
+      store: store.id,
+      object: `${service.id}/${id}-1`,
+      created_at: ago(days),
+      finished_at: ago(days),
+      ...fields,
+    });
+    objects.set(`${service.id}/${id}-1`, ago(days));
+    return id;
+  }
+
+  describe('one backup', () => {
+    it('is under way at a time, however many ask', async () => {
+      const rows = await Promise.all(Array.from({ length: 6 }, insert));
+      expect(rows.filter((row) => row !== null)).to.have.lengthOf(1);
+      const [row] = await all();
+      expect(row).to.include({ status: 'queued', dispatches: 1 });
+      expect(row?.due_at).to.be.instanceOf(Date);
+    });
+
+    it('belongs to its last claim alone', async () => {
+      const { id } = (await insert()) as BackupRow;
+      const first = (await claimBackup(db, id, uuidv7())) as BackupRow;
+      const second = (await claimBackup(db, id, uuidv7())) as BackupRow;
+      expect(second.fence).to.equal(first.fence + 1);
+      const archive = { store: store.id, object: 'o', sealedKey: Buffer.from('key') };
+      expect(await recordArchive(db, first, archive)).to.equal(false);
+      expect(await endSucceeded(db, first, { sizeBytes: 1, dataBytes: 1 })).to.equal(false);
+      expect(await endFailed(db, first, 'late')).to.equal(false);
+      await releaseBackup(db, first);
+      expect((await all())[0]).to.include({ status: 'running', fence: second.fence });
+      expect(await recordArchive(db, second, archive)).to.equal(true);
+      expect(await endSucceeded(db, second, { sizeBytes: 42, dataBytes: 99 })).to.equal(true);
+      expect((await all())[0]).to.include({ status: 'succeeded', size_bytes: 42, object: 'o' });
+      expect(await claimBackup(db, id, uuidv7())).to.equal(null);
+    });
+
+    it('that failed keeps its reason and no key', async () => {
+      const { id } = (await insert()) as BackupRow;
+      const claim = (await claimBackup(db, id, uuidv7())) as BackupRow;
+      await recordArchive(db, claim, { store: store.id, object: 'o', sealedKey: Buffer.from('key') });
+      await endFailed(db, claim, 'the disk is full');
+      expect((await all())[0]).to.include({ status: 'failed', error: 'the disk is full', sealed_key: null });
+      expect(await insert()).to.not.equal(null);
+    });
+  });
+
+  describe('the schedule', () => {
+    const schedule = () => scheduleBackups(deps());
+
+    it('makes one backup for a slot, however many workers look at once', async () => {
+      await Promise.all(Array.from({ length: 8 }, schedule));
+      const [row, ...others] = await all();
+      expect(others).to.deep.equal([]);
+      expect(row).to.include({ trigger: 'schedule', status: 'queued' });
+      expect(row?.scheduled_for?.getTime()).to.be.within(Date.now() - DAY_MS, Date.now());
+      expect(woken).to.equal(1);
+    });
+
+    it('makes the next one a day later, and those that were missed once', async () => {
+      await schedule();
+      await db('backups').update({ status: 'succeeded', finished_at: new Date() });
+      await schedule();
+      expect(await all()).to.have.lengthOf(1);
+      await db('backups').update({ scheduled_for: db.raw(`scheduled_for - interval '5 days'`) });
+      await schedule();
+      await schedule();
+      expect(await all()).to.have.lengthOf(2);
+    });
+
+    it('waits while another backup or a restore is under way', async () => {
+      const row = (await insert()) as BackupRow;
+      await schedule();
+      expect(await all()).to.have.lengthOf(1);
+      await db('backups').where({ id: row.id }).update({ status: 'succeeded', finished_at: new Date() });
+      const operation = await db.transaction((trx) =>
+        insertOperation(trx, {
+          workspaceId: service.workspace_id,
+          serviceId: service.id,
+          kind: 'restore',
+          actor: '',
+          backupId: row.id,
+        }),
+      );
+      await schedule();
+      expect(await all()).to.have.lengthOf(1);
+      await db('operations').where({ id: operation.id }).update({ status: 'succeeded', finished_at: new Date() });
+      await schedule();
+      expect(await all()).to.have.lengthOf(2);
+    });
+
+    it('leaves out services without backups, suspended and archived ones, and those that never ran', async () => {
+      const change = (fields: object) => db('services').where({ id: service.id }).update(fields);
+      await change({ configuration: { ...service.configuration, backupEnabled: false } });
+      await schedule();
+      await change({ configuration: service.configuration, lifecycle_status: 'suspended' });
+      await schedule();
+      await change({ lifecycle_status: 'active', archived: true });
+      await schedule();
+      await change({ archived: false, live_deployment_id: null });
+      await schedule();
+      expect(await all()).to.deep.equal([]);
+    });
+  });
+
+  describe('retention', () => {
+    it('removes what has expired from its store, then its row, and never the last good one', async () => {
+      const old = await ended(9);
+      const failed = await ended(8, { status: 'failed', object: null, store: null });
+      const last = await ended(5);
+      objects.delete(`${service.id}/${failed}-1`);
+      expect(await expireBackups(deps())).to.deep.equal(['expired 2 backups']);
+      expect(await removeHiddenBackups(deps())).to.deep.equal(['removed 2 backups']);
+      expect((await all()).map(({ id }) => id)).to.deep.equal([last]);
+      expect([...objects.keys()]).to.deep.equal([`${service.id}/${last}-1`]);
+      expect(old).to.not.equal(last);
+      expect(await expireBackups(deps())).to.deep.equal([]);
+    });
+
+    it('leaves the backups of a service that is being restored', async () => {
+      const id = await ended(9);
+      await ended(1);
+      const operation = {
+        workspaceId: service.workspace_id,
+        serviceId: service.id,
+        kind: 'restore',
+        actor: '',
+      } as const;
+      await db.transaction((trx) => insertOperation(trx, { ...operation, backupId: id }));
+      expect(await expireBackups(deps())).to.deep.equal([]);
+    });
+
+    it('leaves archives of another host to that host', async () => {
+      const id = await ended(1, { store: 'folder:there', deleted_at: new Date() });
+      expect(await removeHiddenBackups(deps())).to.deep.equal([]);
+      expect((await all()).map((row) => row.id)).to.deep.equal([id]);
+    });
+
+    it('removes all backups of a deleted service, whose keys are erased at once', async () => {
+      await ended(1, { sealed_key: Buffer.from('key') });
+      await ended(2);
+      await db.transaction((trx) => eraseService(trx, service.id));
+      expect((await all()).map(({ sealed_key }) => sealed_key)).to.deep.equal([null, null]);
+      await expireBackups(deps());
+      await removeHiddenBackups(deps());
+      expect(await all()).to.deep.equal([]);
+      expect(objects.size).to.equal(0);
+    });
+
+    it('removes archives that no backup names, after an hour', async () => {
+      const kept = await ended(1);
+      objects.set(`${service.id}/${uuidv7()}-1`, ago(1));
+      objects.set(`${service.id}/${uuidv7()}-2`, new Date());
+      objects.set('reports/of somebody else', ago(9));
+      expect(await removeBackupLeftovers(deps())).to.deep.equal(['removed 1 archives that belong to no backup']);
+      expect(objects.size).to.equal(3);
+      expect(objects.has(`${service.id}/${kept}-1`)).to.equal(true);
+    });
+  });
+});

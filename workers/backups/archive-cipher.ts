@@ -1,0 +1,146 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { Transform, type TransformCallback } from 'node:stream';
+import { BackupError } from './backup-error.js';
+
+/**
+ * The encryption of an archive: AES-256-GCM in chunks, so that any size streams and every chunk is authenticated before it is
+ * used. The nonce holds the chunk's number and whether it is the last one, so that an archive which was cut, extended or put
+ * together anew does not open. Each archive has a key of its own, which makes these nonces unique.
+ */
+const CHUNK_BYTES = 256 * 1024;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+const MAGIC = Buffer.from('RANVIER1');
+const LENGTH_BYTES = 2;
+/** More than a sealed key ever has. */
+const MOST_SEALED_KEY_BYTES = 1024;
+
+/** A new key for one archive. */
+export function newArchiveKey(): Buffer {
+  return randomBytes(KEY_BYTES);
+}
+
+function nonceOf(chunk: number, last: boolean): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUInt8(last ? 1 : 0, 0);
+  nonce.writeBigUInt64BE(BigInt(chunk), 4);
+  return nonce;
+}
+
+/**
+ * Encrypts an archive. The sealed key stands in front, so that the archive can be opened with the installation's key alone if the
+ * platform's database is lost.
+ */
+export class EncryptArchive extends Transform {
+  readonly #key: Buffer;
+  #waiting: Buffer[] = [];
+  #bytes = 0;
+  #chunk = 0;
+
+  constructor(key: Buffer, sealedKey: Buffer) {
+    super();
+    this.#key = key;
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt16BE(sealedKey.length);
+    this.push(Buffer.concat([MAGIC, length, sealedKey]));
+  }
+
+  override _transform(data: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#waiting.push(data);
+    this.#bytes += data.length;
+    // The last chunk is only known at the end, so a full one waits for the byte after it.
+    if (this.#bytes > CHUNK_BYTES) {
+      let all = Buffer.concat(this.#waiting);
+      for (; all.length > CHUNK_BYTES; all = all.subarray(CHUNK_BYTES)) this.#seal(all.subarray(0, CHUNK_BYTES), false);
+      this.#waiting = [all];
+      this.#bytes = all.length;
+    }
+    done();
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#seal(Buffer.concat(this.#waiting), true);
+    done();
+  }
+
+  #seal(plain: Buffer, last: boolean): void {
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonceOf(this.#chunk++, last));
+    this.push(Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]));
+  }
+}
+
+/** Decrypts what `EncryptArchive` wrote. Ends with a `BackupError` if the archive was changed or cut. */
+export class DecryptArchive extends Transform {
+  readonly #key: Buffer;
+  #waiting: Buffer[] = [];
+  #bytes = 0;
+  #chunk = 0;
+  /** How many bytes the next piece needs before it is taken; the header comes first. */
+  #header: 'magic' | 'key' | 'read' = 'magic';
+  #keyBytes = 0;
+
+  constructor(key: Buffer) {
+    super();
+    this.#key = key;
+  }
+
+  override _transform(data: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#waiting.push(data);
+    this.#bytes += data.length;
+    try {
+      this.#take();
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  }
+
+  override _flush(done: TransformCallback): void {
+    try {
+      if (this.#header !== 'read') throw new BackupError('the archive is cut in its header');
+      this.#open(Buffer.concat(this.#waiting), true);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  }
+
+  #take(): void {
+    const wanted = this.#header === 'magic' ? MAGIC.length + LENGTH_BYTES : this.#keyBytes;
+    if (this.#header !== 'read') {
+      if (this.#bytes < wanted) return;
+      const all = Buffer.concat(this.#waiting);
+      this.#keep(all.subarray(wanted));
+      if (this.#header === 'magic') {
+        if (!all.subarray(0, MAGIC.length).equals(MAGIC)) throw new BackupError('the archive has no known format');
+        this.#keyBytes = all.readUInt16BE(MAGIC.length);
+        if (this.#keyBytes > MOST_SEALED_KEY_BYTES) throw new BackupError('the archive has a damaged header');
+        this.#header = 'key';
+      } else this.#header = 'read';
+      this.#take();
+      return;
+    }
+    const whole = CHUNK_BYTES + TAG_BYTES;
+    if (this.#bytes <= whole) return;
+    let all = Buffer.concat(this.#waiting);
+    for (; all.length > whole; all = all.subarray(whole)) this.#open(all.subarray(0, whole), false);
+    this.#keep(all);
+  }
+
+  #keep(rest: Buffer): void {
+    this.#waiting = [rest];
+    this.#bytes = rest.length;
+  }
+
+  #open(sealed: Buffer, last: boolean): void {
+    const damaged = new BackupError('the archive is damaged: it was changed, cut, or belongs to another backup');
+    if (sealed.length < TAG_BYTES) throw damaged;
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, nonceOf(this.#chunk++, last));
+    decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
+    try {
+      this.push(Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]));
+    } catch {
+      throw damaged;
+    }
+  }
+}

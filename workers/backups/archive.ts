@@ -1,0 +1,241 @@
+import { createHash, type Hash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { createGunzip, createGzip } from 'node:zlib';
+import { type Entry, type Extract, extract, type Pack, pack } from 'tar-stream';
+import type { BackedUpKind } from '../../shared/backups/model.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { DecryptArchive, EncryptArchive } from './archive-cipher.js';
+import { BackupError } from './backup-error.js';
+
+/** The last entry of an archive. One without it is not whole. */
+const MANIFEST = 'manifest.json';
+type Sink = ReturnType<Pack['entry']>;
+
+const READ_BYTES = 256 * 1024;
+const LARGEST_MANIFEST = 512 * 1024 * 1024;
+
+/** What an archive holds, and what its check has to find. */
+export interface Manifest {
+  format: 1;
+  kind: BackedUpKind;
+  version: string;
+  serviceId: string;
+  backupId: string;
+  createdAt: string;
+  /** Facts about the copy that its check compares: segments, databases, keys. */
+  facts: Record<string, unknown>;
+  folders: string[];
+  files: { name: string; size: number; sha256: string }[];
+}
+
+/** Writes the entries of an archive, one after another. */
+export class ArchiveWriter {
+  readonly #pack: Pack = pack();
+  readonly #folders: string[] = [];
+  readonly #files: Manifest['files'] = [];
+
+  /** The archive: compressed and encrypted. Read it while the entries are written. */
+  stream(key: Buffer, sealedKey: Buffer): Readable {
+    // tar-stream 3 does not make streams of Node.
+    const plain = Readable.from(this.#pack, { objectMode: false });
+    return pipeline(plain, createGzip({ level: 1 }), new EncryptArchive(key, sealedKey), () => {});
+  }
+
+  addFolder(name: string): void {
+    this.#folders.push(name);
+  }
+
+  /**
+   * Adds a file that may change meanwhile. It has the size that it had at the beginning: what was cut off is filled with zeros.
+   * Follows no link.
+   */
+  async addFile(name: string, path: string, signal: AbortSignal): Promise<void> {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const found = await file.stat();
+      if (!found.isFile()) throw new BackupError(`${name} is no file`);
+      await this.#add(name, found.size, contentOf(file, found.size, signal));
+    } finally {
+      await file.close();
+    }
+  }
+
+  async addText(name: string, content: string): Promise<void> {
+    const bytes = Buffer.from(content);
+    await this.#add(name, bytes.length, [bytes]);
+  }
+
+  /** Writes the manifest, which makes the archive whole. */
+  async finish(about: Omit<Manifest, 'format' | 'folders' | 'files'>): Promise<Manifest> {
+    const manifest: Manifest = { format: 1, ...about, folders: this.#folders, files: this.#files };
+    await this.#write(MANIFEST, Buffer.byteLength(JSON.stringify(manifest)), [Buffer.from(JSON.stringify(manifest))]);
+    this.#pack.finalize();
+    return manifest;
+  }
+
+  /** Ends the stream with an error. */
+  fail(error: unknown): void {
+    this.#pack.destroy(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  async #add(name: string, size: number, content: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
+    const hash = createHash('sha256');
+    await this.#write(name, size, hashed(content, hash));
+    this.#files.push({ name, size, sha256: hash.digest('hex') });
+  }
+
+  async #write(name: string, size: number, content: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
+    let ended: (error?: Error | null) => void = () => {};
+    const end = new Promise<void>((resolve, reject) => {
+      ended = (error) => (error ? reject(error) : resolve());
+    });
+    // The promise may reject before anybody waits for it.
+    end.catch(() => undefined);
+    const entry = this.#pack.entry({ name, size, mode: 0o600 }, ended);
+    for await (const chunk of content) {
+      if (entry.write(chunk)) continue;
+      await Promise.race([drained(entry), end]);
+    }
+    entry.end();
+    await end;
+  }
+}
+
+async function* hashed(content: AsyncIterable<Buffer> | Iterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const chunk of content) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+async function* contentOf(file: FileHandle, size: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let position = 0;
+  while (position < size) {
+    signal.throwIfAborted();
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size - position));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+    // The file became shorter. PostgreSQL's log repeats the change that made it so.
+    if (bytesRead === 0) buffer.fill(0);
+    const chunk = bytesRead === 0 ? buffer : buffer.subarray(0, bytesRead);
+    position += chunk.length;
+    yield chunk;
+  }
+}
+
+/**
+ * Unpacks an archive into an empty folder and compares every file with the manifest. Throws a `BackupError` if the archive is
+ * damaged, not whole, or holds anything that the manifest does not name.
+ */
+export async function unpackArchive(
+  archive: Readable,
+  key: Buffer,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  const entries = extract();
+  const plain = pipeline(archive, new DecryptArchive(key), createGunzip(), () => {});
+  const feed = pump(plain, entries);
+  const found = new Map<string, { size: number; sha256: string }>();
+  let manifest: Manifest | null = null;
+  try {
+    for await (const entry of entries) {
+      signal.throwIfAborted();
+      const { name, type, size = 0 } = entry.header;
+      if (manifest !== null) throw new BackupError('the archive goes on after its manifest');
+      if (type !== 'file' || !isInside(name))
+        throw new BackupError(`the archive holds ${name}, which is no plain file`);
+      if (name === MANIFEST) manifest = await readManifest(entry, size);
+      else found.set(name, await unpackFile(entry, join(folder, name), signal));
+    }
+    await feed;
+  } catch (error) {
+    plain.destroy();
+    signal.throwIfAborted();
+    if (error instanceof BackupError || isDiskFull(error)) throw error;
+    throw new BackupError(`the archive cannot be read: ${errorMessage(error)}`);
+  }
+  if (manifest === null) throw new BackupError('the archive is not whole: it has no manifest');
+  compare(manifest, found);
+  for (const name of manifest.folders) {
+    if (!isInside(name)) throw new BackupError(`the archive holds ${name}, which is no folder inside`);
+    await mkdir(join(folder, name), { recursive: true, mode: 0o700 });
+  }
+  return manifest;
+}
+
+/** Feeds a stream of tar-stream, which is none of Node's. */
+async function pump(from: Readable, to: Extract): Promise<void> {
+  try {
+    for await (const chunk of from) {
+      if (to.destroyed) return;
+      if (!to.write(chunk)) await drained(to);
+    }
+    to.end();
+  } catch (error) {
+    to.destroy(error as Error);
+  }
+}
+
+function drained(stream: Extract | Sink): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off('drain', done);
+      stream.off('close', done);
+      resolve();
+    };
+    stream.on('drain', done);
+    stream.on('close', done);
+  });
+}
+
+async function readManifest(entry: Entry, size: number): Promise<Manifest> {
+  if (size > LARGEST_MANIFEST) throw new BackupError('the manifest of the archive is too large');
+  return JSON.parse(await text(entry)) as Manifest;
+}
+
+async function unpackFile(entry: Entry, path: string, signal: AbortSignal): Promise<{ size: number; sha256: string }> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file = await open(path, 'wx', 0o600);
+  const hash = createHash('sha256');
+  let size = 0;
+  try {
+    for await (const chunk of entry as AsyncIterable<Buffer>) {
+      signal.throwIfAborted();
+      hash.update(chunk);
+      await file.writeFile(chunk);
+      size += chunk.length;
+    }
+  } finally {
+    await file.close();
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
+function compare(manifest: Manifest, found: ReadonlyMap<string, { size: number; sha256: string }>): void {
+  for (const { name, size, sha256 } of manifest.files) {
+    const file = found.get(name);
+    if (file === undefined) throw new BackupError(`the archive is not whole: ${name} is missing`);
+    if (file.size !== size || file.sha256 !== sha256) throw new BackupError(`${name} is not what the manifest says`);
+  }
+  if (found.size !== manifest.files.length)
+    throw new BackupError('the archive holds files that the manifest does not name');
+}
+
+/** True for a relative path without a part that leads out. */
+function isInside(name: string): boolean {
+  return (
+    name !== '' &&
+    !name.startsWith('/') &&
+    !name.includes('\0') &&
+    name.split('/').every((part) => !['', '.', '..'].includes(part))
+  );
+}
+
+/** True if an error says that there is no room left. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
+}

@@ -1,0 +1,65 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BackupRow } from '../../shared/backups/model.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { limitsOf } from '../../shared/workspaces/catalog.js';
+import type { ReleaseSpec } from '../runtime/runtime-driver.js';
+import type { JobDeps } from '../worker-deps.js';
+import { unpackArchive } from './archive.js';
+import { BackupError } from './backup-error.js';
+import { DATA } from './fresh-server.js';
+import { checkPostgres } from './postgres-check.js';
+import { checkRedis } from './redis-check.js';
+
+/** The smallest memory of a check, in MB: verifying an index needs some, whatever the plan. */
+const LEAST_MEMORY_MB = 512;
+
+export interface CheckInput {
+  /** The row with the archive's place and its key. */
+  backup: Pick<BackupRow, 'id' | 'service_id' | 'store' | 'object' | 'sealed_key'>;
+  spec: ReleaseSpec;
+  /** A folder that does not exist yet. It gets the unpacked data, in `data`. */
+  folder: string;
+  /** Names the sandbox of the fresh server. */
+  id: string;
+  /** True if the folder is going to serve. */
+  durable: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads an archive back from its store, unpacks it and opens it in a fresh server, which proves that it can be restored. Returns what
+ * was found, in words. Throws a `BackupError` if the archive is damaged or not whole.
+ */
+export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
+  const { backup, spec, folder, signal } = input;
+  const { data, backups } = deps;
+  if (data === null) throw new BackupError('this host runs no data services');
+  const store = backups.stores.all.find(({ id }) => id === backup.store);
+  if (store === undefined || backup.object === null || backup.sealed_key === null) {
+    throw new BackupError(`the archive is in a store that this host does not reach (${backup.store ?? 'none'})`);
+  }
+  const key = Buffer.from(openFrom(deps.keyring, SEALED.backupKey, backup.id, backup.sealed_key), 'base64');
+  await mkdir(join(folder, DATA), { recursive: true, mode: 0o700 });
+  const manifest = await unpackArchive(await store.read(backup.object, signal), key, join(folder, DATA), signal);
+  if (manifest.serviceId !== backup.service_id || manifest.backupId !== backup.id || manifest.kind !== spec.kind) {
+    throw new BackupError('the archive belongs to another backup');
+  }
+  const program = await data.programOf(spec);
+  const { memoryMb, pids } = limitsOf(spec.kind, spec.configuration.plan);
+  const server = {
+    id: input.id,
+    sandbox: backups.sandbox,
+    folder,
+    userNumber: spec.userNumber,
+    limits: { memoryMb: Math.max(memoryMb, LEAST_MEMORY_MB), cpu: 2, pids },
+    signal,
+  };
+  if (manifest.kind === 'redis') {
+    const { keys, expired } = await checkRedis({ ...server, tools: [], binary: program }, manifest);
+    return `${keys} keys${expired > 0 ? `, and ${expired} that have expired` : ''}`;
+  }
+  const tools = [dirname(dirname(program))];
+  const { databases, tables, rows, indexes } = await checkPostgres({ ...server, tools }, manifest, input);
+  return `${databases} databases, ${tables} tables, ${rows} rows, ${indexes} B-trees verified`;
+}

@@ -1,0 +1,50 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import { localTime, type Mailer } from '../../shared/core/mail.js';
+import { recipientOf } from '../../shared/notifications/model.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { workspaceConfiguration } from '../../shared/workspaces/model.js';
+import { findWorkspace } from '../../shared/workspaces/store.js';
+
+interface MailDeps {
+  db: Db;
+  mailer: Mailer;
+  log: Logger;
+}
+
+/** Mails people about a backup that failed, if their settings ask for mails about failures. It is tried once, and never throws. */
+export async function mailFailedBackup(
+  { db, mailer, log }: MailDeps,
+  service: ServiceRow,
+  cause: string,
+): Promise<void> {
+  try {
+    const row = await findWorkspace(db, service.workspace_id);
+    const workspace = workspaceConfiguration(row?.configuration ?? {});
+    const { configuration } = service;
+    const to = recipientOf(
+      { status: 'failed', branch: configuration.branch, is_preview: false },
+      { service: configuration, workspace },
+    );
+    if (to === null) return;
+    await mailer.send({
+      to,
+      subject: `The backup of ${service.name} failed`,
+      text: [
+        `The backup of ${service.name} failed.`,
+        '',
+        cause,
+        '',
+        `Workspace: ${row?.name ?? ''}`,
+        `Service: ${service.name}`,
+        `Time: ${localTime(new Date(), workspace.timezone)}`,
+        '',
+        'Earlier backups that succeeded are kept. The next one is made at its usual time; POST …/backups makes one now.',
+        '',
+      ].join('\n'),
+    });
+  } catch (error) {
+    log.warn({ serviceId: service.id }, `a mail about a failed backup could not be sent: ${errorMessage(error)}`);
+  }
+}

@@ -1,0 +1,24 @@
+import type { Config } from '../../shared/core/config.js';
+import type { BackupStore } from './backup-store.js';
+import { FolderStore } from './folder-store.js';
+
+/** The stores that this host reaches. Archives stay readable if BACKUP_STORE changes. */
+export interface BackupStores {
+  /** Where new archives go. */
+  current: BackupStore;
+  all: readonly BackupStore[];
+}
+
+/** Opens the stores of this installation's settings, as this host sees them. Nothing connects before the first use. */
+export async function openBackupStores(
+  { dataDir, backups }: Pick<Config, 'dataDir' | 'backups'>,
+  { hostId, installationId }: { hostId: string; installationId: string },
+): Promise<BackupStores> {
+  const folder = new FolderStore(dataDir, hostId);
+  if (backups.bucket === null) return { current: folder, all: [folder] };
+  // The client is large, and most installations do not use it.
+  const { S3Store } = await import('./s3-store.js');
+  // Installations that share a bucket must not take each other's archives for leftovers.
+  const s3 = new S3Store({ ...backups, prefix: `${backups.prefix}${installationId}/` });
+  return { current: backups.store === 's3' ? s3 : folder, all: [folder, s3] };
+}

@@ -1,0 +1,236 @@
+import { type BackupRow, objectName } from '../../shared/backups/model.js';
+import { endFailed, endSucceeded, recordArchive, releaseBackup } from '../../shared/backups/store.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { findDataServer } from '../../shared/data/store.js';
+import { makeDue } from '../../shared/queues/due.js';
+import { Masker } from '../../shared/secrets/mask.js';
+import { SEALED, sealIn } from '../../shared/secrets/sealed-columns.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { getService } from '../../shared/services/store.js';
+import { type DataAccessDeps, type DataServer, openDataServer } from '../data/server-access.js';
+import { loadReleaseSpec } from '../deploy/release-spec.js';
+import { failureOf } from '../failures.js';
+import { discardTree } from '../folders.js';
+import type { JobHelpers } from '../handlers/job-helpers.js';
+import { Interrupted } from '../interrupted.js';
+import { ReleaseError } from '../runtime/runtime-driver.js';
+import type { JobDeps } from '../worker-deps.js';
+import { ArchiveWriter, isDiskFull } from './archive.js';
+import { newArchiveKey } from './archive-cipher.js';
+import { BackupError } from './backup-error.js';
+import type { BackupStore } from './backup-store.js';
+import { checkArchive } from './check-archive.js';
+import { mailFailedBackup } from './failure-mail.js';
+import { copyPostgres } from './postgres-source.js';
+import { copyRedis } from './redis-source.js';
+import { assertRoom, checkFolder, folderBytes, megabytes } from './work-folders.js';
+
+/** A worker that does not have the volume leaves the backup to another one, after this time in milliseconds. */
+const ELSEWHERE_MS = 1_000;
+/** A backup whose host is away for so long has failed, in milliseconds. */
+const LONGEST_WAIT_MS = 60 * 60_000;
+
+/**
+ * Makes a claimed backup: copies the running server into an archive, reads it back, opens it in a fresh server, and only then
+ * publishes it. Returns the outcome in a word. Throws `Interrupted('shutdown')` for a backup that another worker should make, and a
+ * fault of the platform, which leaves it open.
+ */
+export async function performBackup(
+  deps: JobDeps,
+  backup: BackupRow,
+  signal: AbortSignal,
+  helpers: JobHelpers,
+): Promise<string> {
+  const service = await getService(deps.db, backup.service_id);
+  if (!service) return 'the service is gone';
+  try {
+    const row = await findDataServer(deps.db, service.id);
+    if (deps.data === null || row?.host_id !== deps.data.hostId) return await leave(deps, backup);
+    if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
+    const server = await openRunning({ ...deps, data: deps.data }, service.id, helpers);
+    const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, server, signal);
+    // The log is complete before anybody can see the backup as ended.
+    await say(deps, service, `Backup ${backup.id} succeeded: ${sentence}`);
+    if (await endSucceeded(deps.db, backup, { sizeBytes, dataBytes })) return 'succeeded';
+    await deps.backups.stores.current.remove(objectName(service.id, backup.id, backup.fence));
+    return 'superseded';
+  } catch (error) {
+    return await endEarly(deps, backup, service, error, signal, helpers);
+  }
+}
+
+/** A server that restarts is back soon: only the last attempt of the job says that it does not run. */
+async function openRunning(deps: DataAccessDeps, serviceId: string, helpers: JobHelpers): Promise<DataServer> {
+  try {
+    return await openDataServer(deps, serviceId);
+  } catch (error) {
+    if (!(error instanceof ReleaseError) || helpers.lastAttempt) throw error;
+    throw new Error(errorMessage(error));
+  }
+}
+
+/** Makes, checks and publishes the archive of this claim. If that fails, nothing of it is left. */
+async function makeArchive(
+  deps: JobDeps,
+  backup: BackupRow,
+  service: ServiceRow,
+  server: DataServer,
+  signal: AbortSignal,
+): Promise<{ sizeBytes: number; dataBytes: number; sentence: string }> {
+  const store = deps.backups.stores.current;
+  const object = objectName(service.id, backup.id, backup.fence);
+  const { dataDir } = deps.config;
+  const folder = checkFolder(dataDir, backup);
+  await removeEarlier(store, service.id, backup.id, object);
+  const sourceBytes = await folderBytes(server.dataFolder);
+  // The archive, at most as large as the data, and the unpacked copy.
+  await assertRoom(dataDir, sourceBytes * (store.id === 's3' ? 1 : 2), 'the backup and its check');
+
+  const key = newArchiveKey();
+  const sealedKey = sealIn(deps.keyring, SEALED.backupKey, backup.id, key.toString('base64'));
+  if (!(await recordArchive(deps.db, backup, { store: store.id, object, sealedKey })))
+    throw new Interrupted('superseded');
+  try {
+    const began = Date.now();
+    const sizeBytes = await copy(store, object, { key, sealedKey, backup, server }, signal);
+    const copied = Date.now();
+    const spec = await loadReleaseSpec(deps.db, deps.keyring, service.live_deployment_id ?? '');
+    const found = await checkArchive(deps, {
+      backup: { ...backup, store: store.id, object, sealed_key: sealedKey },
+      spec,
+      folder,
+      id: `backup-check-${backup.id}-${backup.fence}`,
+      durable: false,
+      signal,
+    });
+    signal.throwIfAborted();
+    await store.publish(object);
+    const seconds = (milliseconds: number) => `${(milliseconds / 1000).toFixed(1)} s`;
+    const rate = megabytes(sourceBytes / Math.max((copied - began) / 1000, 0.001));
+    const sentence =
+      `${megabytes(sourceBytes)} were copied in ${seconds(copied - began)} (${rate}/s) and take ${megabytes(sizeBytes)}; ` +
+      `a fresh server restored them in ${seconds(Date.now() - copied)}: ${found}`;
+    return { sizeBytes, dataBytes: sourceBytes, sentence };
+  } catch (error) {
+    await store.remove(object).catch((fault: unknown) => {
+      deps.log.warn(
+        { backupId: backup.id },
+        `an archive could not be removed, a sweep tries again: ${errorMessage(fault)}`,
+      );
+    });
+    throw error;
+  } finally {
+    await discardTree({ dataDir, log: deps.log }, folder);
+  }
+}
+
+interface CopyInput {
+  key: Buffer;
+  sealedKey: Buffer;
+  backup: BackupRow;
+  server: DataServer;
+}
+
+/** Copies the server into the store while the archive is written. If one side fails, the other one ends too. */
+async function copy(
+  store: BackupStore,
+  object: string,
+  { key, sealedKey, backup, server }: CopyInput,
+  signal: AbortSignal,
+): Promise<number> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const archive = new ArchiveWriter();
+  const fill = async () => {
+    const facts =
+      server.kind === 'postgres'
+        ? { ...(await copyPostgres(server, archive, `${backup.id}_${backup.fence}`, either)) }
+        : { ...(await copyRedis(server, archive, either)) };
+    const createdAt = new Date().toISOString();
+    const about = {
+      kind: server.kind,
+      version: server.version,
+      serviceId: server.serviceId,
+      backupId: backup.id,
+      createdAt,
+    };
+    await archive.finish({ ...about, facts });
+  };
+  let cause: unknown = null;
+  const first = (error: unknown) => {
+    cause ??= error;
+    archive.fail(error);
+    failed.abort(error);
+  };
+  const [filled, written] = await Promise.allSettled([
+    fill().catch((error: unknown) => {
+      first(error);
+      throw error;
+    }),
+    store.write(object, archive.stream(key, sealedKey), either).catch((error: unknown) => {
+      first(error);
+      throw error;
+    }),
+  ]);
+  if (filled.status === 'rejected' || written.status === 'rejected') throw cause;
+  return written.value;
+}
+
+/** Removes what earlier claims of this backup have left in the store. */
+async function removeEarlier(store: BackupStore, serviceId: string, backupId: string, own: string): Promise<void> {
+  for (const { name } of await store.list(`${serviceId}/${backupId}-`)) {
+    if (name !== own) await store.remove(name);
+  }
+}
+
+async function endEarly(
+  deps: JobDeps,
+  backup: BackupRow,
+  service: ServiceRow,
+  error: unknown,
+  signal: AbortSignal,
+  helpers: JobHelpers,
+): Promise<string> {
+  const failure = failureOf(isDiskFull(error) ? new BackupError('the disk is full') : error, signal);
+  if (failure.type === 'interrupted') {
+    if (failure.why === 'superseded') return 'superseded';
+    await releaseBackup(deps.db, backup);
+    throw new Interrupted('shutdown');
+  }
+  if (failure.type === 'platformFault' && !helpers.lastAttempt) {
+    await releaseBackup(deps.db, backup);
+    throw failure.error;
+  }
+  const cause = failure.type === 'failed' ? failure.cause : errorMessage(failure.error);
+  await say(deps, service, `Backup ${backup.id} failed: ${cause}`, 'error');
+  if (!(await endFailed(deps.db, backup, cause))) return 'superseded';
+  deps.log.warn({ event: 'backup.failed', backupId: backup.id, serviceId: service.id }, `a backup failed: ${cause}`);
+  await mailFailedBackup(deps, service, cause);
+  return 'failed';
+}
+
+/** The volume is on another host. */
+async function leave(deps: JobDeps, backup: BackupRow): Promise<string> {
+  if (Date.now() - backup.created_at.getTime() > LONGEST_WAIT_MS) {
+    throw new BackupError('the host that has the volume is away');
+  }
+  await releaseBackup(deps.db, backup);
+  await makeDue(deps.db, 'backups', backup, ELSEWHERE_MS);
+  return 'left to the host that has the volume';
+}
+
+async function say(
+  deps: JobDeps,
+  service: ServiceRow,
+  message: string,
+  level: 'info' | 'error' = 'info',
+): Promise<void> {
+  if (service.live_deployment_id === null) return;
+  const channel = deps.logs.open({
+    serviceId: service.id,
+    deploymentId: service.live_deployment_id,
+    masker: new Masker([]),
+  });
+  await channel.write('system', message, level);
+  await channel.close();
+}

@@ -1,0 +1,38 @@
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BackupError } from './backup-error.js';
+
+/** Below DATA_DIR: the folders in which copies are checked. */
+export const CHECKS = 'backup-checks';
+/** Room that a backup leaves on the disk for everybody else, in bytes. */
+const RESERVE_BYTES = 256 * 1024 * 1024;
+
+/** The folder in which a claim of a backup unpacks and checks its copy. */
+export function checkFolder(dataDir: string, { id, fence }: { id: string; fence: number }): string {
+  return join(dataDir, CHECKS, `${id}-${fence}`);
+}
+
+/** Bytes of all files below a folder. Files that vanish meanwhile do not count. */
+export async function folderBytes(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) bytes += await folderBytes(path);
+    else if (entry.isFile()) bytes += (await stat(path).catch(() => ({ size: 0 }))).size;
+  }
+  return bytes;
+}
+
+/** Throws a `BackupError` if the disk of a folder has no room for so many bytes: a full disk would hurt everybody on this host. */
+export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  if (free >= bytes + RESERVE_BYTES) return;
+  throw new BackupError(
+    `the disk of DATA_DIR is too full: ${purpose} needs up to ${megabytes(bytes)}, and ${megabytes(free)} are free`,
+  );
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}

@@ -1,0 +1,40 @@
+import { findDataServer } from '../../shared/data/store.js';
+import { operationStatus } from '../../shared/operations/store.js';
+import type { Payloads } from '../../shared/queues/catalog.js';
+import { makeDue } from '../../shared/queues/due.js';
+import { BackupError } from '../backups/backup-error.js';
+import { performRestore, removeRestoreLeftovers } from '../backups/perform-restore.js';
+import type { JobDeps } from '../worker-deps.js';
+import type { JobHelpers } from './job-helpers.js';
+import { runOperation } from './run-operation.js';
+
+/** A worker that does not have the volume leaves the restore to another one, after this time in milliseconds. */
+const ELSEWHERE_MS = 1_000;
+/** A restore whose host is away for so long has failed, in milliseconds. */
+const LONGEST_WAIT_MS = 60 * 60_000;
+
+/** Queue `restore`: replaces the data of a service by that of one of its backups. */
+export async function restoreJob(
+  deps: JobDeps,
+  { operationId }: Payloads['restore'],
+  helpers: JobHelpers,
+): Promise<string> {
+  let volume: string | null = null;
+  const outcome = await runOperation(deps, operationId, helpers, async (run) => {
+    const { operation, service } = run;
+    const row = await findDataServer(deps.db, service.id);
+    if (deps.data === null || row?.host_id !== deps.data.hostId) {
+      if (Date.now() - operation.created_at.getTime() > LONGEST_WAIT_MS) {
+        throw new BackupError('the host that has the volume is away');
+      }
+      await makeDue(deps.db, 'operations', operation, ELSEWHERE_MS);
+      return 'later';
+    }
+    await performRestore({ ...deps, data: deps.data }, run);
+    volume = service.id;
+    return 'done';
+  });
+  // Only now is the data before not needed any more.
+  if (volume !== null) await removeRestoreLeftovers(deps, (id) => operationStatus(deps.db, id), volume);
+  return outcome;
+}
