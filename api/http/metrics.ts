@@ -1,10 +1,13 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
+import { pollFigures } from '../../shared/commits/store.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { DEPLOYMENT_STATUSES } from '../../shared/deployments/model.js';
 import { countDeployments, stepDurations } from '../../shared/deployments/statistics.js';
+import { pushedStorage } from '../../shared/pushes/store.js';
 import type { Engine, JobQueue } from '../../shared/queues/engine.js';
 import { edgeFigures } from '../../shared/routing/store.js';
 import { onlineWorkers, repairCounts } from '../../shared/workers/store.js';
+import { ServiceMetrics } from './service-metrics.js';
 
 const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;
 
@@ -27,12 +30,18 @@ export class Metrics {
   readonly #deployments: Gauge<'status'>;
   readonly #steps: Gauge<'step' | 'quantile'>;
   readonly #repairs: Gauge<'sweep'>;
+  readonly #pushedRepositories: Gauge;
+  readonly #polls: Gauge<'figure'>;
+  readonly #pushedBytes: Gauge;
   readonly #edges: Gauge<'host' | 'pid' | 'figure'>;
+  readonly #services: ServiceMetrics;
   readonly #db: Db;
   readonly #engine: Engine;
 
-  constructor(db: Db, engine: Engine) {
+  /** So many services have labels of their own. */
+  constructor(db: Db, engine: Engine, mostServices: number) {
     const registers = [this.#registry];
+    this.#services = new ServiceMetrics(this.#registry, db, mostServices);
     this.#db = db;
     this.#engine = engine;
     this.#requests = new Histogram({
@@ -73,6 +82,18 @@ export class Metrics {
       labelNames: ['sweep'],
       registers,
     });
+    this.#polls = new Gauge({
+      name: 'ranvier_polls',
+      help: 'Polled repositories: how many there are, how many fail now, polls since each was first polled, seconds by which the latest is overdue',
+      labelNames: ['figure'],
+      registers,
+    });
+    this.#pushedRepositories = new Gauge({
+      name: 'ranvier_pushed_repositories',
+      help: 'Repositories of services that are deployed by git push',
+      registers,
+    });
+    this.#pushedBytes = new Gauge({ name: 'ranvier_pushed_bytes', help: 'Their size on the disk', registers });
     this.#edges = new Gauge({
       name: 'ranvier_edge',
       help: 'What each edge counts: connections, requests and upgraded now; failedExchanges (exceptions in one exchange), closedConnections and refusedConnections (limits) since it started',
@@ -91,12 +112,15 @@ export class Metrics {
 
   /** The text of a scrape. Rejects if the database or the engine cannot be reached. */
   async scrape(): Promise<string> {
-    const [workers, deployments, steps, repairs, edges] = await Promise.all([
+    const [workers, deployments, steps, repairs, edges, pushed, polls] = await Promise.all([
       onlineWorkers(this.#db),
       countDeployments(this.#db),
       stepDurations(this.#db),
       repairCounts(this.#db),
       edgeFigures(this.#db),
+      pushedStorage(this.#db),
+      pollFigures(this.#db),
+      this.#services.update(),
       this.#countJobs(),
     ]);
     this.#workers.set(workers.length);
@@ -113,6 +137,9 @@ export class Metrics {
       this.#steps.set({ step, quantile: '0.95' }, p95);
     }
     for (const { sweep, count } of repairs) this.#repairs.set({ sweep }, count);
+    for (const [figure, value] of Object.entries(polls)) this.#polls.set({ figure }, value);
+    this.#pushedRepositories.set(pushed.repositories);
+    this.#pushedBytes.set(pushed.bytes);
     this.#edges.reset();
     for (const { host, pid, figures } of edges) {
       for (const [figure, value] of Object.entries(figures)) this.#edges.set({ host, pid: String(pid), figure }, value);

@@ -1,4 +1,5 @@
 import { type Db, rowsOf } from '../core/database/client.js';
+import { WANTED_REPLICAS } from '../services/wanted-replicas.js';
 import type { PricedService } from './billing.js';
 
 /** A workspace's usage of its plan. */
@@ -26,10 +27,12 @@ const USED = {
   projects: 'select count(*) as count from projects where workspace_id = ?',
   environments: 'select count(*) as count from environments where project_id = ?',
   groups: 'select count(*) as count from environment_groups where workspace_id = ?',
+  domains: 'select count(*) as count from domains where service_id = ? and released_at is null',
+  previews: 'select count(*) as count from previews where base_id = ?',
   deployments: 'select count(*) as count from deployments where workspace_id = ? and finished_at is null',
 } as const;
 
-/** How many of these a workspace has, or a project of its environments; of deployments those that have not ended. */
+/** How many of these a workspace has, or a project of its environments, or a service of its domains or previews; of deployments those that have not ended. */
 export async function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
   const [row] = await rowsOf<{ count: number }>(db, USED[what], [ownerId]);
   return row?.count ?? 0;
@@ -63,8 +66,8 @@ export type PricedServiceRow = PricedService & { id: string };
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
   return rowsOf<PricedServiceRow>(
     db,
-    `select id, kind, configuration ->> 'plan' as plan, (configuration ->> 'replicas')::int as replicas
-       from services
+    `select id, kind, configuration ->> 'plan' as plan, ${WANTED_REPLICAS} as replicas
+       from services s
       where workspace_id = ? and deleted_at is null and lifecycle_status <> 'deleting'
         and (not archived or live_deployment_id is not null)`,
     [workspaceId],

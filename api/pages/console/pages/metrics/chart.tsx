@@ -1,0 +1,121 @@
+import { useEffect, useRef } from 'react';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import m from './metrics.module.css';
+
+export interface Line {
+  name: string;
+  /** A variable of the page's colours. */
+  colour: string;
+  dash?: number[];
+}
+
+const HEIGHT = 156;
+const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
+
+/** Lines over time on one axis. The colours are the page's; a screen reader gets the summary. */
+export function Chart({
+  title,
+  summary,
+  times,
+  lines,
+  values,
+  format,
+  hours,
+}: {
+  title: string;
+  /** The latest figures in words. */
+  summary: string;
+  /** Seconds. */
+  times: readonly number[];
+  lines: readonly Line[];
+  values: readonly (readonly (number | null)[])[];
+  format: (value: number) => string;
+  /** How far back the axis of time goes, measured or not. */
+  hours: number;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | null>(null);
+  const data = useRef<UPlot.AlignedData>([[]]);
+  data.current = [times as number[], ...(values as (number | null)[][])];
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const draw = () => {
+      plot.current?.destroy();
+      const axis = {
+        stroke: () => resolved(element, '--dim'),
+        grid: { stroke: () => resolved(element, '--line'), width: 1 },
+        ticks: { show: false },
+        font: '12px system-ui, sans-serif',
+      };
+      plot.current = new UPlot(
+        {
+          width: element.clientWidth,
+          height: HEIGHT,
+          legend: { show: false },
+          cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+          scales: {
+            x: { range: () => [Date.now() / 1000 - hours * 3600, Date.now() / 1000] },
+            y: { range: (_, __, most) => [0, Math.max(most * 1.15, 1)] },
+          },
+          axes: [
+            { ...axis, values: (_, splits) => splits.map((at) => CLOCK.format(at * 1000)) },
+            { ...axis, size: 64, values: (_, splits) => splits.map((value) => format(value)) },
+          ],
+          series: [
+            {},
+            ...lines.map(({ name, colour: variable, dash }) => ({
+              label: name,
+              stroke: resolved(element, variable),
+              width: 1.6,
+              points: { show: false },
+              ...(dash ? { dash } : {}),
+            })),
+          ],
+        },
+        data.current,
+        element,
+      );
+    };
+    draw();
+    const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
+    resized.observe(element);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', draw);
+    const themed = new MutationObserver(draw);
+    themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+    return () => {
+      resized.disconnect();
+      themed.disconnect();
+      dark.removeEventListener('change', draw);
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [lines, hours]);
+
+  useEffect(() => {
+    plot.current?.setData([times as number[], ...(values as (number | null)[][])]);
+  }, [times, values]);
+
+  return (
+    <figure className={m.chart}>
+      <figcaption className={m.caption}>
+        <h2>{title}</h2>
+        <span className={m.legend}>{summary}</span>
+      </figcaption>
+      <div ref={place} role="img" aria-label={`${title}: ${summary}`} style={{ height: HEIGHT }} />
+    </figure>
+  );
+}
+
+/** The colour that a variable has here; `light-dark()` is only resolved in a property that takes a colour. */
+function resolved(element: HTMLElement, variable: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${variable})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

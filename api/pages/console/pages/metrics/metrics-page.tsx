@@ -1,0 +1,83 @@
+import { useMemo, useState } from 'react';
+import { useGet } from '../../api/hooks.js';
+import type { Schemas } from '../../api/types.js';
+import { SelectField } from '../../ui/field.js';
+import { Empty, Loaded, Skeleton } from '../../ui/states.js';
+import { useServicePath } from '../services/service-shell.js';
+import { Chart } from './chart.js';
+import { aligned, CHARTS, type ChartOf } from './figures.js';
+import m from './metrics.module.css';
+
+const HOURS = [
+  { value: '1', text: 'The last hour' },
+  { value: '6', text: 'Six hours' },
+  { value: '24', text: 'A day' },
+];
+
+/** How the service does: processor, memory, requests, latency, bytes, replicas. */
+export function MetricsPage() {
+  const path = useServicePath();
+  const [hours, setHours] = useState('1');
+  const query = useGet(
+    '/workspaces/{workspaceId}/services/{serviceId}/metrics',
+    { path, query: { hours: Number(hours) } },
+    { keep: true },
+  );
+  return (
+    <>
+      <div style={{ maxWidth: 220 }}>
+        <SelectField label="Shows" options={HOURS} value={hours} onChange={(event) => setHours(event.target.value)} />
+      </div>
+      <Loaded query={query} skeleton={<Skeleton rows={3} height={220} />}>
+        {({ metrics }) =>
+          metrics.series.every(({ points }) => points.length === 0) ? (
+            <Empty title="Nothing was measured yet">Figures appear about a minute after the service runs.</Empty>
+          ) : (
+            <div className={m.charts}>
+              {CHARTS.map((chart) => (
+                <Figure key={chart.title} chart={chart} series={metrics.series} hours={Number(hours)} />
+              ))}
+            </div>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function Figure({
+  chart,
+  series,
+  hours,
+}: {
+  chart: ChartOf;
+  series: readonly Schemas['MetricSeries'][];
+  hours: number;
+}) {
+  const { times, values } = useMemo(
+    () =>
+      aligned(
+        series,
+        chart.series.map((one) => one.series),
+      ),
+    [series, chart],
+  );
+  if (times.length === 0) return null;
+  const latest = chart.series
+    .flatMap(({ name }, index) => {
+      const value = values[index]?.findLast((one) => one !== null);
+      return value === undefined || value === null ? [] : [`${chart.format(value)} ${name}`];
+    })
+    .join(', ');
+  return (
+    <Chart
+      title={chart.title}
+      summary={latest}
+      times={times}
+      lines={chart.series}
+      values={values}
+      format={chart.format}
+      hours={hours}
+    />
+  );
+}

@@ -1,0 +1,29 @@
+import { Type } from '@sinclair/typebox';
+import { MOST_HOURS, SERIES_NAMES } from '../../../shared/metrics/model.js';
+import { oneOf, Strict, Timestamp } from '../../http/schema.js';
+
+export const MetricsQuery = Strict({
+  hours: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_HOURS })),
+});
+
+/** A timestamp and a value. TypeBox writes tuples in an older dialect of JSON Schema than the API's document has. */
+const Point = Type.Unsafe<[string, number]>({
+  type: 'array',
+  prefixItems: [Timestamp, Type.Number()],
+  items: false,
+  minItems: 2,
+  maxItems: 2,
+});
+
+const SeriesSchema = Strict(
+  {
+    name: oneOf(SERIES_NAMES),
+    unit: Type.String(),
+    points: Type.Array(Point),
+  },
+  'MetricSeries',
+);
+
+export const MetricsResponse = Strict({
+  metrics: Strict({ stepSeconds: Type.Integer({ minimum: 1 }), series: Type.Array(SeriesSchema) }),
+});

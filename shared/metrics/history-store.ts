@@ -1,0 +1,95 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+import { type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
+
+/** The figures of a service in the last hours, oldest first, with the length of their steps in seconds. */
+export async function readMetrics(
+  db: Db,
+  serviceId: string,
+  hours: number,
+): Promise<{ step: number; rows: MetricRow[] }> {
+  const { step } = resolutionFor(hours);
+  const rows = await rowsOf<MetricRow>(
+    db,
+    `select at, counts, replicas, samples, cpu, memory, requests_2xx, requests_3xx, requests_4xx, requests_5xx, bytes_out, latency
+       from service_metrics
+      where service_id = :serviceId and step = :step and at > now() - make_interval(hours => cast(:hours as int))
+      order by at`,
+    { serviceId, step, hours },
+  );
+  return { step, rows };
+}
+
+/** Edges and workers report up to so many seconds after a step has ended. */
+const LATE_SECONDS = 60;
+
+/** At most so many seconds of the shorter steps are read at a time, if much is to be made up for. */
+const MOST_SECONDS = 4 * 3600;
+
+/**
+ * Makes the longer steps from the shorter ones, up to now. A step is made anew as a whole, so a second run changes
+ * nothing.
+ */
+export async function rollUp(db: Db): Promise<void> {
+  for (const [index, { step }] of RESOLUTIONS.entries()) {
+    const source = RESOLUTIONS[index - 1];
+    if (source === undefined) continue;
+    while (!(await rollUpPart(db, step, source))) {
+      // There is much to make up for: the next part follows.
+    }
+  }
+}
+
+/** Makes steps of a length from shorter ones, for a limited span. Returns true if it reached the present. */
+async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
+  const [made] = await rowsOf<{ reached: boolean }>(
+    db,
+    `with span as (
+         select greatest(coalesce((select done_until from metric_rollups where step = :step),
+                                  (select date_bin(make_interval(secs => :step), min(at), 'epoch') from service_metrics where step = :source)),
+                         date_bin(make_interval(secs => :step), now() - make_interval(hours => cast(:sourceHours as int)), 'epoch')
+                           + make_interval(secs => :step)) as since,
+                date_bin(make_interval(secs => :step), now() - make_interval(secs => :late), 'epoch') as ended
+       ), part as (
+         -- The step that has not ended is made too, so that readers see it. It is made again until it has.
+         select since, ended, least(ended, since + make_interval(secs => :most)) as done,
+                case when ended > since + make_interval(secs => :most) then since + make_interval(secs => :most) else 'infinity' end as until
+           from span
+       ), made as (
+         insert into service_metrics (service_id, step, at, counts, replicas, samples, cpu, memory,
+                                      requests_2xx, requests_3xx, requests_4xx, requests_5xx, bytes_out, latency)
+         select m.service_id, :step, date_bin(make_interval(secs => :step), m.at, 'epoch'), sum(counts), sum(replicas), sum(samples),
+                sum(cpu), sum(memory), sum(requests_2xx), sum(requests_3xx), sum(requests_4xx), sum(requests_5xx), sum(bytes_out),
+                sum_counts(latency)
+           from part, service_metrics m
+          where m.step = :source and m.at >= part.since and m.at < part.until
+          group by 1, 3
+         on conflict (service_id, step, at) do update
+           set counts = excluded.counts, replicas = excluded.replicas, samples = excluded.samples, cpu = excluded.cpu,
+               memory = excluded.memory, requests_2xx = excluded.requests_2xx, requests_3xx = excluded.requests_3xx,
+               requests_4xx = excluded.requests_4xx, requests_5xx = excluded.requests_5xx, bytes_out = excluded.bytes_out,
+               latency = excluded.latency
+       ), marked as (
+         insert into metric_rollups (step, done_until) select :step, done from part where done > since
+         on conflict (step) do update set done_until = greatest(metric_rollups.done_until, excluded.done_until)
+       )
+       select coalesce(done, ended) >= ended as reached from part`,
+    { step, source: source.step, sourceHours: source.hours, late: LATE_SECONDS, most: MOST_SECONDS },
+  );
+  return made?.reached ?? true;
+}
+
+/** Deletes the steps that are older than their resolution is kept, and samples of replicas that run no more. Returns how many. */
+export async function deleteOldMetrics(db: Db): Promise<number> {
+  let deleted = 0;
+  for (const { step, hours } of RESOLUTIONS) {
+    const [row] = await rowsOf<{ count: number }>(
+      db,
+      `with gone as (delete from service_metrics where step = :step and at < now() - make_interval(hours => cast(:hours as int)) returning 1)
+       select count(*) as count from gone`,
+      { step, hours },
+    );
+    deleted += row?.count ?? 0;
+  }
+  await rowsOf(db, `delete from replica_samples where sampled_at < now() - interval '1 hour'`);
+  return deleted;
+}

@@ -1,0 +1,113 @@
+/** Figures of services: how fine they are, how long they are kept, and how a reader sees them. */
+
+/** One resolution: steps of so many seconds, kept for so many hours. Each is made from the one before. */
+export interface Resolution {
+  step: number;
+  hours: number;
+}
+
+export const RESOLUTIONS = [
+  { step: 15, hours: 3 },
+  { step: 300, hours: 72 },
+  { step: 3600, hours: 744 },
+] as const satisfies readonly Resolution[];
+
+export const FINEST = RESOLUTIONS[0];
+export const MOST_HOURS = RESOLUTIONS[2].hours;
+
+/** Rows that one service has at most: the sum of all steps that are kept. */
+export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);
+
+/** The finest resolution that reaches back so many hours. */
+export function resolutionFor(hours: number): Resolution {
+  return RESOLUTIONS.find((resolution) => hours <= resolution.hours) ?? RESOLUTIONS[2];
+}
+
+/** Upper bounds of the classes of latency, in milliseconds. One more class is for everything above. */
+export const LATENCY_BOUNDS = [
+  1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000,
+] as const;
+
+/** The class of a latency: the place of its count. */
+export function latencyClass(ms: number): number {
+  let index = 0;
+  while (index < LATENCY_BOUNDS.length && ms > (LATENCY_BOUNDS[index] ?? 0)) index++;
+  return index;
+}
+
+/** The latency in milliseconds that this share of the answers did not exceed, interpolated in its class; null without answers. */
+export function quantile(counts: readonly number[], share: number): number | null {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  const rank = share * total;
+  let below = 0;
+  for (const [index, count] of counts.entries()) {
+    if (count > 0 && below + count >= rank) {
+      const from = LATENCY_BOUNDS[index - 1] ?? 0;
+      const to = LATENCY_BOUNDS[index] ?? from;
+      return Math.round((from + ((rank - below) / count) * (to - from)) * 100) / 100;
+    }
+    below += count;
+  }
+  return LATENCY_BOUNDS.at(-1) ?? null;
+}
+
+/** A row of `service_metrics`. The migration says what its columns are. */
+export interface MetricRow {
+  at: Date;
+  counts: number;
+  replicas: number;
+  samples: number;
+  cpu: number;
+  memory: number;
+  requests_2xx: number;
+  requests_3xx: number;
+  requests_4xx: number;
+  requests_5xx: number;
+  bytes_out: number;
+  latency: number[] | null;
+}
+
+export interface Series {
+  name: string;
+  unit: string;
+  /** Time at which the step begins, and the value in that step. A step of which nothing is known has no point. */
+  points: [string, number][];
+}
+
+interface SeriesDefinition {
+  name: string;
+  unit: string;
+  value: (row: MetricRow) => number | null;
+}
+
+const averaged = (sum: number, samples: number) => (samples === 0 ? null : Math.round((sum / samples) * 100) / 100);
+
+/** Every series, in the order in which they are shown. Requests and bytes are sums of a step, the rest averages of it. */
+const SERIES: readonly SeriesDefinition[] = [
+  { name: 'cpu', unit: 'percent', value: (row) => averaged(row.cpu, row.samples) },
+  { name: 'memory', unit: 'percent', value: (row) => averaged(row.memory, row.samples) },
+  { name: 'replicas', unit: 'replicas', value: (row) => averaged(row.replicas, row.counts) },
+  { name: 'requests_2xx', unit: 'requests', value: (row) => row.requests_2xx },
+  { name: 'requests_3xx', unit: 'requests', value: (row) => row.requests_3xx },
+  { name: 'requests_4xx', unit: 'requests', value: (row) => row.requests_4xx },
+  { name: 'requests_5xx', unit: 'requests', value: (row) => row.requests_5xx },
+  { name: 'latency_p50', unit: 'milliseconds', value: (row) => quantile(row.latency ?? [], 0.5) },
+  { name: 'latency_p99', unit: 'milliseconds', value: (row) => quantile(row.latency ?? [], 0.99) },
+  { name: 'bytes_out', unit: 'bytes', value: (row) => row.bytes_out },
+];
+
+export const SERIES_NAMES = SERIES.map(({ name }) => name);
+
+/** The rows of a service, oldest first, as series. */
+export function seriesOf(rows: readonly MetricRow[]): Series[] {
+  const times = rows.map(({ at }) => at.toISOString());
+  return SERIES.map(({ name, unit, value }) => ({
+    name,
+    unit,
+    points: rows.flatMap((row, index): [string, number][] => {
+      const figure = value(row);
+      return figure === null ? [] : [[times[index] ?? '', figure]];
+    }),
+  }));
+}

@@ -1,0 +1,149 @@
+/**
+ * How many replicas a service with automatic scaling should have: the algorithm of Kubernetes' horizontal autoscaler, without I/O
+ * and clock. Usage is in per cent of what the plan has; times are in milliseconds since the epoch.
+ */
+
+/** Usage this close to the target, as a share of it, changes nothing. */
+const TOLERANCE = 0.1;
+/** The span in which additions and removals are limited. */
+const PERIOD_MS = 60_000;
+/** In a period the replicas may double, or this many are added. */
+const MOST_ADDED = 4;
+
+export interface Usage {
+  cpu: number;
+  memory: number;
+}
+
+/** What is remembered between two decisions. Kept as JSON. */
+export interface ScalingMemory {
+  /** How many replicas would have sufficed, for as long as that counts. The first one is never less than there were. */
+  wishes: readonly { at: number; replicas: number }[];
+  /** The changes of the last minute: how many replicas came (positive) or went. */
+  changes: readonly { at: number; by: number }[];
+}
+
+export const NO_MEMORY: ScalingMemory = { wishes: [], changes: [] };
+
+export interface ScalingFacts {
+  now: number;
+  /** The replicas that the release has, ready or not. */
+  replicas: number;
+  /** What those use that have been ready for long enough. Missing ones count as idle for adding, as busy for removing. */
+  measured: readonly Usage[];
+  minReplicas: number;
+  maxReplicas: number;
+  targetCpu: number;
+  targetMemory: number;
+  /** For so long fewer replicas must have sufficed before one goes. */
+  quietMs: number;
+  memory: ScalingMemory;
+}
+
+export interface ScalingDecision {
+  replicas: number;
+  /** How many replicas the usage asks for, between the bounds. */
+  wish: number;
+  /** Averages over the measured replicas; null if none was measured. */
+  usage: Usage | null;
+  memory: ScalingMemory;
+}
+
+/** Decides once. If it is not asked for a while (a deployment is under way), `forgotten` memory has to be passed. */
+export function decideScaling(facts: ScalingFacts): ScalingDecision {
+  const { now, replicas, minReplicas, maxReplicas, quietMs } = facts;
+  const bounded = (count: number) => Math.min(Math.max(count, minReplicas), maxReplicas);
+  const wish = bounded(wishOf(facts));
+  const changes = facts.memory.changes.filter(({ at }) => now - at < PERIOD_MS);
+  const wishes = remember(facts, wish);
+  const decided = (target: number): ScalingDecision => ({
+    replicas: target,
+    wish,
+    usage: averages(facts.measured),
+    memory: { wishes, changes: target === replicas ? changes : [...changes, { at: now, by: target - replicas }] },
+  });
+
+  // The owner's bounds apply at once.
+  if (replicas < minReplicas || replicas > maxReplicas) return decided(bounded(replicas));
+  if (wish > replicas) {
+    const before = replicas - changes.reduce((sum, { by }) => sum + by, 0);
+    const most = Math.max(2 * before, before + MOST_ADDED);
+    return decided(Math.max(replicas, Math.min(wish, most)));
+  }
+  const sufficed = Math.max(...wishes.map((past) => past.replicas));
+  const isQuiet = now - (wishes[0]?.at ?? now) >= quietMs;
+  const justRemoved = changes.some(({ by }) => by < 0);
+  return decided(isQuiet && sufficed < replicas && !justRemoved ? replicas - 1 : replicas);
+}
+
+/** The memory after a time in which nothing was decided: the quiet time begins anew, limits of the last minute stay. */
+export function forgotten({ changes }: ScalingMemory): ScalingMemory {
+  return { wishes: [], changes };
+}
+
+/** The wishes that count: those of the quiet time, and the last one before it, which shows that the time is full. */
+function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
+  // Nothing is known about a time without samples.
+  if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
+  const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
+  const kept = memory.wishes.slice(Math.max(0, since));
+  return [...kept, { at: now, replicas: kept.length === 0 ? Math.max(wish, replicas) : wish }];
+}
+
+function wishOf(facts: ScalingFacts): number {
+  const { measured, replicas, targetCpu, targetMemory } = facts;
+  if (measured.length === 0) return replicas;
+  const wishFor = (values: number[], target: number) => wishByUsage(values, replicas, target);
+  const byCpu = wishFor(
+    measured.map(({ cpu }) => cpu),
+    targetCpu,
+  );
+  const byMemory = wishFor(
+    measured.map(({ memory }) => memory),
+    targetMemory,
+  );
+  return Math.max(byCpu, byMemory);
+}
+
+/** How many replicas bring the average usage to the target. */
+function wishByUsage(values: readonly number[], replicas: number, target: number): number {
+  const used = values.reduce((sum, value) => sum + value, 0);
+  const missing = Math.max(0, replicas - values.length);
+  const ratio = used / values.length / target;
+  if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
+  const assumed = ratio > 1 ? 0 : 100 * missing;
+  const whole = (used + assumed) / (values.length + missing) / target;
+  // The assumption must not turn the direction around.
+  if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
+  return ceil((values.length + missing) * whole);
+}
+
+function isClose(ratio: number): boolean {
+  return Math.abs(ratio - 1) <= TOLERANCE + Number.EPSILON;
+}
+
+/** Rounds up, but not for what only the arithmetic of floating point adds. */
+function ceil(value: number): number {
+  return Math.ceil(value - 1e-9);
+}
+
+function averages(measured: readonly Usage[]): Usage | null {
+  if (measured.length === 0) return null;
+  const mean = (pick: (usage: Usage) => number) =>
+    measured.reduce((sum, usage) => sum + pick(usage), 0) / measured.length;
+  return { cpu: mean(({ cpu }) => cpu), memory: mean(({ memory }) => memory) };
+}
+
+/** The line in the service's log about a decision that changes something. */
+export function scalingMessage(facts: ScalingFacts, { replicas, wish, usage }: ScalingDecision, bound = ''): string {
+  const { replicas: before, measured, targetCpu, targetMemory, minReplicas, maxReplicas } = facts;
+  const figures =
+    usage === null
+      ? 'no replica was measured'
+      : `processor ${Math.round(usage.cpu)} % of the plan (target ${targetCpu} %), memory ${Math.round(usage.memory)} % ` +
+        `(target ${targetMemory} %), averaged over ${measured.length} of ${before} replicas`;
+  return (
+    `Scales from ${before} to ${replicas} replicas: ${figures}; ` +
+    `wanted are ${wish}, between ${minReplicas} and ${maxReplicas}${bound}`
+  );
+}

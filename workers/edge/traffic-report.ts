@@ -1,0 +1,59 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import { recordTraffic } from '../../shared/metrics/traffic-store.js';
+import type { TrafficMeter } from './traffic-meter.js';
+
+export interface TrafficReportOptions {
+  db: Db;
+  log: Logger;
+  meter: TrafficMeter;
+  everyMs: number;
+}
+
+/**
+ * Stores what an edge has counted, in one statement each time. While PostgreSQL cannot be reached the counts add up. If the
+ * answer to a report is lost, its counts may be stored twice.
+ */
+export class TrafficReport {
+  readonly #options: TrafficReportOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | null = null;
+  #failing = false;
+
+  constructor(options: TrafficReportOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.report(), this.#options.everyMs);
+  }
+
+  /** Reports one time more. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+    await this.report();
+  }
+
+  /** Reports now, unless a report is under way. Never rejects. */
+  report(): Promise<void> {
+    this.#running ??= this.#report().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #report(): Promise<void> {
+    const { db, log, meter } = this.#options;
+    const taken = meter.take();
+    try {
+      await recordTraffic(db, taken);
+      this.#failing = false;
+    } catch (error) {
+      meter.putBack(taken);
+      if (!this.#failing) log.warn(`the counted requests could not be stored, they are kept: ${errorMessage(error)}`);
+      this.#failing = true;
+    }
+  }
+}

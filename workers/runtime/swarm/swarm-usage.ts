@@ -1,0 +1,48 @@
+import type { MeasurableReplica } from '../../../shared/metrics/usage-store.js';
+import { type Engine, unlessGone } from '../../docker/engine.js';
+import type { ResourceUsage } from '../../sandbox/sandbox.js';
+
+const TASK_LABEL = 'com.docker.swarm.task.id';
+
+/** The fields of a container's statistics that we read. The counters of memory depend on the host's control groups. */
+export interface ContainerStats {
+  cpu_stats: { cpu_usage?: { total_usage?: number } };
+  memory_stats: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
+}
+
+/**
+ * What the tasks on this worker's own engine use. An engine tells nothing of the containers of other nodes: those are
+ * measured by workers beside them.
+ */
+export class SwarmUsage {
+  readonly #engine: Engine;
+  #containers: ReadonlyMap<string, string> = new Map();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Finds the containers of tasks that run on this engine now. */
+  async refresh(): Promise<void> {
+    const containers = await this.#engine.calls.listContainers({ filters: { label: [TASK_LABEL] } });
+    this.#containers = new Map(containers.map(({ Id, Labels }) => [Labels[TASK_LABEL] ?? '', Id]));
+  }
+
+  /** What the task of a replica uses; null if it does not run on this engine. */
+  async usageOf({ task_id }: MeasurableReplica): Promise<ResourceUsage | null> {
+    const container = task_id === null ? undefined : this.#containers.get(task_id);
+    if (container === undefined) return null;
+    const options = { stream: false as const, 'one-shot': true };
+    const stats = await unlessGone(this.#engine.calls.getContainer(container).stats(options));
+    return stats === undefined ? null : usageFrom(stats as unknown as ContainerStats);
+  }
+}
+
+/** The usage in the engine's statistics; null if the container has ended meanwhile. */
+export function usageFrom({ cpu_stats, memory_stats }: ContainerStats): ResourceUsage | null {
+  const time = cpu_stats.cpu_usage?.total_usage;
+  const { usage, stats } = memory_stats;
+  if (time === undefined || usage === undefined) return null;
+  const cached = stats?.total_inactive_file ?? stats?.inactive_file ?? 0;
+  return { cpuSeconds: time / 1e9, memoryBytes: Math.max(0, usage - cached) };
+}
