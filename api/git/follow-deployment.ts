@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { isTerminal, type StepName, statusOf, type TerminalState } from '../../shared/deployments/model.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { readLogs } from '../../shared/logs/line-store.js';
+import type { LogLineRow } from '../../shared/logs/model.js';
+
+export interface Followed {
+  db: Db;
+  serviceId: string;
+  deploymentId: string;
+  /** Shows the pusher a line. */
+  say: (line: string) => void;
+  /** True when this process is ending: following stops, the deployment goes on. */
+  isEnding: () => boolean;
+}
+
+export interface FollowedEnd {
+  /** `unknown` if this process stopped following before the deployment ended. */
+  status: TerminalState | 'unknown';
+  error: string;
+}
+
+const LOOK_MS = 500;
+/** Proxies close a connection on which nothing is sent for a minute. */
+const QUIET_MS = 20_000;
+const LINES = 500;
+const HOURS = 24;
+/** What is said when a step begins. */
+const WHILE: Readonly<Record<StepName, string>> = { queued: 'queued', build: 'building', release: 'releasing' };
+/** After every step. */
+const LATEST = new Date(8.64e15);
+/** Looks that may fail in a row: the database may be restarted meanwhile. */
+const MOST_FAILURES = 120;
+
+/** Shows a deployment's steps and log until it has ended. */
+export async function followDeployment(followed: Followed): Promise<FollowedEnd> {
+  const { say, isEnding } = followed;
+  let after = 0;
+  let spokenAt = performance.now();
+  let waitsFor = '';
+  let announced = 0;
+  let failures = 0;
+  const speak = (line: string) => {
+    spokenAt = performance.now();
+    say(line);
+  };
+  while (!isEnding()) {
+    try {
+      const row = await stateOf(followed);
+      const begun = row.steps.map(({ name, startedAt }) => ({ state: WHILE[name], at: new Date(startedAt) }));
+      // A step that lasts less than a look is announced too, before what it printed.
+      const announce = (until: Date) => {
+        for (let step = begun[announced]; step !== undefined && step.at <= until; step = begun[++announced]) {
+          speak(`-----> ${step.state}`);
+        }
+      };
+      if (row.blocked_reason !== '' && row.blocked_reason !== waitsFor) speak(`-----> waits: ${row.blocked_reason}`);
+      waitsFor = row.blocked_reason;
+      // Its log is complete when a deployment has ended, so the last read finds the last line.
+      for (let more = true; more; ) {
+        const { serviceId, deploymentId } = followed;
+        const batch = await readLogs(followed.db, { serviceId, deploymentId, hours: HOURS, after, limit: LINES });
+        for (const line of batch.lines) {
+          announce(line.logged_at);
+          speak(show(line));
+        }
+        after = batch.cursor;
+        more = batch.hasMore;
+      }
+      announce(LATEST);
+      if (isTerminal(row.status)) return { status: row.status, error: row.error };
+      if (performance.now() - spokenAt > QUIET_MS) speak(`       … still ${statusOf(row.status)}`);
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (failures > MOST_FAILURES) return { status: 'unknown', error: errorMessage(error) };
+      if (performance.now() - spokenAt > QUIET_MS) speak('       … the platform cannot read the log at the moment');
+    }
+    await delay(LOOK_MS);
+  }
+  return { status: 'unknown', error: '' };
+}
+
+type State = Pick<DeploymentRow, 'status' | 'steps' | 'blocked_reason' | 'error'>;
+
+async function stateOf({ db, deploymentId }: Followed): Promise<State> {
+  const row = await db<DeploymentRow>('deployments')
+    .where({ id: deploymentId })
+    .first('status', 'steps', 'blocked_reason', 'error');
+  return row ?? { status: 'cancelled', steps: [], blocked_reason: '', error: 'the service was deleted' };
+}
+
+/** Lines of the platform look different from what commands print. */
+function show({ source, message }: LogLineRow): string {
+  return `${source === 'system' ? '-----> ' : '       '}${message}`;
+}

@@ -1,0 +1,197 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { errorMessage } from '../../shared/core/errors.js';
+import { recordPushed } from '../../shared/pushes/store.js';
+import type { ApiContext } from '../http/state.js';
+import { gitEnvironment, type Settings, spawnBackend } from './git-process.js';
+import { HookChannel } from './hook-channel.js';
+import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
+import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './repositories.js';
+
+/** A request that git's `http-backend` answers. */
+export interface Exchange {
+  ctx: ApiContext;
+  /** The path below the repository. */
+  rest: string;
+  query: string;
+  repository: PushedRepository;
+}
+
+const LARGEST_HEAD = 16 * 1024;
+const LARGEST_ERROR = 4096;
+
+/** Refs below this are those of the platform. */
+const COMMON: Settings = [
+  ['transfer.hideRefs', 'refs/ranvier'],
+  ['http.getanyfile', 'false'],
+];
+
+/** Old commits of many projects have these harmless faults. */
+const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badTimezone'].map(
+  (name) => [`receive.fsck.${name}`, 'ignore'] as const,
+);
+
+/** Answers a fetch or clone. `anyCommit` allows commits that no branch names. */
+export async function fetchFrom(
+  { log }: Pick<PushDeps, 'log'>,
+  exchange: Exchange,
+  { anyCommit }: { anyCommit: boolean },
+): Promise<void> {
+  const settings: Settings = [
+    ...COMMON,
+    ['http.receivepack', 'false'],
+    ['uploadpack.allowAnySHA1InWant', String(anyCommit)],
+    ['uploadpack.allowFilter', 'false'],
+  ];
+  const child = await spawnBackend(environmentOf(exchange, settings));
+  exchange.ctx.res.once('close', () => child.kill('SIGKILL'));
+  const [, end] = await Promise.all([pump(exchange, child), ended(child)]);
+  if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
+}
+
+/**
+ * Answers a push. What the pusher sent is stored and deployed even if the connection is lost meanwhile: git and its hook go on,
+ * and what they say is read and dropped.
+ */
+export async function pushTo(
+  deps: PushDeps,
+  exchange: Exchange,
+  { push, repositories }: { push: Push; repositories: PushedRepositories },
+): Promise<void> {
+  const settings: Settings = [
+    ...COMMON,
+    ...LENIENT,
+    ['http.receivepack', 'true'],
+    ['http.uploadpack', 'false'],
+    ['receive.procReceiveRefs', 'refs/heads'],
+    ['receive.advertisePushOptions', 'true'],
+    ['receive.advertiseAtomic', 'false'],
+    ['receive.shallowUpdate', 'true'],
+    ['receive.fsckObjects', 'true'],
+    ['receive.maxInputSize', String(deps.config.pushMaxBytes)],
+    ['receive.autogc', 'false'],
+    ['receive.keepAlive', '5'],
+  ];
+  const child = await spawnBackend(environmentOf(exchange, settings));
+  if (exchange.rest === 'info/refs') {
+    await Promise.all([pump(exchange, child), ended(child)]);
+    return;
+  }
+  const answered = pump(exchange, child);
+  const received = receive(deps, push, child);
+  const [, said, done] = await Promise.all([answered, ended(child), received]);
+  if (said !== '') deps.log.debug({ git: said }, 'git says at the end of a push');
+  if (done === null) return;
+  await done.afterwards().catch((error: unknown) => {
+    deps.log.warn(
+      { serviceId: push.service.id },
+      `a push is not settled yet, it is tried again: ${errorMessage(error)}`,
+    );
+  });
+  await repositories.tidy(push.service.id, done.pushes >= PUSHES_BEFORE_PACKING);
+}
+
+/** Null if git refused the push itself. */
+async function receive(
+  deps: PushDeps,
+  push: Push,
+  child: ChildProcess,
+): Promise<{ afterwards: Afterwards; pushes: number } | null> {
+  const channel = new HookChannel(child);
+  try {
+    const request = await channel.read();
+    if (request === null) return null;
+    // Before anything is deployed: a worker must find the repository.
+    const pushes = await recordPushed(deps.db, push.service.id);
+    return { afterwards: await receivePush(deps, push, channel, request), pushes };
+  } catch (error) {
+    deps.log.warn({ serviceId: push.service.id }, `a push broke off: ${errorMessage(error)}`);
+    return null;
+  } finally {
+    channel.close();
+  }
+}
+
+/** The variables of a CGI program. */
+function environmentOf({ ctx, rest, query, repository }: Exchange, settings: Settings): Record<string, string> {
+  const header = (name: string) => ctx.get(name);
+  const at = repository.path.lastIndexOf('/');
+  return {
+    ...gitEnvironment(settings, repository.hooks),
+    GIT_PROJECT_ROOT: repository.path.slice(0, at),
+    GIT_HTTP_EXPORT_ALL: '1',
+    PATH_INFO: `${repository.path.slice(at)}/${rest}`,
+    REQUEST_METHOD: ctx.method,
+    QUERY_STRING: query,
+    CONTENT_TYPE: header('Content-Type'),
+    HTTP_CONTENT_ENCODING: header('Content-Encoding'),
+    ...(header('Content-Length') === '' ? {} : { CONTENT_LENGTH: header('Content-Length') }),
+    ...(/^version=[0-9]$/.test(header('Git-Protocol')) ? { GIT_PROTOCOL: header('Git-Protocol') } : {}),
+    REMOTE_ADDR: '127.0.0.1',
+  };
+}
+
+/** Passes the request's body to the child and its answer to the client. Resolves when the child has said everything. */
+async function pump({ ctx }: Exchange, child: ChildProcess): Promise<void> {
+  const { req, res } = ctx;
+  // Koa would end the answer by itself.
+  ctx.status = 200;
+  ctx.respond = false;
+  const { stdin } = child;
+  stdin?.on('error', () => undefined);
+  if (stdin) {
+    req.pipe(stdin);
+    req.once('close', () => stdin.end());
+  }
+  let head: Buffer | null = Buffer.alloc(0);
+  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+    if (head === null) {
+      await send(res, chunk);
+      continue;
+    }
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf('\r\n\r\n');
+    if (end < 0 && head.length <= LARGEST_HEAD) continue;
+    writeHead(res, head.subarray(0, Math.max(0, end)).toString('latin1'));
+    await send(res, head.subarray(end + 4));
+    head = null;
+  }
+  if (head !== null && !res.headersSent) res.writeHead(500, { 'Content-Type': 'text/plain' });
+  res.end();
+}
+
+/** The CGI headers that are passed on; everything else of the answer is ours. */
+const PASSED = ['content-type', 'cache-control', 'expires', 'pragma'];
+
+function writeHead(res: ServerResponse, head: string): void {
+  let status = 200;
+  for (const line of head.split('\r\n')) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    if (name === 'status') status = Number.parseInt(value, 10) || 500;
+    else if (PASSED.includes(name) && !res.headersSent) res.setHeader(name, value);
+  }
+  if (!res.headersSent) res.writeHead(status);
+}
+
+/** Waits for a client that reads slowly. What a client that is gone does not read is dropped. */
+async function send(res: ServerResponse, chunk: Buffer): Promise<void> {
+  if (res.destroyed || res.writableEnded || res.write(chunk)) return;
+  await Promise.race([once(res, 'drain'), once(res, 'close')]).catch(() => undefined);
+}
+
+/** Resolves with the end of the child's error output when it and its helpers have ended. */
+async function ended(child: ChildProcess): Promise<string> {
+  let said = '';
+  (child.stderr as Readable).on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString('utf8')).slice(-LARGEST_ERROR);
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', () => resolve());
+  });
+  return said.trim();
+}

@@ -1,0 +1,128 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { RefUpdate } from '../../shared/pushes/model.js';
+import { FLUSH, type Packet, PacketReader, packet } from './packets.js';
+
+/** What git tells the hook `proc-receive`. */
+export interface HookRequest {
+  updates: RefUpdate[];
+  options: string[];
+  /** The file with the commits at which the history of a shallow push ends; '' if the push is not shallow. */
+  shallowFile: string;
+}
+
+/** What the hook answers for one ref. */
+export type HookAnswer =
+  | { ref: string; ok: true /** Git moves the ref itself. */; byGit?: boolean }
+  | { ref: string; ok: false; reason: string };
+
+const MOST_UPDATES = 1000;
+const LONGEST_LINE = 2000;
+
+/** The API's end of the pipes to the hook. */
+export class HookChannel {
+  readonly #input: Readable;
+  readonly #answers: Writable;
+  readonly #messages: Writable;
+  readonly #reader = new PacketReader();
+  readonly #waiting: Packet[] = [];
+
+  constructor(child: ChildProcess) {
+    // The type of `stdio` ends with the fifth.
+    const [input, answers, messages] = (child.stdio as readonly unknown[]).slice(3);
+    this.#input = input as Readable;
+    this.#answers = answers as Writable;
+    this.#messages = messages as Writable;
+    // A hook that was killed closes its ends. The work goes on without it.
+    for (const stream of [this.#input, this.#answers, this.#messages]) stream.on('error', () => undefined);
+  }
+
+  /** Resolves to null if git ends without calling the hook, because it refused the push itself. */
+  async read(): Promise<HookRequest | null> {
+    const shallowFile = await this.#next();
+    if (shallowFile === undefined || shallowFile === null) return null;
+    await this.#section();
+    this.#answers.write(packet('version=1\0push-options'));
+    this.#answers.write(FLUSH);
+    const updates = (await this.#section()).map(parseUpdate);
+    const options = this.#pushOptions ? await this.#section() : [];
+    return { updates, options, shallowFile };
+  }
+
+  /** Shows the pusher a line. */
+  say(line: string): void {
+    if (this.#messages.writable) this.#messages.write(`${printable(line)}\n`);
+  }
+
+  /** Answers for all refs; the hook ends. */
+  answer(answers: readonly HookAnswer[]): void {
+    for (const answer of answers) {
+      this.#answers.write(packet(answer.ok ? `ok ${answer.ref}` : `ng ${answer.ref} ${printable(answer.reason)}`));
+      if (answer.ok && answer.byGit) this.#answers.write(packet('option fall-through'));
+    }
+    this.#answers.write(FLUSH);
+    this.close();
+  }
+
+  close(): void {
+    this.#messages.end();
+    this.#answers.end();
+  }
+
+  #pushOptions = false;
+
+  async #section(): Promise<string[]> {
+    const lines: string[] = [];
+    for (;;) {
+      const next = await this.#next();
+      if (next === undefined) throw new Error('git ended the conversation with its hook');
+      if (next === null) return lines;
+      if (next.startsWith('version='))
+        this.#pushOptions = next.split('\0')[1]?.split(' ').includes('push-options') ?? false;
+      if (lines.push(next) > MOST_UPDATES) throw new Error(`a push has more than ${MOST_UPDATES} refs or options`);
+    }
+  }
+
+  /** The next packet; undefined at the end. */
+  async #next(): Promise<Packet | undefined> {
+    while (this.#waiting.length === 0) {
+      const chunk = this.#input.read() as Buffer | null;
+      if (chunk !== null) this.#waiting.push(...this.#reader.push(chunk));
+      else if (!(await readableOrEnd(this.#input))) return undefined;
+    }
+    return this.#waiting.shift();
+  }
+}
+
+function readableOrEnd(stream: Readable): Promise<boolean> {
+  if (stream.readableEnded || stream.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const done = (more: boolean) => () => {
+      for (const [event, listener] of listeners) stream.off(event, listener);
+      resolve(more);
+    };
+    const listeners: [string, () => void][] = [
+      ['readable', done(true)],
+      ['end', done(false)],
+      ['close', done(false)],
+    ];
+    for (const [event, listener] of listeners) stream.on(event, listener);
+  });
+}
+
+function parseUpdate(line: string): RefUpdate {
+  const [from = '', to = '', ...ref] = line.split(' ');
+  return { from, to, ref: ref.join(' ') };
+}
+
+/** A line without the characters that control a terminal; colours stay. */
+export function printable(line: string): string {
+  return (
+    line
+      .slice(0, LONGEST_LINE)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
+      .replace(/\u001b\[[0-9;]{0,16}m|[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, (found) =>
+        found.length > 1 ? found : '',
+      )
+  );
+}

@@ -1,0 +1,237 @@
+import { readFile } from 'node:fs/promises';
+import { type AuditEntry, insertAuditEntry } from '../../shared/audit/store.js';
+import type { Config } from '../../shared/core/config.js';
+import { serviceUrl } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { AppError, errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import { newDeploymentId, queuePush } from '../../shared/pushes/commands.js';
+import { decideRef, type RefUpdate, readPushOptions } from '../../shared/pushes/model.js';
+import type { CommandDeps } from '../../shared/secrets/command-deps.js';
+import { isRouted } from '../../shared/services/model.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { followDeployment } from './follow-deployment.js';
+import type { HookAnswer, HookChannel, HookRequest } from './hook-channel.js';
+import type { PushedRepository } from './repositories.js';
+import { settleEndedPush } from './settle-pushes.js';
+
+export interface PushDeps extends CommandDeps {
+  db: Db;
+  config: Config;
+  log: Logger;
+  engine: { ping(): Promise<unknown> };
+  dispatcher: { wake(): void };
+  isEnding: () => boolean;
+}
+
+export interface Push {
+  service: ServiceRow;
+  repository: PushedRepository;
+  folderId: string;
+  actor: string;
+  /** Who pushes, for the audit log. */
+  audited: Pick<AuditEntry, 'workspaceId' | 'actor' | 'userId' | 'credential' | 'credentialId' | 'requestId'>;
+  /** Throws if the pusher may not read values of protected environments. */
+  authorize: (facts: { protectedEnvironment: boolean }) => void;
+}
+
+/** What is to do once git has ended. */
+export type Afterwards = () => Promise<void>;
+
+const NOTHING = /^0+$/;
+
+/**
+ * Carries out a push whose objects git has stored: deletes and moves branches, deploys the commit of the service's branch and
+ * shows the pusher how it goes. Answers git for each ref. A pusher that disconnects changes nothing.
+ */
+export async function receivePush(
+  deps: PushDeps,
+  push: Push,
+  channel: HookChannel,
+  request: HookRequest,
+): Promise<Afterwards> {
+  const { repository, service } = push;
+  const { branch } = service.configuration;
+  const branches = await repository.branches();
+  const { noWait, unknown } = readPushOptions(request.options);
+  for (const option of unknown)
+    channel.say(`The push option "${option.slice(0, 100)}" is unknown; "no-wait" is the one there is.`);
+  const shallow = request.shallowFile === '' ? '' : await readFile(request.shallowFile, 'utf8').catch(() => '');
+  const answers: HookAnswer[] = [];
+  const afterwards: Afterwards[] = [];
+  const ordered = [...request.updates].sort((a, b) => Number(isDeployed(a, branch)) - Number(isDeployed(b, branch)));
+  for (const update of ordered) {
+    const { ref } = update;
+    const decision = decideRef(update, branch, branches);
+    try {
+      switch (decision.type) {
+        case 'refuse':
+          answers.push({ ref, ok: false, reason: decision.reason });
+          break;
+        case 'delete':
+          answers.push(await deleteBranch(push, channel, update, decision.branch));
+          break;
+        case 'store':
+          answers.push(await storeBranch(push, channel, update, decision.branch, shallow !== ''));
+          branches.add(decision.branch);
+          break;
+        case 'deploy': {
+          const done = await deployBranch(deps, push, channel, update, { noWait, shallow });
+          answers.push(done.answer);
+          afterwards.push(done.afterwards);
+        }
+      }
+    } catch (error) {
+      answers.push({ ref, ok: false, reason: refusal(deps, channel, error) });
+    }
+  }
+  channel.answer(answers);
+  return async () => {
+    for (const work of afterwards) await work();
+  };
+}
+
+function isDeployed({ ref }: RefUpdate, branch: string): boolean {
+  return ref === `refs/heads/${branch}`;
+}
+
+async function deleteBranch(
+  { repository, service }: Push,
+  channel: HookChannel,
+  { ref, from }: RefUpdate,
+  branch: string,
+): Promise<HookAnswer> {
+  const deleted = await repository.deleteBranch(branch, from);
+  if (!deleted.ok) return { ref, ok: false, reason: 'the branch has moved meanwhile; fetch and try again' };
+  if (branch === service.configuration.branch)
+    channel.say(`The branch ${branch} is deleted. ${service.name} goes on running its last release.`);
+  return { ref, ok: true };
+}
+
+async function storeBranch(
+  { repository, service }: Push,
+  channel: HookChannel,
+  { ref, from, to }: RefUpdate,
+  branch: string,
+  shallow: boolean,
+): Promise<HookAnswer> {
+  if (!(await repository.hasCommit(to))) return { ref, ok: false, reason: 'it is no commit' };
+  channel.say(
+    `The branch ${branch} is stored and not deployed: ${service.name} deploys ${service.configuration.branch}.`,
+  );
+  if (shallow) return { ref, ok: true, byGit: true };
+  const moved = await repository.moveBranch(branch, to, from);
+  return moved.ok ? { ref, ok: true } : { ref, ok: false, reason: 'the branch cannot be moved; fetch and try again' };
+}
+
+interface DeployOptions {
+  noWait: boolean;
+  /** The commits at which the history of a shallow push ends; '' if the push is not shallow. */
+  shallow: string;
+}
+
+/**
+ * Git fails after a shallow push of a ref that its hook has moved, so git moves that ref itself at the end, and what it may have moved too
+ * early is set right afterwards.
+ */
+async function deployBranch(
+  deps: PushDeps,
+  push: Push,
+  channel: HookChannel,
+  { ref, from, to }: RefUpdate,
+  { noWait, shallow }: DeployOptions,
+): Promise<{ answer: HookAnswer; afterwards: Afterwards }> {
+  const { repository, service } = push;
+  const { branch } = service.configuration;
+  if (!(await repository.hasCommit(to))) return refused(ref, 'it is no commit');
+  await deps.engine.ping().catch(() => {
+    throw new AppError('engine_unavailable');
+  });
+  const wanted = newDeploymentId();
+  // Before the deployment exists, so that no worker looks for a commit that nothing keeps.
+  await repository.keep(wanted, to);
+  if (shallow !== '') await repository.noteShallow(wanted, shallow);
+  const { id, joined } = await deps.db
+    .transaction(async (trx) => {
+      const queued = await queuePush(trx, deps, { ...push, id: wanted, branch, commitSha: to });
+      const path = `/services/${service.id}/deploys`;
+      const target = { operation: 'deployment.create', path, targetId: queued.id, targetName: service.name };
+      if (!queued.joined) await insertAuditEntry(trx, { ...push.audited, ...target });
+      return queued;
+    })
+    .catch(async (error: unknown) => {
+      await repository.forget(wanted);
+      throw error;
+    });
+  if (joined) await repository.forget(wanted);
+  deps.dispatcher.wake();
+  deps.log.info({ serviceId: service.id, deploymentId: id, commit: to, actor: push.actor }, 'a push is deployed');
+  channel.say('');
+  channel.say(
+    `-----> ${joined ? 'This commit is being deployed already' : 'Deploys'} ${to.slice(0, 12)}: ${await repository.subject(to)}`,
+  );
+  channel.say(`       deployment ${id} of ${service.name}`);
+  const byGit = shallow !== '';
+  const settle = () => settleEndedPush(deps.db, repository, id);
+  if (noWait) {
+    channel.say('       It goes on without this push (no-wait).');
+    const restore = async () => {
+      if (!byGit) return;
+      await repository.adoptShallow(wanted);
+      await (NOTHING.test(from) ? repository.deleteBranch(branch, to) : repository.moveBranch(branch, from, to));
+      await settle();
+    };
+    return { answer: { ref, ok: true, byGit }, afterwards: restore };
+  }
+  const end = await followDeployment({
+    db: deps.db,
+    serviceId: service.id,
+    deploymentId: id,
+    say: (line) => channel.say(line),
+    isEnding: deps.isEnding,
+  });
+  const finish = async () => {
+    await repository.adoptShallow(wanted);
+    await settle();
+  };
+  if (end.status !== 'live')
+    return { answer: { ref, ok: false, reason: explain(channel, end, id) }, afterwards: finish };
+  channel.say(
+    isRouted(service.kind)
+      ? `-----> Live at ${serviceUrl(deps.config, service.slug)}`
+      : `-----> ${service.name} is live`,
+  );
+  channel.say('');
+  if (byGit) return { answer: { ref, ok: true, byGit }, afterwards: finish };
+  await settle();
+  return { answer: { ref, ok: true }, afterwards: async () => undefined };
+}
+
+function refused(ref: string, reason: string): { answer: HookAnswer; afterwards: Afterwards } {
+  return { answer: { ref, ok: false, reason }, afterwards: async () => undefined };
+}
+
+/** Shows why there is no new release; returns the reason in a few words. */
+function explain(channel: HookChannel, { status, error }: { status: string; error: string }, id: string): string {
+  channel.say('');
+  if (status === 'unknown') {
+    channel.say(
+      `-----> The platform stops showing this deployment; it goes on. Push again to follow it, or read deployment ${id}.`,
+    );
+    return 'the platform is restarting; push again to see how the deployment ends';
+  }
+  channel.say(status === 'failed' ? `-----> Failed at ${error}` : '-----> The deployment was cancelled');
+  channel.say('       The branch was not moved, so that the same push tries it again.');
+  return status === 'failed' ? 'the deployment failed' : 'the deployment was cancelled';
+}
+
+/** Shows why nothing is deployed; returns the reason in one line. */
+function refusal(deps: PushDeps, channel: HookChannel, error: unknown): string {
+  if (!(error instanceof AppError)) {
+    deps.log.error({ err: error }, `a push failed unexpectedly: ${errorMessage(error)}`);
+    return 'a fault of the platform; try again';
+  }
+  const details = (error.details ?? []).map(({ path, message }) => `${path}: ${message}`);
+  for (const line of [error.message, ...details]) channel.say(`-----> ${line}`);
+  return error.code;
+}

@@ -1,0 +1,209 @@
+import { Type } from '@sinclair/typebox';
+import { validate as isUuid } from 'uuid';
+import { AppError } from '../../shared/core/errors.js';
+import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
+import { serviceOfFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
+import { isPushSource } from '../../shared/services/source.js';
+import { findServiceBySlug, findServiceView, type ServiceView } from '../../shared/services/store.js';
+import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
+import { callerOfKey } from '../auth/authenticate.js';
+import { assertPermitted } from '../auth/authorize.js';
+import type { ApiDeps, Caller } from '../http/context.js';
+import { API_ROOT, type Endpoint } from '../http/endpoint.js';
+import { createFailureLimit, rateLimit } from '../http/rate-limit.js';
+import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import { fetchFrom, pushTo } from './git-backend.js';
+import { PushedRepositories } from './repositories.js';
+import { Slots } from './slots.js';
+
+/**
+ * `git push`, `git fetch` and `git clone` of services that are deployed by push: `/git/<workspaceId>/<slug>.git`, with a key as the
+ * password of HTTP basic authentication. Only the three requests of git's smart protocol are answered.
+ */
+const PATH = /^\/git\/([0-9a-f-]{36})\/([a-z0-9-]{1,64})(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/i;
+
+const NOTHING = Type.Object({}, { additionalProperties: false });
+const ENDPOINT: Omit<Endpoint, 'method'> = {
+  root: API_ROOT,
+  path: '/git/:workspaceId/:service',
+  access: 'key or session',
+  operation: 'git',
+  summary: 'git',
+  status: 200,
+  query: NOTHING,
+  body: null,
+  response: NOTHING,
+  keyed: false,
+};
+const READ: Endpoint = { ...ENDPOINT, method: 'GET' };
+const WRITE: Endpoint = { ...ENDPOINT, method: 'POST' };
+
+/** What a request of git asks for. */
+interface GitRequest {
+  workspaceId: string;
+  name: string;
+  /** The path below the repository. */
+  rest: string;
+  pushes: boolean;
+}
+
+/** How many run at a time in this process: of one workspace, and of all. A push lasts as long as its deployment. */
+const PUSHES = { each: 10, all: 100 };
+const FETCHES = { each: 4, all: 16 };
+
+export function serveGit(deps: ApiDeps): ApiMiddleware {
+  const { db, config, log } = deps;
+  const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir });
+  const failures = createFailureLimit(db, config.rateLimits);
+  const limit = rateLimit(db, config.rateLimits);
+  const slots = { push: new Slots(PUSHES), fetch: new Slots(FETCHES) };
+
+  async function serve(ctx: ApiContext): Promise<void> {
+    const request = parse(ctx);
+    const visitor = await identify(ctx, request);
+    const { service } = visitor;
+    const release = (request.pushes ? slots.push : slots.fetch).take(request.workspaceId);
+    try {
+      const { repository, row } = await repositories.open(service);
+      const exchange = { ctx, rest: request.rest, query: ctx.querystring, repository };
+      if (!request.pushes) return await fetchFrom(deps, exchange, { anyCommit: visitor.type === 'worker' });
+      if (visitor.type === 'worker') throw new AppError('forbidden');
+      const most = 4 * config.pushMaxBytes;
+      if (row.size_bytes >= most) {
+        throw new AppError(
+          'payload_too_large',
+          `The repository has ${inMib(row.size_bytes)}, and the most is ${inMib(most)}; delete the service's large branches, or make a new service`,
+        );
+      }
+      await pushTo(deps, exchange, {
+        repositories,
+        push: {
+          service,
+          repository,
+          folderId: row.folder_id,
+          actor: visitor.caller.email,
+          authorize: visitor.authorize,
+          audited: {
+            workspaceId: request.workspaceId,
+            actor: visitor.caller.email,
+            userId: visitor.caller.userId,
+            credential: visitor.caller.kind,
+            credentialId: visitor.caller.credentialId,
+            requestId: ctx.state.requestId,
+          },
+        },
+      });
+    } finally {
+      release();
+    }
+  }
+
+  async function identify(ctx: ApiContext, request: GitRequest): Promise<Visitor> {
+    const { user, password } = basic(ctx.get('Authorization'));
+    if (password === '')
+      throw new AppError('unauthenticated', 'Give a key of the workspace as the password; any user name will do');
+    if (user === WORKER_NAME) {
+      const id = serviceOfFetchToken(deps.keyring, password, Date.now());
+      const service =
+        id === null || id !== request.name ? undefined : await findServiceView(db, request.workspaceId, id);
+      if (service) return { type: 'worker', service };
+    }
+    const ids = { workspaceId: isUuid(request.workspaceId) ? request.workspaceId : null, serviceId: null };
+    const known = await callerOfKey(deps, password, ids);
+    if (known === null) {
+      await failures.count(ctx);
+      throw new AppError(
+        'unauthenticated',
+        'The password is no key of this installation, or the key was revoked or has expired',
+      );
+    }
+    const { caller, found } = known;
+    ctx.state.caller = caller;
+    await limit(ctx as Parameters<typeof limit>[0], async () => undefined);
+    if (!found.workspace || caller.workspaceId !== request.workspaceId) throw missing();
+    const requireMfa = found.workspace.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
+    const facts: AccessFacts = {
+      role: found.workspace.role,
+      scope: caller.scope,
+      emailVerified: caller.emailVerified,
+      mfaMissing: requireMfa && !caller.secondFactor,
+    };
+    const operation: OperationName = request.pushes ? 'deployment.create' : 'service.read';
+    if (request.pushes && caller.scope !== 'write')
+      throw new AppError('forbidden', 'A push needs a write key; this one may only read');
+    if (refusal(operation, facts) === 'not_found') throw missing();
+    assertPermitted(operation, facts);
+    const service = await findServiceBySlug(db, request.workspaceId, request.name);
+    if (!service) throw missing();
+    const authorize = (more: Pick<AccessFacts, 'protectedEnvironment'>) =>
+      assertPermitted(operation, { ...facts, ...more });
+    authorize({ protectedEnvironment: service.environment_protected });
+    if (!isPushSource(service.configuration)) {
+      throw new AppError('conflict', `${service.name} is not deployed by push; set its sourceType to push first`);
+    }
+    if (request.pushes) assertPushable(service);
+    return { type: 'person', service, caller, authorize };
+  }
+
+  function assertPushable(service: ServiceView): void {
+    if (!config.hostingEnabled) throw new AppError('hosting_disabled');
+    if (service.archived) throw new AppError('service_archived');
+  }
+
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith('/git/')) return next();
+    try {
+      await serve(ctx);
+    } catch (error) {
+      if (!(error instanceof AppError) || ctx.res.headersSent) throw error;
+      answerAsText(ctx, error);
+    }
+  };
+}
+
+type Visitor =
+  | { type: 'worker'; service: ServiceView }
+  | {
+      type: 'person';
+      service: ServiceView;
+      caller: Caller;
+      authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
+    };
+
+function parse(ctx: ApiContext): GitRequest {
+  const [, workspaceId = '', name = '', rest = ''] = PATH.exec(ctx.path) ?? [];
+  if (rest === '') throw missing();
+  const named = rest === 'info/refs' ? String(ctx.query.service ?? '') : rest;
+  const method = rest === 'info/refs' ? 'GET' : 'POST';
+  if (ctx.method !== method) throw new AppError('method_not_allowed');
+  if (named !== 'git-upload-pack' && named !== 'git-receive-pack') {
+    throw new AppError('invalid_request', "Only git's smart protocol is supported; use a newer git");
+  }
+  const pushes = named === 'git-receive-pack';
+  ctx.state.route = pushes && rest !== 'info/refs' ? WRITE : READ;
+  return { workspaceId: workspaceId.toLowerCase(), name: name.toLowerCase(), rest, pushes };
+}
+
+/** User and password of HTTP basic authentication, '' if there is none. */
+export function basic(header: string): { user: string; password: string } {
+  const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header.trim()) ?? [];
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? { user: text, password: '' } : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function missing(): AppError {
+  return new AppError('not_found', 'There is no such service in the workspace of this key');
+}
+
+/** Git shows people the text of an answer of this type. */
+function answerAsText(ctx: ApiContext, { status, message, details }: AppError): void {
+  if (status === 401) ctx.set('WWW-Authenticate', 'Basic realm="Ranvier", charset="UTF-8"');
+  ctx.status = status;
+  ctx.type = 'text/plain; charset=utf-8';
+  ctx.body = `${[message, ...(details ?? []).map((detail) => `${detail.path}: ${detail.message}`)].join('\n')}\n`;
+}
+
+function inMib(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 ** 2)} MiB`;
+}

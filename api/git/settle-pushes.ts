@@ -1,0 +1,72 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { exists } from '../../shared/core/exists.js';
+import type { Logger } from '../../shared/core/log.js';
+import { branchRef } from '../../shared/pushes/model.js';
+import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/store.js';
+import type { PushedRepositories, PushedRepository } from './repositories.js';
+
+/**
+ * Moves the branch to the commit of a push whose deployment is live, unless a later push has moved it already; forgets the
+ * commit if the deployment has failed. Does nothing if that was done, or if the deployment has not ended. The push
+ * itself calls it, and so does the upkeep, in case the process died that received the push.
+ */
+export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
+  await db.transaction(async (trx) => {
+    const push = await lockEndedPush(trx, id);
+    if (push === null) return;
+    await repository.adoptShallow(id);
+    const moves = push.live && !push.superseded;
+    if (moves) {
+      const moved = await repository.moveBranch(push.ref.slice(branchRef('').length), push.commit_sha);
+      if (!moved.ok) throw new Error(`the branch cannot be moved: ${moved.stderr.slice(0, 500)}`);
+    }
+    if (!push.live) await repository.forget(id);
+    await settlePush(trx, id, moves);
+  });
+}
+
+const LOOK_MS = 2000;
+const GONE_MS = 5_000;
+
+export interface UpkeepDeps {
+  db: Db;
+  log: Logger;
+  repositories: PushedRepositories;
+}
+
+/**
+ * Settles pushes whose client has gone, and removes the repositories of deleted services. Every API process does it for
+ * its own folder. Returns how to stop it.
+ */
+export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let goneAt = performance.now() - GONE_MS;
+  const look = async () => {
+    if (!(await exists(repositories.folder))) return;
+    const { id: folderId } = await repositories.prepare();
+    for (const { id, service_id } of await endedPushes(db, folderId)) {
+      const repository = await repositories.at(service_id);
+      await settleEndedPush(db, repository, id).catch((error: unknown) => {
+        log.warn({ deploymentId: id }, `a push cannot be settled, it is tried again: ${errorMessage(error)}`);
+      });
+    }
+    if (performance.now() - goneAt < GONE_MS) return;
+    goneAt = performance.now();
+    const removed = await repositories.removeGone();
+    if (removed > 0) log.info({ removed }, 'repositories of deleted services are removed');
+  };
+  const timer = setInterval(() => {
+    running ??= look()
+      .catch((error: unknown) =>
+        log.warn(`the upkeep of pushed repositories failed, it is tried again: ${errorMessage(error)}`),
+      )
+      .finally(() => {
+        running = null;
+      });
+  }, LOOK_MS);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

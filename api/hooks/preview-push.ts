@@ -1,0 +1,61 @@
+import { ownEnvironmentOnly } from '../../shared/commits/commands.js';
+import { insertCommitEvent } from '../../shared/commits/store.js';
+import { AppError } from '../../shared/core/errors.js';
+import { type HookEvent, SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
+import type { HookTarget } from '../../shared/hooks/store.js';
+import { previewForBranch } from '../../shared/previews/commands.js';
+import { previewOfBranch } from '../../shared/previews/store.js';
+import { getService } from '../../shared/services/store.js';
+import type { ApiDeps } from '../http/context.js';
+
+export interface PreviewPush {
+  hook: HookTarget;
+  event: Extract<HookEvent, { type: 'push' }>;
+  deliveryId: string | null;
+  actor: string;
+}
+
+/**
+ * Reports a push of another branch than the service's to its preview, and makes the preview under `previewMode: automatic`.
+ * Returns what to answer; null if the branch has no preview and gets none. A repository's server reports only pushes to
+ * the repository itself: branches of forks never come here.
+ */
+export async function pushToPreview(
+  { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
+  { hook, event, deliveryId, actor }: PreviewPush,
+): Promise<{ status: number; reason: string } | null> {
+  const { service_id: baseId, configuration, archived } = hook;
+  const { branch, after: commitSha } = event;
+  if (archived || configuration.previewMode === 'off' || branch === configuration.branch) return null;
+  const existing = await previewOfBranch(db, baseId, branch);
+  if (!existing && configuration.previewMode !== 'automatic') return null;
+  if (skipsDeployment(event.message)) return { status: 200, reason: SKIPPED };
+  if (existing) {
+    const stored = await insertCommitEvent(db, {
+      service_id: existing.service_id,
+      hook_id: hook.id,
+      delivery_id: deliveryId,
+      kind: 'push',
+      branch,
+      before_sha: event.before,
+      after_sha: commitSha,
+      actor,
+    });
+    if (stored === null) return { status: 200, reason: 'this delivery was received before' };
+    return { status: 202, reason: `accepted for the preview of ${branch}` };
+  }
+  try {
+    return await db.transaction(async (trx) => {
+      const base = await getService(trx, baseId);
+      if (!base) return null;
+      const authorize = await ownEnvironmentOnly(trx, base.environment_id);
+      const input = { workspaceId: base.workspace_id, baseId, branch, commitSha, actor, authorize };
+      const made = await previewForBranch(trx, { keyring, config }, input);
+      return made && { status: 202, reason: `made a preview of ${branch}` };
+    });
+  } catch (error) {
+    // What a person could mend, such as a used-up plan. The next push tries it again.
+    if (error instanceof AppError) return { status: 200, reason: `no preview of ${branch}: ${error.message}` };
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import {
+  keepPreviousData,
+  QueryClient,
+  type QueryKey,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+} from '@tanstack/react-query';
+import { ApiError, get } from './client.js';
+import { pollDelay } from './reach.js';
+import type { Answer, OperationOf, PathOf, PathsWith, QueryOf } from './types.js';
+
+const WORKING_MS = 1000;
+const IDLE_MS = 15_000;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The API is often on this machine, which may well have no network.
+      networkMode: 'always',
+      staleTime: 500,
+      gcTime: 5 * 60_000,
+      retry: (count, error) => count < 2 && error instanceof ApiError && error.status >= 500,
+      retryDelay: () => pollDelay(1000),
+    },
+    mutations: { networkMode: 'always', retry: false },
+  },
+});
+
+type Read<P extends PathsWith<'get'>> = OperationOf<P, 'get'>;
+
+interface Options<T> {
+  /** True while work is under way: then it is asked each second, otherwise every 15 seconds; never in a hidden page. */
+  working?: (data: T) => boolean;
+  enabled?: boolean;
+  /** False if nothing of it changes by itself. */
+  poll?: boolean;
+  /** Shows the data of other parameters until the new ones are there. */
+  keep?: boolean;
+}
+
+/** The key of a read, for `refresh`. */
+export function keyOf(path: string, values: object = {}, query: object = {}): QueryKey {
+  return [path, values, query];
+}
+
+/** Reads a resource and keeps it up to date while the page is visible. */
+export function useGet<P extends PathsWith<'get'>>(
+  path: P,
+  input: { path?: PathOf<Read<P>>; query?: QueryOf<Read<P>> },
+  { working = () => false, enabled = true, poll = true, keep = false }: Options<Answer<Read<P>>> = {},
+): UseQueryResult<Answer<Read<P>>, ApiError> {
+  return useQuery<Answer<Read<P>>, ApiError>({
+    queryKey: keyOf(path, input.path as object, input.query as object),
+    queryFn: ({ signal }) => get(path, { ...input, signal } as unknown as Parameters<typeof get<P>>[1]),
+    enabled,
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
+    refetchOnWindowFocus: poll,
+    refetchInterval: ({ state }) => {
+      if (!poll) return false;
+      // What is not there, or not ours, does not come by asking every second.
+      if (state.error) return pollDelay(state.error.status === 0 ? 2 * WORKING_MS : IDLE_MS);
+      return pollDelay(state.data !== undefined && working(state.data) ? WORKING_MS : IDLE_MS);
+    },
+  });
+}
+
+/** Asks again for everything below these paths. */
+export function refresh(...paths: string[]): Promise<unknown> {
+  return queryClient.invalidateQueries({
+    predicate: ({ queryKey }) => paths.length === 0 || paths.some((path) => String(queryKey[0]).startsWith(path)),
+  });
+}
+
+/** A write, and what is read anew after it. */
+export function useWrite<Input = void, T = unknown>(
+  write: (input: Input) => Promise<T>,
+  { onDone }: { onDone?: (answer: T, input: Input) => unknown } = {},
+) {
+  return useMutation<T, ApiError, Input>({
+    mutationFn: write,
+    onSuccess: async (answer, input) => {
+      void refresh();
+      await onDone?.(answer, input);
+    },
+    // It may have changed something all the same.
+    onError: () => void refresh(),
+  });
+}

@@ -1,0 +1,60 @@
+import { AppError } from '../../../shared/core/errors.js';
+import { fingerprintOf } from '../../../shared/ssh/model.js';
+import {
+  type DeployKeyRow,
+  ensureDeployKey,
+  forgetSshHost,
+  listSshHosts,
+  type SshHostRow,
+} from '../../../shared/ssh/store.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse } from '../../http/schema.js';
+import { DeployKeyResponse, type DeployKeyView } from './schema.js';
+
+const ONE = '/workspaces/:workspaceId/deploy-key';
+
+/** The public half alone: nothing shows the private one. */
+function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): DeployKeyView {
+  return {
+    publicKey: row.public_key,
+    fingerprint: fingerprintOf(row.public_key.split(' ')[1] ?? ''),
+    createdAt: row.created_at.toISOString(),
+    hosts: hosts.map(({ id, host, keys, created_at }) => ({
+      id,
+      host,
+      fingerprints: keys.split('\n').map((line) => {
+        const [type = '', key = ''] = line.split(' ');
+        return { type, fingerprint: fingerprintOf(key) };
+      }),
+      pinnedAt: created_at.toISOString(),
+    })),
+  };
+}
+
+/** The key with which a workspace's private repositories are read over SSH, and the servers that it was used for. */
+export const deployKeyRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: ONE,
+    access: 'key or session',
+    operation: 'deploy-key.read',
+    summary: 'Read the public half of the deploy key, and the pinned keys of SSH servers',
+    response: DeployKeyResponse,
+    handler: async ({ deps, db, workspace }) => {
+      const { id } = workspace.row;
+      return { deployKey: presentDeployKey(await ensureDeployKey(db, deps.keyring, id), await listSshHosts(db, id)) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${ONE}/hosts/:hostId`,
+    access: 'key or session',
+    operation: 'deploy-key.forget-host',
+    summary: 'Forget the pinned keys of an SSH server, which are pinned anew when it is used next',
+    response: DeletedResponse,
+    handler: async ({ trx, params, workspace }) => {
+      if (!(await forgetSshHost(trx, workspace.row.id, params.hostId))) throw new AppError('not_found');
+      return { deleted: true } as const;
+    },
+  }),
+];

@@ -1,0 +1,16 @@
+import type { Config } from '../../../shared/core/config.js';
+import { hookPath } from '../../../shared/hooks/model.js';
+import type { HookRow } from '../../../shared/hooks/store.js';
+import type { HookView } from './schema.js';
+
+/** A hook without its secret, which is a part of the address of a deploy hook. */
+export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
+  return {
+    id: row.id,
+    url: publicUrl + hookPath(row.id),
+    provider: row.provider,
+    createdAt: row.created_at.toISOString(),
+    lastDeliveryAt: row.delivered_at?.toISOString() ?? null,
+    lastOutcome: row.outcome,
+  };
+}

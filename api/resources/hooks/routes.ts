@@ -1,0 +1,78 @@
+import { AppError } from '../../../shared/core/errors.js';
+import { createHook, deleteHook, findHook, listHooks } from '../../../shared/hooks/store.js';
+import { found } from '../../http/assertions.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { lockService, readService } from '../services/find-service.js';
+import { presentHook } from './present.js';
+import { CreatedHookResponse, CreateHookBody, HookListResponse, HookResponse } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/hooks';
+const ONE = '/workspaces/:workspaceId/services/:serviceId/hooks/:hookId';
+
+/** The addresses at which a service is told of pushes. `api/hooks/receive-hook.ts` receives them. */
+export const hookRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'hook.list',
+    summary: "List a service's hooks, newest first",
+    query: PageQuery,
+    response: HookListResponse,
+    handler: async (request) => {
+      const { id } = await readService(request);
+      const page = await listHooks(request.db, id, pageRequest(request));
+      return {
+        hooks: page.items.map((row) => presentHook(row, request.deps.config)),
+        page: presentPage(request, page),
+      };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'hook.create',
+    summary: 'Make a hook; its secret is shown once, in this answer',
+    body: CreateHookBody,
+    status: 201,
+    response: CreatedHookResponse,
+    // A receipt would keep the secret.
+    keyed: false,
+    handler: async (request) => {
+      const { deps, trx, body } = request;
+      const { id: serviceId } = await lockService(request);
+      const { hook, secret } = await createHook(trx, deps.keyring, { serviceId, provider: body.provider });
+      const shown = presentHook(hook, deps.config);
+      const url = hook.provider === 'generic' ? `${shown.url}?key=${secret}` : shown.url;
+      return { hook: { ...shown, url, secret } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: ONE,
+    access: 'key or session',
+    operation: 'hook.read',
+    summary: 'Read a hook',
+    response: HookResponse,
+    handler: async (request) => {
+      const { id } = await readService(request);
+      return { hook: presentHook(found(await findHook(request.db, id, request.params.hookId)), request.deps.config) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: ONE,
+    access: 'key or session',
+    operation: 'hook.delete',
+    summary: 'Delete a hook; its address is unknown from then on',
+    response: DeletedResponse,
+    handler: async (request) => {
+      const { id } = await lockService(request);
+      if (!(await deleteHook(request.trx, id, request.params.hookId))) throw new AppError('not_found');
+      return { deleted: true } as const;
+    },
+  }),
+];

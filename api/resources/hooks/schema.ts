@@ -1,0 +1,21 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { HOOK_PROVIDERS } from '../../../shared/hooks/model.js';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+const FIELDS = {
+  id: Uuid,
+  url: Type.String(),
+  provider: oneOf(HOOK_PROVIDERS),
+  createdAt: Timestamp,
+  lastDeliveryAt: Nullable(Timestamp),
+  lastOutcome: Type.String(),
+};
+
+export const HookSchema = Strict(FIELDS, 'Hook');
+export type HookView = Static<typeof HookSchema>;
+
+export const HookResponse = Strict({ hook: HookSchema });
+export const HookListResponse = Strict({ hooks: Type.Array(HookSchema), page: PageSchema });
+export const CreateHookBody = Strict({ provider: oneOf(HOOK_PROVIDERS) });
+/** The secret is shown this once. */
+export const CreatedHookResponse = Strict({ hook: Strict({ ...FIELDS, secret: Type.String() }) });

@@ -1,0 +1,66 @@
+import { AppError } from '../../../shared/core/errors.js';
+import { createWebhook, deleteWebhook, listWebhooks, type WebhookRow } from '../../../shared/webhooks/store.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { CreatedWebhookResponse, CreateWebhookBody, WebhookListResponse, type WebhookView } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/webhooks';
+
+/** A webhook without its secrets. */
+function presentWebhook(row: WebhookRow): WebhookView {
+  return {
+    id: row.id,
+    url: row.url,
+    events: row.events,
+    createdAt: row.created_at.toISOString(),
+    lastDeliveryAt: row.delivered_at?.toISOString() ?? null,
+    lastOutcome: row.outcome,
+  };
+}
+
+/** Addresses of a workspace that are told of events. `workers/webhooks/` sends to them. */
+export const webhookRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'webhook.list',
+    summary: "List a workspace's webhooks, newest first",
+    query: PageQuery,
+    response: WebhookListResponse,
+    handler: async (request) => {
+      const page = await listWebhooks(request.db, request.workspace.row.id, pageRequest(request));
+      return { webhooks: page.items.map(presentWebhook), page: presentPage(request, page) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'webhook.create',
+    summary: 'Make a webhook; the secret that signs its deliveries is shown once, in this answer',
+    body: CreateWebhookBody,
+    status: 201,
+    response: CreatedWebhookResponse,
+    // A receipt would keep the secret.
+    keyed: false,
+    handler: async ({ deps, trx, body, workspace }) => {
+      const { url, events } = body;
+      const { webhook, secret } = await createWebhook(trx, deps, { workspaceId: workspace.row.id, url, events });
+      return { webhook: { ...presentWebhook(webhook), secret } };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${COLLECTION}/:webhookId`,
+    access: 'key or session',
+    operation: 'webhook.delete',
+    summary: 'Delete a webhook; what waits for it is not sent',
+    response: DeletedResponse,
+    handler: async ({ trx, params, workspace }) => {
+      if (!(await deleteWebhook(trx, workspace.row.id, params.webhookId))) throw new AppError('not_found');
+      return { deleted: true } as const;
+    },
+  }),
+];

@@ -1,0 +1,21 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { LONGEST_URL, WEBHOOK_EVENTS } from '../../../shared/webhooks/model.js';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+const Events = Type.Array(oneOf(WEBHOOK_EVENTS), { minItems: 1, maxItems: WEBHOOK_EVENTS.length });
+const FIELDS = {
+  id: Uuid,
+  url: Type.String(),
+  events: Events,
+  createdAt: Timestamp,
+  lastDeliveryAt: Nullable(Timestamp),
+  lastOutcome: Type.String(),
+};
+
+export const WebhookSchema = Strict(FIELDS, 'Webhook');
+export type WebhookView = Static<typeof WebhookSchema>;
+
+export const WebhookListResponse = Strict({ webhooks: Type.Array(WebhookSchema), page: PageSchema });
+export const CreateWebhookBody = Strict({ url: Type.String({ minLength: 1, maxLength: LONGEST_URL }), events: Events });
+/** The secret is shown this once. */
+export const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Type.String() }) });

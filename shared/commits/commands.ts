@@ -1,0 +1,64 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { queueDeployment } from '../deployments/commands.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import { lockService } from '../services/store.js';
+import { noveltyOf } from './model.js';
+import { finishCommitEvent, knownCommits, recordHead } from './store.js';
+
+export interface DeployCommitInput {
+  eventId: string;
+  serviceId: string;
+  actor: string;
+  /** The branch's newest commit; null for a deploy hook, which deploys whatever is the newest then. */
+  commit: { branch: string; sha: string } | null;
+}
+
+/**
+ * Queues the deployment of a new commit and ends the event, in one transaction: a service deploys a branch's commit once, also
+ * if it is reported twice. Returns the deployment's id, or null if another report was first. Throws what `queueDeployment` throws.
+ */
+export async function deployCommit(
+  trx: Transaction,
+  deps: CommandDeps,
+  input: DeployCommitInput,
+): Promise<string | null> {
+  const { eventId, serviceId, actor, commit } = input;
+  const service = await lockService(trx, serviceId);
+  if (!service) throw new AppError('not_found');
+  if (commit !== null) {
+    const known = await knownCommits(trx, serviceId, commit.branch);
+    if (noveltyOf(commit.sha, known) === 'known') {
+      await finishCommitEvent(trx, eventId, { outcome: 'the commit is deployed already, or was looked at' });
+      return null;
+    }
+    await recordHead(trx, serviceId, commit.branch, commit.sha);
+  }
+  const { id } = await queueDeployment(trx, deps, {
+    service,
+    actor,
+    trigger: 'commit',
+    ...(commit === null ? {} : { branch: commit.branch, commitSha: commit.sha }),
+    authorize: await ownEnvironmentOnly(trx, service.environment_id),
+  });
+  if (!(await finishCommitEvent(trx, eventId, { outcome: 'deployed', deploymentId: id }))) {
+    throw new Error('another worker has ended this event');
+  }
+  return id;
+}
+
+/**
+ * Admits values of the service's own protected environment only. A reported commit has no caller whose role could be checked; that the
+ * service deploys by itself was set by a person with the needed role. A service outside of the environment does not get its values.
+ */
+export async function ownEnvironmentOnly(
+  trx: Transaction,
+  environmentId: string | null,
+): Promise<(facts: { protectedEnvironment: boolean }) => void> {
+  const row =
+    environmentId === null ? undefined : await trx('environments').where({ id: environmentId }).first('protected');
+  const isProtected = row?.protected === true;
+  return (facts) => {
+    if (facts.protectedEnvironment && !isProtected) throw new AppError('forbidden');
+  };
+}

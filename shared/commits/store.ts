@@ -1,0 +1,213 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { KnownCommits } from './model.js';
+
+/** Rows as pg gives them to us. Column comments are in the migration. */
+export interface CommitEventRow {
+  id: string;
+  service_id: string;
+  hook_id: string | null;
+  delivery_id: string | null;
+  kind: 'push' | 'deploy';
+  branch: string;
+  before_sha: string;
+  after_sha: string;
+  actor: string;
+  outcome: string;
+  deployment_id: string | null;
+  finished_at: Date | null;
+}
+
+export type NewCommitEvent = Pick<CommitEventRow, 'service_id' | 'kind' | 'actor'> &
+  Partial<Pick<CommitEventRow, 'hook_id' | 'delivery_id' | 'branch' | 'before_sha' | 'after_sha'>>;
+
+/** Stores an event that is due. Null if the delivery was stored before. */
+export async function insertCommitEvent(db: Db, event: NewCommitEvent): Promise<string | null> {
+  const id = uuidv7();
+  const rows = await db('commit_events')
+    .insert({ id, due_at: db.fn.now(), ...event })
+    .onConflict(db.raw('(hook_id, delivery_id) where delivery_id is not null'))
+    .ignore()
+    .returning('id');
+  return rows.length > 0 ? id : null;
+}
+
+export async function findCommitEvent(db: Db, id: string): Promise<CommitEventRow | undefined> {
+  return db<CommitEventRow>('commit_events').where({ id }).first();
+}
+
+/** Ends an event. False if it has ended before. */
+export async function finishCommitEvent(
+  db: Db,
+  id: string,
+  { outcome, deploymentId = null }: { outcome: string; deploymentId?: string | null },
+): Promise<boolean> {
+  const rows = await rowsOf<{ hook_id: string | null }>(
+    db,
+    `update commit_events set outcome = :outcome, deployment_id = :deploymentId, finished_at = now(), due_at = null
+      where id = :id and finished_at is null returning hook_id`,
+    { id, outcome, deploymentId },
+  );
+  const [row] = rows;
+  if (row?.hook_id) await db('hooks').where({ id: row.hook_id }).update({ outcome });
+  return row !== undefined;
+}
+
+const KEPT_DAYS = 7;
+
+export async function deleteOldCommitEvents(db: Db): Promise<number> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS}) returning id`,
+    [],
+  );
+  return rows.length;
+}
+
+/** What is known of a service's branch. */
+export async function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
+  const row = await oneRow<KnownCommits>(
+    db,
+    `select (select commit_sha from commit_heads where service_id = :serviceId and branch = :branch) as head,
+            (select commit_sha from deployments where service_id = :serviceId and branch = :branch and commit_sha <> ''
+              order by number desc limit 1) as deployed,
+            exists (select from deployments where service_id = :serviceId and branch = :branch and commit_sha = ''
+                       and finished_at is null and cancel_requested_at is null) as undecided`,
+    { serviceId, branch },
+  );
+  return row ?? { head: null, deployed: null, undecided: false };
+}
+
+export async function recordHead(db: Db, serviceId: string, branch: string, commitSha: string): Promise<void> {
+  await db('commit_heads')
+    .insert({ service_id: serviceId, branch, commit_sha: commitSha })
+    .onConflict(['service_id', 'branch'])
+    .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
+}
+
+/** The commit that the service runs, if it is of this branch. */
+export async function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
+  const row = await oneRow<{ commit_sha: string }>(
+    db,
+    `select d.commit_sha from services s join deployments d on d.id = s.live_deployment_id
+      where s.id = ? and d.branch = ? and d.commit_sha <> ''`,
+    [serviceId, branch],
+  );
+  return row?.commit_sha ?? null;
+}
+
+/** SQL: the services `s` whose repositories are polled. */
+const WATCHED = `s.configuration ->> 'autoDeploy' = 'commit' and s.deleted_at is null and not s.archived
+  and s.lifecycle_status <> 'deleting' and s.configuration ->> 'sourceType' = 'repository'
+  and s.configuration ->> 'buildMethod' <> 'image' and s.configuration ->> 'runtime' <> 'image'
+  and s.configuration ->> 'repository' <> '' and s.kind not in ('postgres', 'redis')`;
+
+export interface WatchedService {
+  id: string;
+  workspace_id: string;
+  configuration: ServiceConfiguration;
+  sealed_repository: Buffer | null;
+  updated_at: Date;
+}
+
+/** Services that are to be watched and are not yet, or have changed since. */
+export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
+  return rowsOf<WatchedService>(
+    db,
+    `select s.id, s.workspace_id, s.configuration, s.sealed_repository, s.updated_at from services s
+       left join commit_watches w on w.service_id = s.id
+      where ${WATCHED} and (w.service_id is null or w.synced_at < s.updated_at) order by s.updated_at limit ?`,
+    [limit],
+  );
+}
+
+/** Watches a service. `firstMs` is when its repository is polled first, in milliseconds from now, if it is a new one. */
+export async function watchService(
+  trx: Transaction,
+  { id, updated_at }: Pick<WatchedService, 'id' | 'updated_at'>,
+  fingerprint: Buffer,
+  firstMs: number,
+): Promise<void> {
+  await trx.raw(
+    `insert into polled_repositories (fingerprint, next_at) values (:fingerprint, now() + :firstMs * interval '1 millisecond')
+     on conflict do nothing`,
+    { fingerprint, firstMs },
+  );
+  await trx('commit_watches')
+    .insert({ service_id: id, fingerprint, synced_at: updated_at })
+    .onConflict('service_id')
+    .merge();
+}
+
+/** Ends watches of services that are not to be watched any more, and forgets repositories that no service has. */
+export async function endWatches(db: Db): Promise<void> {
+  await db.raw(
+    `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
+  );
+  await db.raw(
+    'delete from polled_repositories r where not exists (select from commit_watches w where w.fingerprint = r.fingerprint)',
+  );
+}
+
+export interface DueRepository {
+  fingerprint: Buffer;
+  failures: number;
+}
+
+/** Takes repositories that are due. If this process dies, they are due again in five minutes. */
+export async function takeDueRepositories(db: Db, limit: number): Promise<DueRepository[]> {
+  return rowsOf<DueRepository>(
+    db,
+    `update polled_repositories r set next_at = now() + interval '5 minutes'
+       from (select fingerprint from polled_repositories where next_at <= now() order by next_at limit ?
+                for update skip locked) due
+      where r.fingerprint = due.fingerprint returning r.fingerprint, r.failures`,
+    [limit],
+  );
+}
+
+export type PolledService = WatchedService & { hooked: boolean };
+
+/** The services of a repository. `hooked`: a hook reports its pushes. */
+export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise<PolledService[]> {
+  return rowsOf<PolledService>(
+    db,
+    `select s.id, s.workspace_id, s.configuration, s.sealed_repository, s.updated_at,
+            exists (select from hooks h where h.service_id = s.id and h.provider <> 'generic') as hooked
+       from commit_watches w join services s on s.id = w.service_id where w.fingerprint = ? and ${WATCHED}`,
+    [fingerprint],
+  );
+}
+
+export async function recordPoll(
+  db: Db,
+  fingerprint: Buffer,
+  { pauseMs, error }: { pauseMs: number; error: string },
+): Promise<void> {
+  await db.raw(
+    `update polled_repositories set polled_at = now(), polls = polls + 1, error = :error,
+            failures = case when :error = '' then 0 else failures + 1 end,
+            next_at = now() + :pauseMs * interval '1 millisecond' where fingerprint = :fingerprint`,
+    { fingerprint, pauseMs, error },
+  );
+}
+
+export interface PollFigures {
+  repositories: number;
+  failing: number;
+  polls: number;
+  /** Seconds by which the most overdue poll is late. */
+  late: number;
+}
+
+export async function pollFigures(db: Db): Promise<PollFigures> {
+  const row = await oneRow<PollFigures>(
+    db,
+    `select count(*) as repositories, count(*) filter (where failures > 0) as failing,
+            coalesce(sum(polls), 0)::bigint as polls,
+            coalesce(greatest(0, extract(epoch from now() - min(next_at))), 0)::float8 as late from polled_repositories`,
+    [],
+  );
+  return row ?? { repositories: 0, failing: 0, polls: 0, late: 0 };
+}

@@ -1,0 +1,138 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+
+export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
+export type HookProvider = (typeof HOOK_PROVIDERS)[number];
+
+/** Hooks that one service may have. */
+export const MOST_HOOKS = 20;
+/** Bytes. GitHub sends up to 25 MB, but commits of a push beyond this bound are listed in no payload that matters here. */
+export const LARGEST_DELIVERY = 5 * 1024 ** 2;
+
+/** A header of a delivery in lower case; '' if there is none. */
+export type Headers = (name: string) => string;
+
+/** The path at which a hook receives deliveries. */
+export function hookPath(id: string): string {
+  return `/api/hooks/${id}`;
+}
+
+/** True if the sender of the body knows the hook's secret. Compares in constant time. `key` is that of the address of a deploy hook. */
+export function isGenuine(
+  provider: HookProvider,
+  secret: string,
+  { headers, body, key }: { headers: Headers; body: Buffer; key: string },
+): boolean {
+  const hmac = () => createHmac('sha256', secret).update(body).digest('hex');
+  switch (provider) {
+    case 'github':
+      return equal(headers('x-hub-signature-256'), `sha256=${hmac()}`);
+    case 'gitea':
+      return equal(headers('x-gitea-signature') || headers('x-forgejo-signature'), hmac());
+    case 'gitlab':
+      return equal(headers('x-gitlab-token'), secret);
+    case 'generic':
+      return equal(key, secret);
+  }
+}
+
+/** Digests have one length, whatever was sent. */
+function equal(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+const LONGEST_ID = 200;
+
+/** The number of a delivery, which a redelivery has too; null if the sender gives none. */
+export function deliveryId(provider: HookProvider, headers: Headers): string | null {
+  const names: Record<HookProvider, string[]> = {
+    github: ['x-github-delivery'],
+    gitlab: ['idempotency-key', 'x-gitlab-event-uuid'],
+    gitea: ['x-gitea-delivery', 'x-forgejo-delivery'],
+    generic: ['idempotency-key'],
+  };
+  const id = names[provider].map(headers).find((given) => given !== '');
+  return id === undefined ? null : id.slice(0, LONGEST_ID);
+}
+
+/** What a delivery reports. Pull requests will be a further case. */
+export type HookEvent =
+  | { type: 'push'; branch: string; before: string; after: string; message: string }
+  /** A deploy hook was called. */
+  | { type: 'deploy' }
+  | { type: 'ignored'; reason: string };
+
+const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+const HEADS = 'refs/heads/';
+
+/** Reads a genuine delivery. The payload is whatever JSON was sent; null if it was none. */
+export function readEvent(provider: HookProvider, headers: Headers, payload: unknown): HookEvent {
+  if (provider === 'generic') return { type: 'deploy' };
+  const event = eventName(provider, headers, payload);
+  if (event !== 'push') return ignored(`the event ${event === '' ? '(none)' : event.slice(0, 50)} deploys nothing`);
+  const ref = text(payload, 'ref');
+  const [before, after] = [text(payload, 'before'), text(payload, 'after')];
+  if (ref.startsWith('refs/tags/')) return ignored('a tag was pushed');
+  if (!ref.startsWith(HEADS)) return ignored('no branch was pushed');
+  if (/^0+$/.test(after) || field(payload, 'deleted') === true) return ignored('the branch was deleted');
+  if (!SHA.test(after)) return ignored('the push names no commit');
+  const branch = ref.slice(HEADS.length);
+  return {
+    type: 'push',
+    branch,
+    before: SHA.test(before) && !/^0+$/.test(before) ? before : '',
+    after,
+    message: messageOf(payload, after),
+  };
+}
+
+/** The event in the words of GitHub. */
+function eventName(provider: HookProvider, headers: Headers, payload: unknown): string {
+  if (provider === 'github') return headers('x-github-event');
+  if (provider === 'gitea') return headers('x-gitea-event') || headers('x-forgejo-event');
+  const kind = text(payload, 'object_kind') || headers('x-gitlab-event');
+  return kind === 'Push Hook' ? 'push' : kind;
+}
+
+/** The message of the pushed commit, if the payload has it. */
+function messageOf(payload: unknown, after: string): string {
+  const head = text(field(payload, 'head_commit'), 'message');
+  if (head !== '') return head;
+  const commits = field(payload, 'commits');
+  const commit = Array.isArray(commits) ? commits.find((one) => text(one, 'id') === after) : undefined;
+  return text(commit, 'message');
+}
+
+/** Why a push needs no look at the repository, or null. */
+export function irrelevance(
+  event: Extract<HookEvent, { type: 'push' }>,
+  service: { branch: string; autoDeploy: string; archived: boolean },
+): string | null {
+  if (service.archived) return 'the service is archived';
+  if (service.autoDeploy !== 'commit') return 'autoDeploy of the service is off';
+  if (event.branch !== service.branch) return `the service deploys the branch ${service.branch}`;
+  if (skipsDeployment(event.message)) return SKIPPED;
+  return null;
+}
+
+export const SKIPPED = 'the commit asks not to be deployed';
+
+/** True if a commit's message says that nothing is to be built or deployed from it. */
+export function skipsDeployment(message: string): boolean {
+  return /\[(skip (ci|deploy)|(ci|deploy) skip|no deploy)\]/i.test(message);
+}
+
+function ignored(reason: string): HookEvent {
+  return { type: 'ignored', reason };
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}
+
+function text(value: unknown, name: string): string {
+  const found = field(value, name);
+  return typeof found === 'string' ? found : '';
+}

@@ -1,0 +1,80 @@
+/** A ref that a push changes. An id of zeros stands for "there is none". */
+export interface RefUpdate {
+  from: string;
+  to: string;
+  ref: string;
+}
+
+const NOTHING = /^0+$/;
+const HEADS = 'refs/heads/';
+/** Branches that one repository may have. */
+export const MOST_BRANCHES = 200;
+/** The names that `configuration.branch` accepts. */
+const BRANCH = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
+
+export type RefDecision =
+  /** Stores the commit, deploys it, and moves the branch when the deployment is live. */
+  | { type: 'deploy'; branch: string }
+  /** Moves the branch at once: it is not the one that the service deploys. */
+  | { type: 'store'; branch: string }
+  | { type: 'delete'; branch: string }
+  | { type: 'refuse'; reason: string };
+
+/** What a push of this ref does. `branches` are those that the repository has. */
+export function decideRef(update: RefUpdate, deployed: string, branches: ReadonlySet<string>): RefDecision {
+  if (!update.ref.startsWith(HEADS)) return { type: 'refuse', reason: 'only branches can be pushed' };
+  const branch = update.ref.slice(HEADS.length);
+  if (NOTHING.test(update.to)) return { type: 'delete', branch };
+  if (!BRANCH.test(branch))
+    return { type: 'refuse', reason: 'the name of the branch has characters that are not accepted' };
+  if (branch === deployed) return { type: 'deploy', branch };
+  if (!branches.has(branch) && branches.size >= MOST_BRANCHES) {
+    return { type: 'refuse', reason: `there are ${MOST_BRANCHES} branches, which is the most; delete one first` };
+  }
+  return { type: 'store', branch };
+}
+
+export interface PushOptions {
+  /** The push ends when the deployment is queued. */
+  noWait: boolean;
+  unknown: string[];
+}
+
+/** What the pusher asked for with `git push -o`. */
+export function readPushOptions(options: readonly string[]): PushOptions {
+  const known = ['no-wait'];
+  return { noWait: options.includes('no-wait'), unknown: options.filter((option) => !known.includes(option)) };
+}
+
+/** The ref that keeps a deployment's commit. Clients can neither push nor fetch it by name. */
+export function keptRef(deploymentId: string): string {
+  return `refs/ranvier/${deploymentId}`;
+}
+
+export function branchRef(branch: string): string {
+  return HEADS + branch;
+}
+
+const SCHEME = 'ranvier-push:';
+
+/**
+ * How workers address a pushed repository in the place of a URL. No service can be given such an address, because its
+ * protocol is not accepted.
+ */
+export function pushedAddress({ workspaceId, serviceId }: { workspaceId: string; serviceId: string }): string {
+  return `${SCHEME}${workspaceId}/${serviceId}`;
+}
+
+/** The parts of such an address; null if it is another one. */
+export function parsePushedAddress(address: string): { workspaceId: string; serviceId: string } | null {
+  if (!address.startsWith(SCHEME)) return null;
+  const [workspaceId = '', serviceId = ''] = address.slice(SCHEME.length).split('/');
+  return { workspaceId, serviceId };
+}
+
+/** The folder of pushed repositories, and that of one of them. */
+export const PUSHED_FOLDER = 'pushed';
+export const FOLDER_ID_FILE = 'id';
+export function repositoryFolder(serviceId: string): string {
+  return `${serviceId}.git`;
+}

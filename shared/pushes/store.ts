@@ -1,0 +1,142 @@
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+
+/** Rows as pg gives them to us. Column comments are in the migration. */
+export interface PushedRepositoryRow {
+  service_id: string;
+  folder_id: string;
+  size_bytes: number;
+  pushed_at: Date | null;
+  unpacked: number;
+}
+
+export interface PushRow {
+  id: string;
+  service_id: string;
+  ref: string;
+  commit_sha: string;
+}
+
+/** The record of a service's repository, which is made for this folder if there is none. */
+export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
+  await db('pushed_repositories')
+    .insert({ service_id: serviceId, folder_id: folderId })
+    .onConflict('service_id')
+    .ignore();
+  const row = await findRepository(db, serviceId);
+  if (!row) throw new Error(`the repository of service ${serviceId} was not recorded`);
+  return row;
+}
+
+export async function findRepository(db: Db, serviceId: string): Promise<PushedRepositoryRow | undefined> {
+  return db<PushedRepositoryRow>('pushed_repositories').where({ service_id: serviceId }).first();
+}
+
+/** Records that something was pushed, and returns how often since the repository was packed. */
+export async function recordPushed(db: Db, serviceId: string): Promise<number> {
+  const row = await oneRow<{ unpacked: number }>(
+    db,
+    'update pushed_repositories set pushed_at = now(), unpacked = unpacked + 1 where service_id = ? returning unpacked',
+    [serviceId],
+  );
+  return row?.unpacked ?? 0;
+}
+
+export async function recordSize(db: Db, serviceId: string, sizeBytes: number, packed: boolean): Promise<void> {
+  await db('pushed_repositories')
+    .where({ service_id: serviceId })
+    .update({ size_bytes: sizeBytes, ...(packed ? { unpacked: 0 } : {}) });
+}
+
+/** Bytes and number of all pushed repositories. */
+export async function pushedStorage(db: Db): Promise<{ repositories: number; bytes: number }> {
+  const row = await oneRow<{ repositories: number; bytes: number }>(
+    db,
+    'select count(*) as repositories, coalesce(sum(size_bytes), 0)::bigint as bytes from pushed_repositories',
+    [],
+  );
+  return row ?? { repositories: 0, bytes: 0 };
+}
+
+/** Which of these services are deleted or were never there. */
+export async function goneServices(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `select wanted.id from unnest(cast(:ids as uuid[])) as wanted(id)
+      where not exists (select from services s where s.id = wanted.id and s.deleted_at is null)`,
+    { ids: [...ids] },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The open deployment of this commit that an earlier push of the same branch has queued. */
+export async function findOpenPush(
+  trx: Transaction,
+  { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
+): Promise<{ id: string } | null> {
+  return oneRow<{ id: string }>(
+    trx,
+    `select p.id from pushes p join deployments d on d.id = p.id
+      where p.service_id = :serviceId and p.ref = :ref and p.commit_sha = :commitSha and p.settled_at is null
+        and d.finished_at is null and d.cancel_requested_at is null`,
+    { serviceId, ref, commitSha },
+  );
+}
+
+/** Pushes of this branch and commit that wait to be settled. They make room for a further one, which was cancelled or ended. */
+export async function giveUpPushes(
+  trx: Transaction,
+  { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
+): Promise<void> {
+  await trx('pushes')
+    .where({ service_id: serviceId, ref, commit_sha: commitSha })
+    .whereNull('settled_at')
+    .update({ settled_at: trx.fn.now() });
+}
+
+export async function insertPush(
+  trx: Transaction,
+  push: { id: string; service_id: string; folder_id: string; ref: string; commit_sha: string },
+): Promise<void> {
+  await trx('pushes').insert(push);
+}
+
+/** Pushes of a folder whose deployment has ended and whose branch was not moved yet. */
+export async function endedPushes(db: Db, folderId: string): Promise<{ id: string; service_id: string }[]> {
+  return rowsOf(
+    db,
+    `select p.id, p.service_id from pushes p join deployments d on d.id = p.id
+      where p.folder_id = ? and p.settled_at is null and d.finished_at is not null order by p.id limit 50`,
+    [folderId],
+  );
+}
+
+export type EndedPush = PushRow & { live: boolean; superseded: boolean };
+
+/** Locks a push that waits to be settled; null if there is none any more, or if its deployment has not ended. */
+export async function lockEndedPush(trx: Transaction, id: string): Promise<EndedPush | null> {
+  return oneRow<EndedPush>(
+    trx,
+    `select p.id, p.service_id, p.ref, p.commit_sha, d.status = 'live' as live,
+            exists (select from pushes later where later.service_id = p.service_id and later.ref = p.ref
+                      and later.moved and later.id > p.id) as superseded
+       from pushes p join deployments d on d.id = p.id
+      where p.id = ? and p.settled_at is null and d.finished_at is not null for update of p`,
+    [id],
+  );
+}
+
+export async function settlePush(trx: Transaction, id: string, moved: boolean): Promise<void> {
+  await trx('pushes').where({ id }).update({ settled_at: trx.fn.now(), moved });
+}
+
+/** The deployments whose commits a repository keeps: those that wait or run, the live one, and the newest `most` that went live. */
+export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `(select id from deployments where service_id = :serviceId and finished_at is null)
+     union select live_deployment_id from services where id = :serviceId and live_deployment_id is not null
+     union (select id from deployments where service_id = :serviceId and status = 'live' order by number desc limit :most)`,
+    { serviceId, most },
+  );
+  return new Set(rows.map(({ id }) => id));
+}

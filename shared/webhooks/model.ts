@@ -1,0 +1,72 @@
+import { createHmac } from 'node:crypto';
+import { hostOf, isPrivateAddress } from '../services/source.js';
+
+export const WEBHOOK_EVENTS = [
+  'deployment.live',
+  'deployment.failed',
+  'run.failed',
+  'backup.failed',
+  'budget.alert',
+] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** Webhooks that one workspace may have, and deliveries that may wait for one of them. */
+export const MOST_WEBHOOKS = 20;
+export const MOST_WAITING = 1000;
+export const LONGEST_URL = 2048;
+
+/** What is wrong with the address of a webhook, or null. Names are resolved and checked when something is sent. */
+export function webhookUrlProblem(address: string, allowLocal: boolean): string | null {
+  if (!URL.canParse(address) || /[^!-~]/.test(address)) return 'is no address such as https://example.com/path';
+  const url = new URL(address);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
+  if (url.username !== '' || url.password !== '') return 'must have no user and no password';
+  if (!allowLocal && isPrivateAddress(hostOf(url)))
+    return 'is a private address, which is not allowed on this installation';
+  return null;
+}
+
+/** The address as it is shown: without its query, which may be a secret. */
+export function shownUrl(address: string): string {
+  const url = new URL(address);
+  if (url.search !== '') url.search = '***';
+  url.hash = '';
+  return url.href;
+}
+
+/** The first pause and the longest, in milliseconds; with these the last of the tries is about a day after the first. */
+const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
+export const MOST_TRIES = 20;
+
+/** The pause after the try with this number, counted from 1, in milliseconds; null if it was the last. */
+export function pauseAfterTry(tries: number): number | null {
+  return tries >= MOST_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
+}
+
+export interface DeliveryContent {
+  id: string;
+  event: WebhookEvent;
+  workspaceId: string;
+  happenedAt: Date;
+  data: Readonly<Record<string, unknown>>;
+}
+
+/** The body of a delivery. */
+export function deliveryBody({ id, event, workspaceId, happenedAt, data }: DeliveryContent): string {
+  return JSON.stringify({ id, event, workspaceId, createdAt: happenedAt.toISOString(), data });
+}
+
+/**
+ * `t=<seconds>,v1=<hex>`: the HMAC-SHA256 of `<seconds>.<body>`. Each try has the time at which it is sent, so that a receiver can refuse
+ * old ones.
+ */
+export function signatureOf(secret: string, body: string, now: Date): string {
+  const seconds = Math.floor(now.getTime() / 1000);
+  return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
+}
+
+/** Whether a delivery has arrived, by the status of the answer; `gone`: the receiver wants no more of it. */
+export function resultOf(status: number): 'delivered' | 'gone' | 'again' {
+  if (status >= 200 && status < 300) return 'delivered';
+  return status === 410 ? 'gone' : 'again';
+}

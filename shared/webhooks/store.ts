@@ -1,0 +1,187 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { AppError, invalidRequest } from '../core/errors.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import { SEALED, sealIn } from '../secrets/sealed-columns.js';
+import { newToken } from '../secrets/token.js';
+import { MOST_WAITING, MOST_WEBHOOKS, shownUrl, type WebhookEvent, webhookUrlProblem } from './model.js';
+
+/** Rows as pg gives them to us. Column comments are in the migration. */
+export interface WebhookRow {
+  id: string;
+  workspace_id: string;
+  url: string;
+  sealed_url: Buffer;
+  sealed_secret: Buffer;
+  events: WebhookEvent[];
+  created_at: Date;
+  delivered_at: Date | null;
+  outcome: string;
+}
+
+/** Makes a webhook; returns its secret, which nothing shows again. Throws invalid_request, capacity_exceeded. */
+export async function createWebhook(
+  trx: Transaction,
+  { keyring, config }: CommandDeps,
+  input: { workspaceId: string; url: string; events: readonly WebhookEvent[] },
+): Promise<{ webhook: WebhookRow; secret: string }> {
+  const problem = webhookUrlProblem(input.url, config.allowLocalRepositories);
+  if (problem !== null) throw invalidRequest('/url', problem);
+  const row = await oneRow<{ count: number }>(trx, 'select count(*) as count from webhooks where workspace_id = ?', [
+    input.workspaceId,
+  ]);
+  if ((row?.count ?? 0) >= MOST_WEBHOOKS) {
+    throw new AppError('capacity_exceeded', `The workspace has ${MOST_WEBHOOKS} webhooks; delete one first`);
+  }
+  const id = uuidv7();
+  const { token: secret } = newToken();
+  const [webhook] = await trx<WebhookRow>('webhooks')
+    .insert({
+      id,
+      workspace_id: input.workspaceId,
+      url: shownUrl(input.url),
+      sealed_url: sealIn(keyring, SEALED.webhookUrl, id, input.url),
+      sealed_secret: sealIn(keyring, SEALED.webhookSecret, id, secret),
+      events: [...new Set(input.events)],
+    })
+    .returning('*');
+  if (!webhook) throw new Error('the webhook was not stored');
+  return { webhook, secret };
+}
+
+export async function listWebhooks(db: Db, workspaceId: string, page: PageRequest): Promise<Page<WebhookRow>> {
+  return fetchPage(db<WebhookRow>('webhooks as h').where('h.workspace_id', workspaceId).select('h.*'), 'h', page);
+}
+
+export async function deleteWebhook(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
+  return (await trx('webhooks').where({ id, workspace_id: workspaceId }).delete()) > 0;
+}
+
+/**
+ * SQL: what ended since a webhook `w` was looked at last. Each selects event, subject, data and time. Rows that are seen twice are stored
+ * once, so the time before is looked at again: a transaction may commit after others that began later.
+ */
+const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
+const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
+const SOURCES: readonly string[] = [
+  `select 'deployment.' || d.status as event, d.id::text as subject, d.finished_at as happened_at,
+          jsonb_build_object(${SERVICE}, 'slug', s.slug, 'kind', s.kind, 'deploymentId', d.id, 'trigger', d.trigger, 'actor', d.actor,
+            'branch', d.branch, 'commitSha', d.commit_sha, 'commitMessage', d.commit_message, 'error', d.error) as data
+     from deployments d join services s on s.id = d.service_id
+    where d.workspace_id = w.workspace_id and d.status in ('live', 'failed') and d.finished_at ${SINCE}`,
+  `select 'run.failed', r.id::text, r.finished_at,
+          jsonb_build_object(${SERVICE}, 'runId', r.id, 'trigger', r.trigger, 'attempt', r.attempt, 'exitCode', r.exit_code, 'error', r.error)
+     from runs r join services s on s.id = r.service_id
+    where r.workspace_id = w.workspace_id and r.status = 'failed' and r.finished_at ${SINCE}`,
+];
+const BACKUPS = `select 'backup.failed', b.id::text, b.finished_at, jsonb_build_object(${SERVICE}, 'backupId', b.id, 'error', b.error)
+     from backups b join services s on s.id = b.service_id
+    where b.workspace_id = w.workspace_id and b.status = 'failed' and b.finished_at ${SINCE}`;
+
+let sources: readonly string[] | null = null;
+
+/** The tables of backups come with a later migration. */
+async function knownSources(db: Db): Promise<readonly string[]> {
+  if (sources !== null) return sources;
+  const row = await oneRow<{ backups: boolean }>(db, `select to_regclass('backups') is not null as backups`, []);
+  sources = row?.backups ? [...SOURCES, BACKUPS] : SOURCES;
+  return sources;
+}
+
+/** Stores a delivery for each event since the last look that a webhook wants, while not too many wait. */
+export async function storeDeliveries(db: Db): Promise<void> {
+  const events = (await knownSources(db)).join(' union all ');
+  await db.transaction(async (trx) => {
+    const now = await oneRow<{ now: Date }>(trx, 'select now() as now', []);
+    await trx.raw(
+      `insert into webhook_deliveries (id, webhook_id, event, subject, data, happened_at)
+       select gen_random_uuid(), w.id, e.event, e.subject, e.data, e.happened_at
+         from webhooks w cross join lateral (${events}) e
+        where e.event = any(w.events)
+          and (select count(*) from webhook_deliveries d where d.webhook_id = w.id and d.due_at is not null) < ${MOST_WAITING}
+       on conflict do nothing`,
+    );
+    await trx.raw(`update webhooks set scanned_at = ? where scanned_at < now() - interval '10 seconds'`, [
+      now?.now ?? new Date(),
+    ]);
+  });
+}
+
+/** Stores one delivery for each webhook of the workspace that wants this event; what was stored before is not stored again. */
+export async function storeDelivery(
+  db: Db,
+  input: { workspaceId: string; event: WebhookEvent; subject: string; data: object },
+): Promise<void> {
+  await db.raw(
+    `insert into webhook_deliveries (id, webhook_id, event, subject, data, happened_at)
+     select gen_random_uuid(), w.id, :event, :subject, cast(:data as jsonb), now() from webhooks w
+      where w.workspace_id = :workspaceId and :event = any(w.events) on conflict do nothing`,
+    { ...input, data: JSON.stringify(input.data) },
+  );
+}
+
+/** Workspaces that want budget alerts, with what they are computed from. */
+export async function workspacesWithBudgetWebhooks(
+  db: Db,
+): Promise<{ id: string; name: string; configuration: object }[]> {
+  return rowsOf(
+    db,
+    `select w.id, w.name, w.configuration from workspaces w
+      where exists (select from webhooks h where h.workspace_id = w.id and 'budget.alert' = any(h.events))`,
+    [],
+  );
+}
+
+export interface DueDelivery {
+  id: string;
+  webhook_id: string;
+  workspace_id: string;
+  event: WebhookEvent;
+  data: Record<string, unknown>;
+  happened_at: Date;
+  /** This try counted. */
+  tries: number;
+  sealed_url: Buffer;
+  sealed_secret: Buffer;
+}
+
+/** Takes deliveries that are due, and postpones them in case this process dies. At most a few of one webhook. */
+export async function takeDeliveries(db: Db, limit: number): Promise<DueDelivery[]> {
+  return rowsOf<DueDelivery>(
+    db,
+    `with due as (
+       select id from webhook_deliveries where due_at <= now() order by due_at limit :limit for update skip locked
+     ), taken as (
+       update webhook_deliveries d set tries = d.tries + 1, due_at = now() + interval '2 minutes'
+         from due where d.id = due.id returning d.*
+     )
+     select t.id, t.webhook_id, w.workspace_id, t.event, t.data, t.happened_at, t.tries, w.sealed_url, w.sealed_secret
+       from taken t join webhooks w on w.id = t.webhook_id`,
+    { limit },
+  );
+}
+
+/** Records a try. `againMs` is when it is tried again, in milliseconds from now; null for never. */
+export async function recordTry(
+  db: Db,
+  { id, webhook_id }: Pick<DueDelivery, 'id' | 'webhook_id'>,
+  { outcome, againMs }: { outcome: string; againMs: number | null },
+): Promise<void> {
+  await db.raw(
+    `update webhook_deliveries set due_at = now() + cast(:againMs as float8) * interval '1 millisecond' where id = :id`,
+    { id, againMs },
+  );
+  await db('webhooks').where({ id: webhook_id }).update({ delivered_at: db.fn.now(), outcome });
+}
+
+const KEPT_DAYS = 7;
+
+export async function deleteOldDeliveries(db: Db): Promise<number> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `delete from webhook_deliveries where created_at < now() - make_interval(days => ${KEPT_DAYS}) returning id`,
+    [],
+  );
+  return rows.length;
+}

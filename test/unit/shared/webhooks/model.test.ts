@@ -1,0 +1,60 @@
+import { createHmac } from 'node:crypto';
+import { expect } from 'chai';
+import {
+  MOST_TRIES,
+  pauseAfterTry,
+  resultOf,
+  shownUrl,
+  signatureOf,
+  webhookUrlProblem,
+} from '../../../../shared/webhooks/model.js';
+
+describe('The address of a webhook', () => {
+  it('is public, and has no user', () => {
+    expect(webhookUrlProblem('https://example.com/x?key=1', false)).to.equal(null);
+    for (const url of [
+      'http://127.0.0.1/',
+      'http://[::1]:80/',
+      'http://localhost/',
+      'http://2130706433/',
+      'http://10.1.2.3/',
+    ]) {
+      expect(webhookUrlProblem(url, false), url).to.match(/private address/);
+      expect(webhookUrlProblem(url, true), url).to.equal(null);
+    }
+    for (const url of ['ftp://example.com/', 'https://a:b@example.com/', 'example.com', 'https://exa mple.com/']) {
+      expect(webhookUrlProblem(url, true), url).to.not.equal(null);
+    }
+  });
+
+  it('is shown without its query', () => {
+    expect(shownUrl('https://example.com/x?key=secret#y')).to.equal('https://example.com/x?***');
+    expect(shownUrl('https://example.com/x')).to.equal('https://example.com/x');
+  });
+});
+
+describe('A delivery', () => {
+  it('is signed together with the time of the try', () => {
+    const hmac = createHmac('sha256', 'secret').update('1000.{}').digest('hex');
+    expect(signatureOf('secret', '{}', new Date(1_000_999))).to.equal(`t=1000,v1=${hmac}`);
+    expect(signatureOf('secret', '{}', new Date(1_002_000))).to.not.contain(hmac);
+  });
+
+  it('is tried for about a day, after growing pauses', () => {
+    const pauses = Array.from({ length: MOST_TRIES - 1 }, (_, index) => pauseAfterTry(index + 1) ?? 0);
+    expect(pauses.slice(0, 3)).to.deep.equal([30_000, 60_000, 120_000]);
+    expect(pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000).to.be.within(20, 30);
+    expect(pauseAfterTry(MOST_TRIES)).to.equal(null);
+  });
+
+  it('has arrived with a status of success, and is not repeated if the receiver is gone', () => {
+    expect([200, 204, 301, 410, 429, 500].map(resultOf)).to.deep.equal([
+      'delivered',
+      'delivered',
+      'again',
+      'gone',
+      'again',
+      'again',
+    ]);
+  });
+});

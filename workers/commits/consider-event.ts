@@ -1,0 +1,102 @@
+import { deployCommit } from '../../shared/commits/commands.js';
+import { noveltyOf, reasonAgainst } from '../../shared/commits/model.js';
+import {
+  type CommitEventRow,
+  finishCommitEvent,
+  knownCommits,
+  liveCommit,
+  recordHead,
+} from '../../shared/commits/store.js';
+import { AppError } from '../../shared/core/errors.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import { isImageSource, isPushSource } from '../../shared/services/source.js';
+import { getService } from '../../shared/services/store.js';
+import { addressForWorkspace } from '../../shared/ssh/model.js';
+import { createPathFilter } from '../builders/path-filter.js';
+import { SourceError } from '../sources/repository-source.js';
+import type { JobDeps } from '../worker-deps.js';
+
+/** Not now: the repository cannot be read, or does not show the pushed commit yet. */
+export class NotYet extends Error {}
+
+/**
+ * Compares a report with the repository, and queues a deployment if its branch has a new commit that is to be deployed. What
+ * the report says is a hint: commits, messages and changed files come from the repository. Returns the outcome in words. Throws `NotYet`
+ * if a later try may say more; on the `last` try it decides with what it knows.
+ */
+export async function considerEvent(
+  deps: JobDeps,
+  event: CommitEventRow,
+  signal: AbortSignal,
+  last: boolean,
+): Promise<string> {
+  const { db, keyring } = deps;
+  const end = async (outcome: string) => {
+    await finishCommitEvent(db, event.id, { outcome });
+    return outcome;
+  };
+  const service = await getService(db, event.service_id);
+  if (!service || service.lifecycle_status === 'deleting') return end('the service is deleted');
+  const { configuration } = service;
+  try {
+    if (event.kind === 'deploy') return await queue(deps, event, null);
+    const { branch } = configuration;
+    if (configuration.autoDeploy !== 'commit') return await end('autoDeploy of the service is off');
+    if (event.branch !== branch) return await end(`the service deploys the branch ${branch}`);
+    if (isImageSource(configuration) || isPushSource(configuration))
+      return await end('the service is not deployed from a repository');
+
+    const url =
+      service.sealed_repository === null
+        ? addressForWorkspace(configuration.repository, service.workspace_id)
+        : openFrom(keyring, SEALED.repository, service.id, service.sealed_repository);
+    const heads = await deps.source.heads({ url, branches: [branch], signal });
+    const sha = heads.get(branch);
+    if (sha === undefined) return await end(`the repository has no branch ${branch}`);
+    const stale = event.before_sha !== '' && sha === event.before_sha && event.after_sha !== sha;
+    if (stale && !last) throw new NotYet('the repository does not show the pushed commit yet');
+    const novelty = noveltyOf(sha, await knownCommits(db, service.id, branch));
+    if (novelty === 'wait' && !last) throw new NotYet('a deployment of the branch is about to begin');
+    if (novelty === 'known') return await end('the commit is deployed already, or was looked at');
+
+    const before = (await liveCommit(db, service.id, branch)) ?? event.before_sha;
+    const facts = { autoDeploy: configuration.autoDeploy, message: await deps.source.messageOf({ url, sha, signal }) };
+    const changed =
+      hasFilters(configuration) && before !== ''
+        ? await deps.source.changedPaths({ url, before, after: sha, signal })
+        : null;
+    const filter = createPathFilter(configuration.includePaths, configuration.ignorePaths);
+    const reason = reasonAgainst({ ...facts, changed, matters: (path) => filter.keeps(path) });
+    if (reason !== null) {
+      await recordHead(db, service.id, branch, sha);
+      return await end(reason);
+    }
+    return await queue(deps, event, { branch, sha });
+  } catch (error) {
+    if (error instanceof SourceError) {
+      if (!last) throw new NotYet(error.message);
+      return end(error.message);
+    }
+    // What a person could mend, such as a used-up budget. A later poll tries it again.
+    if (error instanceof AppError)
+      return end([error.message, ...(error.details ?? []).map(({ message }) => message)].join('; '));
+    throw error;
+  }
+}
+
+function hasFilters({ includePaths, ignorePaths }: ServiceConfiguration): boolean {
+  return includePaths.length + ignorePaths.length > 0;
+}
+
+async function queue(
+  deps: JobDeps,
+  event: CommitEventRow,
+  commit: { branch: string; sha: string } | null,
+): Promise<string> {
+  const { id: eventId, service_id: serviceId, actor } = event;
+  const id = await deps.db.transaction((trx) => deployCommit(trx, deps, { eventId, serviceId, actor, commit }));
+  if (id === null) return 'another report was first';
+  deps.dispatcher.wake();
+  return `deployment ${id}`;
+}

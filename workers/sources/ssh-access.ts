@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Db } from '../../shared/core/database/client.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import { knownHostName, type SshAddress, scannedKeys } from '../../shared/ssh/model.js';
+import { ensureDeployKey, findSshHost, openPrivateKey, pinSshHost } from '../../shared/ssh/store.js';
+import { SYSTEM_PATH } from '../command-wrappers.js';
+import { quote } from '../sandbox/sandbox-scripts.js';
+import { SourceError } from './repository-source.js';
+
+const execute = promisify(execFile);
+const SCAN_SECONDS = 10;
+
+/** Where the key and the pinned keys of servers come from. */
+export interface SshAccess {
+  /**
+   * The value of `core.sshCommand` that reads a repository of a workspace. `address` is the checked address of the server. Throws
+   * `SourceError` if the server cannot be reached on its first use.
+   */
+  commandFor(workspaceId: string, remote: SshAddress, address: string): Promise<string>;
+}
+
+/** Uses the workspace's deploy key, and pins the keys of a server on its first use. */
+export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Keyring; dataDir: string }): SshAccess {
+  return {
+    async commandFor(workspaceId, remote, address) {
+      const folder = join(dataDir, 'ssh', workspaceId);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const key = join(folder, 'key');
+      const row = await ensureDeployKey(db, keyring, workspaceId);
+      await replace(key, openPrivateKey(keyring, row));
+      const name = knownHostName(remote);
+      const pinned =
+        (await findSshHost(db, workspaceId, name)) ??
+        (await pinSshHost(db, workspaceId, name, await scan(remote, address)));
+      const lines = pinned.keys.split('\n').map((line) => `${name} ${line}\n`);
+      const known = join(folder, `known-${createHash('sha256').update(name).digest('hex').slice(0, 24)}`);
+      await replace(known, lines.join(''));
+      return sshCommand({ key, known, name, address });
+    },
+  };
+}
+
+/** Reads no configuration of the host, asks nothing, and runs nothing but ssh itself. */
+export function sshCommand({
+  key,
+  known,
+  name,
+  address,
+}: {
+  key: string;
+  known: string;
+  name: string;
+  address: string;
+}): string {
+  const options = [
+    'BatchMode=yes',
+    'IdentitiesOnly=yes',
+    'IdentityAgent=none',
+    'PreferredAuthentications=publickey',
+    'StrictHostKeyChecking=yes',
+    `UserKnownHostsFile="${known}"`,
+    'GlobalKnownHostsFile=/dev/null',
+    'UpdateHostKeys=no',
+    `HostKeyAlias=${name}`,
+    `HostName=${address}`,
+    'ProxyCommand=none',
+    'PermitLocalCommand=no',
+    'ForwardAgent=no',
+    'ConnectTimeout=20',
+    'ServerAliveInterval=15',
+    'ServerAliveCountMax=4',
+  ];
+  return ['ssh', '-F', '/dev/null', '-i', quote(key), ...options.flatMap((option) => ['-o', quote(option)])].join(' ');
+}
+
+async function scan({ host, port }: SshAddress, address: string): Promise<string[]> {
+  const args = ['-T', String(SCAN_SECONDS), '-p', String(port), '--', address];
+  const { stdout } = await execute('ssh-keyscan', args, {
+    env: { PATH: SYSTEM_PATH },
+    timeout: 3000 * SCAN_SECONDS,
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new SourceError('ssh is not installed on this host; install openssh-client');
+    return { stdout: '' };
+  });
+  const keys = scannedKeys(stdout);
+  if (keys.length === 0) throw new SourceError(`${host} does not answer as an SSH server on port ${port}`);
+  return keys;
+}
+
+/** Other commands may read the file meanwhile. */
+async function replace(path: string, text: string): Promise<void> {
+  const own = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+  await writeFile(own, text, { mode: 0o600 });
+  await rename(own, path);
+}

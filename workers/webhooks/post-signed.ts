@@ -1,0 +1,62 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { hostOf, isPrivateAddress } from '../../shared/services/source.js';
+
+/** An address to which nothing is sent. */
+export class ForbiddenAddress extends Error {}
+
+export interface PostOptions {
+  allowLocal: boolean;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  timeoutMs: number;
+  /** How names are resolved; by default as this host does. */
+  resolve?: (host: string) => Promise<LookupAddress[]>;
+}
+
+/**
+ * Posts a body and resolves to the status of the answer, whose content is dropped. Redirects are not followed. Unless `allowLocal`, every
+ * address of the name is checked, and the connection goes to one that was: a name cannot lead elsewhere a moment later. Rejects with
+ * `ForbiddenAddress`, or with the fault of the connection.
+ */
+export async function postSigned(address: string, options: PostOptions): Promise<number> {
+  const url = new URL(address);
+  const found = await addressesOf(hostOf(url), options);
+  const [first] = found;
+  if (!first) throw new Error('the name has no address');
+  const pinned: LookupFunction = (_host, { all }, done) => {
+    if (all) done(null, found);
+    else done(null, first.address, first.family);
+  };
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method: 'POST',
+      headers: { ...options.headers, 'Content-Length': String(Buffer.byteLength(options.body)) },
+      lookup: pinned,
+      agent: false,
+      signal: AbortSignal.timeout(options.timeoutMs),
+    });
+    sent.once('error', reject);
+    sent.once('response', (response) => {
+      resolve(response.statusCode ?? 0);
+      response.destroy();
+    });
+    sent.end(options.body);
+  });
+}
+
+async function addressesOf(host: string, { allowLocal, resolve }: PostOptions): Promise<LookupAddress[]> {
+  const family = isIP(host);
+  const found = family !== 0 ? [{ address: host, family }] : await (resolve ?? resolveHere)(host);
+  const forbidden = allowLocal ? undefined : found.find(({ address }) => isPrivateAddress(address));
+  if (forbidden) throw new ForbiddenAddress(`it is at the private address ${forbidden.address}`);
+  return found;
+}
+
+function resolveHere(host: string): Promise<LookupAddress[]> {
+  return lookup(host, { all: true });
+}

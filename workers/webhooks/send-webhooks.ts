@@ -1,0 +1,93 @@
+import { serviceUrl } from '../../shared/core/config.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { isRouted, type ServiceKind } from '../../shared/services/model.js';
+import { deliveryBody, pauseAfterTry, resultOf, signatureOf } from '../../shared/webhooks/model.js';
+import {
+  type DueDelivery,
+  recordTry,
+  storeDeliveries,
+  storeDelivery,
+  takeDeliveries,
+  workspacesWithBudgetWebhooks,
+} from '../../shared/webhooks/store.js';
+import { budgetUsedPercent, monthlyCost, reachedThresholds } from '../../shared/workspaces/billing.js';
+import { workspaceConfiguration } from '../../shared/workspaces/model.js';
+import { pricedServices } from '../../shared/workspaces/usage.js';
+import type { JobDeps } from '../worker-deps.js';
+import { type PostOptions, postSigned } from './post-signed.js';
+
+export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
+
+const BATCH = 40;
+const AT_ONCE = 8;
+const TIMEOUT_MS = 10_000;
+const LONGEST_OUTCOME = 200;
+
+/** Stores what happened since the last look, and sends what is due. A delivery is sent at least once. */
+export async function sendWebhooks(deps: WebhookDeps): Promise<void> {
+  await storeDeliveries(deps.db);
+  const due = await takeDeliveries(deps.db, BATCH);
+  const work = async () => {
+    for (let next = due.shift(); next !== undefined; next = due.shift()) await send(deps, next);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
+  const { db, keyring, log } = deps;
+  try {
+    const url = openFrom(keyring, SEALED.webhookUrl, delivery.webhook_id, delivery.sealed_url);
+    const secret = openFrom(keyring, SEALED.webhookSecret, delivery.webhook_id, delivery.sealed_secret);
+    const body = bodyOf(deps, delivery);
+    const status = await postSigned(url, {
+      allowLocal: deps.config.allowLocalRepositories,
+      timeoutMs: TIMEOUT_MS,
+      body,
+      headers: {
+        'Content-Type': 'application/json',
+        'User-Agent': 'Ranvier',
+        'X-Ranvier-Event': delivery.event,
+        'X-Ranvier-Delivery': delivery.id,
+        'X-Ranvier-Signature': signatureOf(secret, body, new Date()),
+      },
+      ...(deps.resolve ? { resolve: deps.resolve } : {}),
+    });
+    const againMs = resultOf(status) === 'again' ? pauseAfterTry(delivery.tries) : null;
+    await recordTry(db, delivery, { outcome: `answered with ${status}`, againMs });
+  } catch (error) {
+    const outcome = `not delivered: ${errorMessage(error)}`.slice(0, LONGEST_OUTCOME);
+    log.debug({ webhookId: delivery.webhook_id, tries: delivery.tries }, outcome);
+    await recordTry(db, delivery, { outcome, againMs: pauseAfterTry(delivery.tries) });
+  }
+}
+
+/** A deployment that is live has its address with it. */
+function bodyOf(
+  { config }: WebhookDeps,
+  { id, event, workspace_id: workspaceId, happened_at: happenedAt, data }: DueDelivery,
+): string {
+  const { slug, kind, ...shown } = data;
+  const url = typeof slug === 'string' && isRouted(kind as ServiceKind) ? { url: serviceUrl(config, slug) } : {};
+  return deliveryBody({ id, event, workspaceId, happenedAt, data: { ...shown, ...url } });
+}
+
+/** Stores an alert for each share of its budget that a workspace's estimated costs have reached, once in a month (UTC). */
+export async function storeBudgetDeliveries({ db }: Pick<WebhookDeps, 'db'>, now = new Date()): Promise<void> {
+  for (const { id: workspaceId, name, configuration } of await workspacesWithBudgetWebhooks(db)) {
+    const { currency, budget } = workspaceConfiguration(configuration);
+    const cost = monthlyCost(await pricedServices(db, workspaceId), currency);
+    for (const threshold of reachedThresholds(cost, budget)) {
+      const subject = `${now.toISOString().slice(0, 7)} ${threshold}`;
+      const data = {
+        workspaceName: name,
+        threshold,
+        cost,
+        budget,
+        currency,
+        usedPercent: budgetUsedPercent(cost, budget),
+      };
+      await storeDelivery(db, { workspaceId, event: 'budget.alert', subject, data });
+    }
+  }
+}
