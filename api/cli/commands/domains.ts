@@ -1,0 +1,78 @@
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { type ApiClient, ApiError } from '../http.js';
+import { oneLine, table } from '../text.js';
+
+/** What the command line shows of a domain. */
+interface Domain {
+  id: string;
+  hostname: string;
+  status: string;
+  verification: { type: string; name: string; value: string };
+  detail?: string;
+}
+
+export async function list(cli: Cli): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const { domains } = await available(api.get<{ domains: Domain[] }>(path));
+  if (cli.json) return cli.terminal.json({ domains });
+  const rows = domains.map(({ hostname, status, detail = '' }) => [hostname, status, oneLine(detail)]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+export async function add(cli: Cli, hostname: string): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  show(cli, (await available(api.write<{ domain: Domain }>('POST', path, { hostname }))).domain);
+}
+
+export async function verify(cli: Cli, hostname: string): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const { id } = await find(api, path, hostname);
+  const { domain } = await api.write<{ domain: Domain }>('POST', `${path}/${id}/verify`);
+  show(cli, domain);
+  if (domain.status !== 'active') throw new CliError(EXIT.conflict, `${hostname} is not verified yet`);
+}
+
+export async function remove(cli: Cli, hostname: string): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const { id } = await find(api, path, hostname);
+  await cli.confirm(`Remove ${hostname}?`);
+  await api.write('DELETE', `${path}/${id}`);
+  if (cli.json) return cli.terminal.json({ deleted: true });
+  cli.terminal.say(`Removed ${hostname}`);
+}
+
+async function placeOf(cli: Cli): Promise<{ api: ApiClient; path: string }> {
+  const { id } = await cli.service();
+  return { api: await cli.client(), path: `/services/${id}/domains` };
+}
+
+async function find(api: ApiClient, path: string, hostname: string): Promise<Domain> {
+  const { domains } = await available(api.get<{ domains: Domain[] }>(path));
+  const found = domains.find((domain) => domain.hostname === hostname.toLowerCase());
+  if (found) return found;
+  throw new CliError(EXIT.notFound, `The service has no domain ${hostname}`);
+}
+
+/** The service exists, so that 404 means that the API has no domains. */
+async function available<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    throw new CliError(EXIT.notFound, 'Domains are not available on this installation');
+  }
+}
+
+function show(cli: Cli, domain: Domain): void {
+  if (cli.json) {
+    cli.terminal.json({ domain });
+    return;
+  }
+  const { hostname, status, verification, detail = '' } = domain;
+  cli.terminal.data(`${hostname}  ${status}`);
+  if (status === 'active') return;
+  cli.terminal.say('Set this record at your name servers, then run rnv domains verify:');
+  cli.terminal.data(`${verification.name}  ${verification.type}  ${verification.value}`);
+  if (detail !== '') cli.terminal.say(oneLine(detail));
+}

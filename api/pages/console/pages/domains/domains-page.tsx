@@ -1,0 +1,138 @@
+import { type FormEvent, useState } from 'react';
+import { post, remove } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Schemas } from '../../api/types.js';
+import { Button, OutLink } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { Status } from '../../ui/status.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import { useService, useServicePath } from '../services/service-shell.js';
+import w from '../workspace/workspace.module.css';
+import p from './domains.module.css';
+
+type Domain = Schemas['Domain'];
+
+const PATH = '/workspaces/{workspaceId}/services/{serviceId}/domains';
+
+/** Under which names the service answers, and the record that proves each. */
+export function DomainsPage() {
+  const path = useServicePath();
+  const service = useService();
+  const role = useRefusal(path.workspaceId, 'developer');
+  const refusal = role ?? (service.status === 'deleting' ? 'The service is being deleted' : null);
+  const [leaving, setLeaving] = useState<Domain | null>(null);
+  const query = useGet(PATH, { path });
+  const end = useWrite((domainId: string) => remove(`${PATH}/{domainId}`, { path: { ...path, domainId } }), {
+    onDone: () => setLeaving(null),
+  });
+  return (
+    <>
+      <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
+        {({ domains }) => (
+          <section className={u.card}>
+            {domains.length === 0 ? (
+              <Empty title="It has no domain of its own">
+                Add a name that you own, and set the record that is shown then at its name servers.
+              </Empty>
+            ) : (
+              <ul>
+                {domains.map((domain) => (
+                  <Row key={domain.id} domain={domain} refusal={refusal} onLeave={() => setLeaving(domain)} />
+                ))}
+              </ul>
+            )}
+            <AddDomain refusal={refusal} />
+          </section>
+        )}
+      </Loaded>
+      <ConfirmDialog
+        title={`Remove ${leaving?.hostname}?`}
+        name={null}
+        action="Remove"
+        open={leaving !== null}
+        onClose={() => setLeaving(null)}
+        onConfirm={() => leaving && end.mutate(leaving.id)}
+        pending={end.isPending}
+        error={end.error}
+      >
+        The service does not answer under this name any more.
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function Row({ domain, refusal, onLeave }: { domain: Domain; refusal: string | null; onLeave: () => void }) {
+  const path = useServicePath();
+  const { id, hostname, status, verification, detail } = domain;
+  const active = status === 'active';
+  const verify = useWrite(() => post(`${PATH}/{domainId}/verify`, { path: { ...path, domainId: id } }));
+  return (
+    <li className={p.domain}>
+      <div className={p.head}>
+        {active ? <OutLink href={`//${hostname}`}>{hostname}</OutLink> : <strong>{hostname}</strong>}
+        <Status tone={active ? 'good' : 'warn'}>{active ? 'Active' : 'Waits for its record'}</Status>
+        <div className={u.actions}>
+          <Button small refusal={refusal} pending={verify.isPending} onClick={() => verify.mutate()}>
+            {verify.isPending ? 'Asking…' : 'Check now'}
+          </Button>
+          <Button small refusal={refusal} aria-label={`Remove ${hostname}`} onClick={onLeave}>
+            Remove
+          </Button>
+        </div>
+      </div>
+      {active ? null : (
+        <div className={p.record}>
+          <span>{verification.type}</span>
+          <code>{verification.name}</code>
+          <code>{verification.value}</code>
+          <Button small onClick={() => void copy(verification.value)}>
+            Copy the value
+          </Button>
+        </div>
+      )}
+      {detail === '' ? null : <p className={u.dim}>{detail}</p>}
+      {verify.error ? <ErrorNotice title="The name servers were not asked" error={verify.error} /> : null}
+    </li>
+  );
+}
+
+/** Browsers have a clipboard over TLS and on this machine only. */
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast('Copied');
+  } catch {
+    toast('This browser does not let the page copy: select the value and copy it');
+  }
+}
+
+function AddDomain({ refusal }: { refusal: string | null }) {
+  const path = useServicePath();
+  const [hostname, setHostname] = useState('');
+  const add = useWrite(() => post(PATH, { path, body: { hostname: hostname.trim() } }), {
+    onDone: () => setHostname(''),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (hostname.trim() !== '' && !add.isPending) add.mutate();
+  };
+  return (
+    <form className={`${w.add} ${p.add}`} onSubmit={submit}>
+      <TextField
+        label="Host name"
+        placeholder="www.example.com"
+        disabled={refusal !== null}
+        value={hostname}
+        onChange={(event) => setHostname(event.target.value)}
+      />
+      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={hostname.trim() === ''}>
+        Add
+      </Button>
+      {add.error ? <ErrorNotice title="It was not added" error={add.error} /> : null}
+    </form>
+  );
+}

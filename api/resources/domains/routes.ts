@@ -1,0 +1,80 @@
+import { addDomain, applyObservation, platformNames, removeDomain } from '../../../shared/domains/commands.js';
+import { observeDomain } from '../../../shared/domains/name-servers.js';
+import { findDomain, listDomains, lockDomain } from '../../../shared/domains/store.js';
+import { found } from '../../http/assertions.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { lockService, readService } from '../services/find-service.js';
+import { presentDomain } from './present.js';
+import { CreateDomainBody, DomainListResponse, DomainResponse } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/domains';
+const ONE = '/workspaces/:workspaceId/services/:serviceId/domains/:domainId';
+
+/** The host names of a service. A name is served after its owner has proved it by a record at the name servers. */
+export const domainRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'domain.list',
+    summary: "List a service's domains, newest first",
+    query: PageQuery,
+    response: DomainListResponse,
+    handler: async (request) => {
+      const { id } = await readService(request);
+      const page = await listDomains(request.db, id, pageRequest(request));
+      return { domains: page.items.map(presentDomain), page: presentPage(request, page) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'domain.create',
+    summary: 'Give a service a domain; the answer names the record that proves who owns it',
+    body: CreateDomainBody,
+    status: 201,
+    response: DomainResponse,
+    handler: async (request) => {
+      const service = await lockService(request);
+      const { hostname } = request.body;
+      const row = await addDomain(request.trx, { service, hostname, own: platformNames(request.deps.config) });
+      return { domain: presentDomain(row) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${ONE}/verify`,
+    access: 'key or session',
+    operation: 'domain.verify',
+    summary: 'Ask the name servers now whether the record of a domain is there',
+    response: DomainResponse,
+    keyed: false,
+    handler: async (request) => {
+      const { id } = await lockService(request);
+      const domain = found(await lockDomain(request.trx, id, request.params.domainId));
+      return { pending: domain.id };
+    },
+    complete: async (domainId, request) => {
+      const { db, deps } = request;
+      const domain = found(await findDomain(db, domainId));
+      const seen = await observeDomain(deps.config, domain);
+      return { domain: presentDomain(found(await applyObservation(db, domain, seen, new Date()))) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: ONE,
+    access: 'key or session',
+    operation: 'domain.delete',
+    summary: 'Take a domain from a service; it is not served any more and free for others',
+    response: DeletedResponse,
+    handler: async (request) => {
+      const { id } = await lockService(request);
+      found(await removeDomain(request.trx, id, request.params.domainId));
+      return { deleted: true } as const;
+    },
+  }),
+];

@@ -1,0 +1,23 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { DOMAIN_STATUSES } from '../../../shared/domains/model.js';
+import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+export const DomainSchema = Strict(
+  {
+    id: Uuid,
+    hostname: Type.String(),
+    status: oneOf(DOMAIN_STATUSES),
+    /** The record that its owner sets at the name servers. */
+    verification: Strict({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
+    /** What the last check found and what to do; empty if there is nothing to do. */
+    detail: Type.String(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  'Domain',
+);
+export type DomainView = Static<typeof DomainSchema>;
+
+export const CreateDomainBody = Strict({ hostname: Type.String({ minLength: 1, maxLength: 300 }) });
+export const DomainResponse = Strict({ domain: DomainSchema });
+export const DomainListResponse = Strict({ domains: Type.Array(DomainSchema), page: PageSchema });

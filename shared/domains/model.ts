@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+
+export const DOMAIN_STATUSES = ['pending', 'active'] as const;
+export type DomainStatus = (typeof DOMAIN_STATUSES)[number];
+
+/** Rows as pg gives them to us. Column comments are in the migration. */
+export interface DomainRow {
+  id: string;
+  workspace_id: string;
+  service_id: string;
+  hostname: string;
+  status: DomainStatus;
+  detail: string;
+  leads_here: boolean;
+  missing_since: Date | null;
+  next_check_at: Date;
+  released_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+const PROOF_LABEL = '_ranvier';
+/** A name of 253 characters with room for the label of its proof. */
+const LONGEST_HOSTNAME = 253 - PROOF_LABEL.length - 1;
+const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+/** Names that no public name server answers for. */
+const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
+
+/** Why a name can be no domain of a service. */
+export class HostnameError extends Error {}
+
+/**
+ * The host name in lower case and in ASCII (design, From a push to a deployment, Domains). `own` are names of the platform: they and the names below
+ * them are refused. Throws `HostnameError`.
+ */
+export function parseHostname(given: string, own: readonly string[]): string {
+  const trimmed = given.trim().replace(/\.$/, '');
+  if (trimmed.startsWith('*.')) {
+    throw new HostnameError('is a wildcard: a wildcard is not served, so add each name that visitors use');
+  }
+  if (isIP(trimmed) !== 0) throw new HostnameError('is an address: give a name such as shop.example.com');
+  // The parser of URLs takes more than host names, so the result is checked label by label.
+  const name = /[\s/?#@:%\\[\]]/.test(trimmed) ? '' : domainToASCII(trimmed).toLowerCase();
+  const labels = name.split('.');
+  const last = labels.at(-1) ?? '';
+  if (labels.length < 2 || !labels.every((label) => LABEL.test(label)) || /^\d+$/.test(last)) {
+    throw new HostnameError('must be a host name such as shop.example.com');
+  }
+  if (name.length > LONGEST_HOSTNAME) throw new HostnameError(`must have at most ${LONGEST_HOSTNAME} characters`);
+  if (UNSERVED.includes(last)) throw new HostnameError(`ends in .${last}: no name server proves who owns such a name`);
+  const taken = own.find((mine) => name === mine || name.endsWith(`.${mine}`));
+  if (taken !== undefined) throw new HostnameError(`belongs to the platform's own name ${taken}`);
+  return name;
+}
+
+/** The TXT record that proves the ownership of a name. It proves it for one workspace only, so an old record helps no other one. */
+export function proofOf(workspaceId: string, hostname: string): { type: 'TXT'; name: string; value: string } {
+  const token = createHash('sha256').update(`ranvier-domain\n${workspaceId}\n${hostname}`).digest('base64url');
+  return { type: 'TXT', name: `${PROOF_LABEL}.${hostname}`, value: `ranvier-verification=${token.slice(0, 32)}` };
+}
+
+/** What the name servers said. `away`: they could not be asked, so nothing is known. */
+export interface Observation {
+  proof: 'found' | 'missing' | 'different' | 'away';
+  /** Whether the name leads to an edge; null if that is not known. */
+  leadsHere: boolean | null;
+  /** The addresses that the name leads to, for people. */
+  addresses: readonly string[];
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** A name becomes pending if its record is missing at three daily checks in a row: for two days. */
+const MISSING_MS = 2 * DAY - HOUR;
+/** A new name is looked at every minute at first, and each time after a tenth of its age. */
+const FIRST_MS = MINUTE;
+const PENDING_MS = 6 * HOUR;
+
+export type DomainFacts = Pick<
+  DomainRow,
+  'status' | 'missing_since' | 'leads_here' | 'hostname' | 'workspace_id' | 'created_at'
+>;
+
+/** What a look at the name servers makes of a domain. */
+export type DomainVerdict = Pick<DomainRow, 'status' | 'detail' | 'missing_since' | 'leads_here' | 'next_check_at'>;
+
+/** Decides what a domain is after a look at the name servers. */
+export function judgeDomain(domain: DomainFacts, seen: Observation, now: Date): DomainVerdict {
+  const leadsHere = seen.leadsHere ?? domain.leads_here;
+  const verdict = (status: DomainStatus, missingSince: Date | null, detail: string): DomainVerdict => ({
+    status,
+    detail,
+    missing_since: missingSince,
+    leads_here: leadsHere,
+    next_check_at: nextCheck(status, domain.created_at, now),
+  });
+  const elsewhere = leadsHere
+    ? ''
+    : `${domain.hostname} leads to ${seen.addresses.join(', ') || 'no address'}, not to this platform`;
+  if (seen.proof === 'found') return verdict('active', null, elsewhere);
+  const { name, value } = proofOf(domain.workspace_id, domain.hostname);
+  if (seen.proof === 'away') {
+    const detail = `the name servers could not be asked for ${name}`;
+    return {
+      ...verdict(domain.status, domain.missing_since, detail),
+      next_check_at: new Date(now.getTime() + 10 * MINUTE),
+    };
+  }
+  const record = `the TXT record ${name} ${seen.proof === 'missing' ? 'does not exist' : 'has another value'}; set it to ${value}`;
+  if (domain.status === 'pending') return verdict('pending', null, record);
+  const since = domain.missing_since ?? now;
+  const lost = now.getTime() - since.getTime() >= MISSING_MS;
+  return lost
+    ? verdict('pending', null, record)
+    : verdict('active', since, `${record}, or the name stops being served`);
+}
+
+function nextCheck(status: DomainStatus, createdAt: Date, now: Date): Date {
+  const age = now.getTime() - createdAt.getTime();
+  const wait = status === 'active' ? DAY : Math.min(PENDING_MS, Math.max(FIRST_MS, age / 10));
+  return new Date(now.getTime() + wait);
+}

@@ -1,0 +1,57 @@
+import { Resolver } from 'node:dns/promises';
+import type { Observation } from './model.js';
+import { proofOf } from './model.js';
+
+/** One question is asked twice at most, for so long each time, in milliseconds. */
+const TIMEOUT_MS = 2_000;
+const TRIES = 2;
+
+/** The answer that there is no such name or record. Every other error says nothing about the name. */
+const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
+
+export interface NameServerSettings {
+  /** Name servers as `address` or `address:port`; none for those of the host. */
+  dnsServers: readonly string[];
+  /** Addresses of the edges, in the spelling of name servers; none if EDGE_ADDRESSES is not set. */
+  edgeAddresses: readonly string[];
+}
+
+/** Asks the name servers about a domain. Never throws; answers within about 10 s. */
+export async function observeDomain(
+  { dnsServers, edgeAddresses }: NameServerSettings,
+  domain: { workspace_id: string; hostname: string },
+): Promise<Observation> {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+  if (dnsServers.length > 0) resolver.setServers(dnsServers);
+  const { name, value } = proofOf(domain.workspace_id, domain.hostname);
+  const [texts, ...addresses] = await Promise.all([
+    ask(resolver.resolveTxt(name)),
+    ...(edgeAddresses.length === 0
+      ? []
+      : [ask(resolver.resolve4(domain.hostname)), ask(resolver.resolve6(domain.hostname))]),
+  ]);
+  return { proof: proofIn(texts, value), ...placeOf(addresses, edgeAddresses) };
+}
+
+/** The records, an empty list if there are none, or null if that is not known. */
+async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null> {
+  try {
+    return await question;
+  } catch (error) {
+    return NOTHING.includes((error as NodeJS.ErrnoException).code) ? [] : null;
+  }
+}
+
+function proofIn(texts: string[][] | null, value: string): Observation['proof'] {
+  if (texts === null) return 'away';
+  // A long record comes in parts.
+  if (texts.some((parts) => parts.join('').trim() === value)) return 'found';
+  return texts.length === 0 ? 'missing' : 'different';
+}
+
+function placeOf(answers: (string[] | null)[], edgeAddresses: readonly string[]) {
+  const addresses = answers.flatMap((answer) => answer ?? []);
+  if (edgeAddresses.length === 0) return { leadsHere: null, addresses };
+  if (addresses.some((address) => edgeAddresses.includes(address))) return { leadsHere: true, addresses };
+  return { leadsHere: answers.includes(null) ? null : false, addresses };
+}

@@ -1,0 +1,109 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { publishRouteChange } from '../routing/publish-change.js';
+import type { DomainRow, DomainVerdict } from './model.js';
+
+/** Days for which the names of a deleted service stay reserved for its workspace. */
+const RESERVED_DAYS = 7;
+/** A claimed check is done again after this time if its worker died. */
+const CLAIM_MINUTES = 10;
+
+/** The domains of a service, newest first. */
+export async function listDomains(db: Db, serviceId: string, request: PageRequest): Promise<Page<DomainRow>> {
+  return fetchPage(
+    db<DomainRow>('domains').where({ service_id: serviceId }).whereNull('released_at'),
+    'domains',
+    request,
+  );
+}
+
+export async function findDomain(db: Db, id: string): Promise<DomainRow | undefined> {
+  return db<DomainRow>('domains').where({ id }).whereNull('released_at').first();
+}
+
+/** A domain of the service, locked until the commit. */
+export async function lockDomain(trx: Transaction, serviceId: string, id: string): Promise<DomainRow | undefined> {
+  return trx<DomainRow>('domains').where({ id, service_id: serviceId }).whereNull('released_at').forUpdate().first();
+}
+
+/** The service of the workspace that has this name, if one has it. */
+export async function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | undefined> {
+  const [row] = await rowsOf<{ name: string }>(
+    db,
+    `select s.name from domains d join services s on s.id = d.service_id
+      where d.workspace_id = ? and d.hostname = ? and d.released_at is null`,
+    [workspaceId, hostname],
+  );
+  return row?.name;
+}
+
+export async function insertDomain(
+  trx: Transaction,
+  domain: Pick<DomainRow, 'workspace_id' | 'service_id' | 'hostname'>,
+): Promise<DomainRow | undefined> {
+  const [row] = await trx<DomainRow>('domains')
+    .insert({ id: uuidv7(), ...domain })
+    .onConflict(trx.raw('(workspace_id, hostname) where released_at is null'))
+    .ignore()
+    .returning('*');
+  return row;
+}
+
+/** True if another workspace's service serves the name, or served it until it was deleted some days ago. */
+export async function isTaken(
+  trx: Transaction,
+  domain: Pick<DomainRow, 'workspace_id' | 'hostname'>,
+): Promise<boolean> {
+  const [row] = await rowsOf<{ taken: boolean }>(
+    trx,
+    `select exists (select from domains
+                     where hostname = ? and workspace_id <> ? and status = 'active'
+                       and (released_at is null or released_at > now() - make_interval(days => ${RESERVED_DAYS}))) as taken`,
+    [domain.hostname, domain.workspace_id],
+  );
+  return row?.taken ?? false;
+}
+
+/** Stores what a check found. The edges hear of it if it changes what they serve. */
+export async function recordVerdict(trx: Transaction, before: DomainRow, verdict: DomainVerdict): Promise<DomainRow> {
+  const [row] = await trx<DomainRow>('domains')
+    .where({ id: before.id })
+    .update({ ...verdict, updated_at: trx.fn.now() })
+    .returning('*');
+  if (row === undefined) throw new Error(`domain ${before.id} is gone although it is locked`);
+  if (row.status !== before.status || row.leads_here !== before.leads_here) {
+    await publishRouteChange(trx, before.service_id);
+  }
+  return row;
+}
+
+export async function deleteDomain(trx: Transaction, domain: DomainRow): Promise<void> {
+  await trx<DomainRow>('domains').where({ id: domain.id }).delete();
+  await publishRouteChange(trx, domain.service_id);
+}
+
+/** Reserves the proven names of a deleted service for its workspace, and deletes the others. */
+export async function releaseDomains(trx: Transaction, serviceId: string): Promise<void> {
+  await trx<DomainRow>('domains').where({ service_id: serviceId, status: 'pending' }).delete();
+  await trx<DomainRow>('domains').where({ service_id: serviceId }).update({ released_at: trx.fn.now() });
+}
+
+/** Deletes the names that are reserved no longer. Returns how many. */
+export async function deleteReleasedDomains(db: Db): Promise<number> {
+  return db<DomainRow>('domains')
+    .where('released_at', '<', db.raw(`now() - make_interval(days => ${RESERVED_DAYS})`))
+    .delete();
+}
+
+/** Claims domains that are due for a check, so that no other worker checks them at the same time. */
+export async function claimDueDomains(db: Db, most: number): Promise<DomainRow[]> {
+  return rowsOf<DomainRow>(
+    db,
+    `update domains set next_check_at = now() + make_interval(mins => ${CLAIM_MINUTES})
+      where id in (select id from domains where released_at is null and next_check_at <= now()
+                    order by next_check_at limit ? for update skip locked)
+      returning *`,
+    [most],
+  );
+}

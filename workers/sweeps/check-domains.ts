@@ -1,0 +1,23 @@
+import { applyObservation } from '../../shared/domains/commands.js';
+import type { DomainRow } from '../../shared/domains/model.js';
+import { observeDomain } from '../../shared/domains/name-servers.js';
+import { claimDueDomains } from '../../shared/domains/store.js';
+import type { JobDeps } from '../worker-deps.js';
+
+/** Domains that one sweep asks the name servers about, all at once. */
+const BATCH = 20;
+
+/**
+ * Asks the name servers about the domains that are due: new ones soon and often, those that are served once a day. Returns
+ * a line for each whose status changed.
+ */
+export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config'>): Promise<string[]> {
+  const due = await claimDueDomains(deps.db, BATCH);
+  return (await Promise.all(due.map((domain) => check(deps, domain)))).flat();
+}
+
+async function check({ db, config }: Pick<JobDeps, 'db' | 'config'>, domain: DomainRow): Promise<string[]> {
+  const seen = await observeDomain(config, domain);
+  const now = await applyObservation(db, domain, seen, new Date());
+  return now === undefined || now.status === domain.status ? [] : [`domain ${domain.hostname} is ${now.status} now`];
+}
