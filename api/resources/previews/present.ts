@@ -1,0 +1,13 @@
+import type { Config } from '../../../shared/core/config.js';
+import { expiryOf } from '../../../shared/previews/model.js';
+import type { PreviewView } from '../../../shared/previews/store.js';
+import type { ServiceView } from '../../../shared/services/store.js';
+import { presentService } from '../services/present.js';
+import type { PreviewPresentation } from './schema.js';
+
+/** A preview of the service `base`, whose previewExpiryHours count as they are now. */
+export function presentPreview(row: PreviewView, base: ServiceView, config: Config): PreviewPresentation {
+  const { id, url, status, createdAt } = presentService(row, config);
+  const expiresAt = expiryOf(row.preview_changed_at, base.configuration).toISOString();
+  return { id, branch: row.preview_branch, serviceId: id, url, status, expiresAt, createdAt };
+}

@@ -1,0 +1,88 @@
+import { createPreview } from '../../../shared/previews/commands.js';
+import { findPreview, listPreviews } from '../../../shared/previews/store.js';
+import { deleteService } from '../../../shared/services/lifecycle-commands.js';
+import { hasInfrastructure } from '../../../shared/services/lifecycle-store.js';
+import { found } from '../../http/assertions.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { PageQuery } from '../../http/schema.js';
+import { presentOperation } from '../operations/present.js';
+import { lockService, readService } from '../services/find-service.js';
+import { DeleteServiceResponse } from '../services/schema.js';
+import { presentPreview } from './present.js';
+import { CreatePreviewBody, PreviewListResponse, PreviewResponse } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/previews';
+const ONE = '/workspaces/:workspaceId/services/:serviceId/previews/:previewId';
+
+/** Services that show other branches of a service, each at an address of its own and for a limited time. */
+export const previewRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'preview.list',
+    summary: "List a service's previews, newest first",
+    query: PageQuery,
+    response: PreviewListResponse,
+    handler: async (request) => {
+      const base = await readService(request);
+      const page = await listPreviews(request.db, base.id, pageRequest(request));
+      const previews = page.items.map((row) => presentPreview(row, base, request.deps.config));
+      return { previews, page: presentPage(request, page) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'preview.create',
+    summary: 'Make a preview of a branch and queue its first deployment',
+    body: CreatePreviewBody,
+    status: 201,
+    response: PreviewResponse,
+    handler: async (request) => {
+      const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
+      const base = await lockService(request);
+      await needEngine();
+      const { service_id } = await createPreview(trx, deps, {
+        base,
+        branch: body.branch,
+        actor: caller.email,
+        trigger: 'create',
+        idempotency: receiptKey,
+        authorize,
+      });
+      return { preview: presentPreview(found(await findPreview(trx, base.id, service_id)), base, deps.config) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: ONE,
+    access: 'key or session',
+    operation: 'preview.read',
+    summary: 'Read a preview',
+    response: PreviewResponse,
+    handler: async (request) => {
+      const { db, deps, params } = request;
+      const base = await readService(request);
+      return { preview: presentPreview(found(await findPreview(db, base.id, params.previewId)), base, deps.config) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: ONE,
+    access: 'key or session',
+    operation: 'preview.delete',
+    summary: 'Delete a preview with all that it owns, or queue its deletion if it has runtime infrastructure',
+    response: DeleteServiceResponse,
+    handler: async (request) => {
+      const { trx, params, caller, needEngine } = request;
+      const base = await lockService(request);
+      const service = found(await findPreview(trx, base.id, params.previewId));
+      if (await hasInfrastructure(trx, service.id)) await needEngine();
+      const { deleted, queued, operation } = await deleteService(trx, { service, actor: caller.email });
+      return { deleted, queued, operation: operation && presentOperation(operation) };
+    },
+  }),
+];

@@ -1,0 +1,25 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
+import { SERVICE_STATUSES } from '../../../shared/services/model.js';
+import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+export const PreviewSchema = Strict(
+  {
+    id: Uuid,
+    branch: Type.String(),
+    /** The service that runs the preview: its deployments, its logs and its actions are at this id. */
+    serviceId: Uuid,
+    url: Type.String(),
+    status: oneOf(SERVICE_STATUSES),
+    expiresAt: Timestamp,
+    createdAt: Timestamp,
+  },
+  'Preview',
+);
+export type PreviewPresentation = Static<typeof PreviewSchema>;
+
+export const PreviewResponse = Strict({ preview: PreviewSchema });
+export const PreviewListResponse = Strict({ previews: Type.Array(PreviewSchema), page: PageSchema });
+
+const { branch } = PartialServiceConfigurationSchema.properties;
+export const CreatePreviewBody = Strict({ branch: Type.Required(Type.Object({ branch })).properties.branch });

@@ -1,0 +1,109 @@
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { LifecycleStatus, ServiceKind } from '../services/model.js';
+import { isImageSource, isPushSource } from '../services/source.js';
+
+/**
+ * Kinds that have previews: people look at a preview in a browser. A preview of a worker or of a cron job would take the
+ * work of its service away, and one of a private service would have no visitors.
+ */
+export function hasPreviews(kind: ServiceKind): boolean {
+  return kind === 'web' || kind === 'static';
+}
+
+export interface BaseFacts {
+  kind: ServiceKind;
+  configuration: ServiceConfiguration;
+  /** The service is a preview itself. */
+  isPreview: boolean;
+}
+
+/** Why a service has no preview of this branch, with what to do about it; null if it can have one. */
+export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, branch: string): string | null {
+  if (isPreview) return 'The service is a preview itself; make the preview at the service whose branch it shows';
+  if (!hasPreviews(kind)) return `A service of kind ${kind} has no previews; services of kind web and static have them`;
+  if (isImageSource(configuration)) {
+    return 'The service runs an image, which has no branches; previews need a repository (sourceType "repository")';
+  }
+  if (isPushSource(configuration)) {
+    return 'The service is deployed by pushes to the platform; previews need a repository that workers can read (sourceType "repository")';
+  }
+  if (configuration.previewMode === 'off') {
+    return 'Previews of the service are switched off; set previewMode to "manual" or "automatic" first';
+  }
+  if (branch === configuration.branch) {
+    return `${branch} is the branch that the service itself deploys; deploy the service instead`;
+  }
+  return null;
+}
+
+/**
+ * The configuration of a preview: that of its service, for another branch, at an address of the platform, open to visitors
+ * while the service is in maintenance, and with one replica. It follows its branch and has no previews.
+ */
+export function previewConfiguration(base: ServiceConfiguration, branch: string): ServiceConfiguration {
+  return {
+    ...base,
+    branch,
+    autoDeploy: 'commit',
+    maintenance: false,
+    platformDomainEnabled: true,
+    previewMode: 'off',
+    replicas: 1,
+    scaling: 'manual',
+  };
+}
+
+/** As many characters as a service's name may have. */
+const LONGEST_NAME = 100;
+
+/** The name of a preview, from which its address is made. */
+export function previewName(base: string, branch: string): string {
+  return `${base} ${branch}`.slice(0, LONGEST_NAME).trim();
+}
+
+const HOUR_MS = 3_600_000;
+
+/** When a preview ends if nothing is deployed to it before. The hours are those of its service as they are now. */
+export function expiryOf(changedAt: Date, { previewExpiryHours }: Pick<ServiceConfiguration, 'previewExpiryHours'>) {
+  return new Date(changedAt.getTime() + previewExpiryHours * HOUR_MS);
+}
+
+/** What decides whether a preview goes on. */
+export interface PreviewFacts {
+  changedAt: Date;
+  lifecycleStatus: LifecycleStatus;
+  /** When the last operation that deletes it ended; null if none did. */
+  deletionEndedAt: Date | null;
+  /** An operation that deletes it waits or runs. */
+  deletionOpen: boolean;
+  base: {
+    gone: boolean;
+    configuration: Pick<ServiceConfiguration, 'previewMode' | 'previewExpiryHours'>;
+  };
+}
+
+export type PreviewDecision =
+  | { type: 'keep' }
+  /** `reason` is for the platform's log. */
+  | { type: 'delete'; reason: string }
+  /** Its deletion failed: what is left of it has to be deleted all the same. */
+  | { type: 'deleteAgain' };
+
+/** The pause after a deletion that failed. */
+const AGAIN_MS = 60_000;
+
+/** Decides whether a preview stays. */
+export function decidePreview(facts: PreviewFacts, now: Date): PreviewDecision {
+  const { changedAt, lifecycleStatus, deletionEndedAt, deletionOpen, base } = facts;
+  if (lifecycleStatus === 'deleted') return { type: 'keep' };
+  if (lifecycleStatus === 'deleting') {
+    const rested = deletionEndedAt === null || now.getTime() - deletionEndedAt.getTime() >= AGAIN_MS;
+    return !deletionOpen && rested ? { type: 'deleteAgain' } : { type: 'keep' };
+  }
+  if (base.gone) return { type: 'delete', reason: 'its service was deleted' };
+  if (base.configuration.previewMode === 'off') return { type: 'delete', reason: 'previews were switched off' };
+  const expired = expiryOf(changedAt, base.configuration) <= now;
+  return expired
+    ? { type: 'delete', reason: 'previewExpiryHours have passed since its last change' }
+    : { type: 'keep' };
+}

@@ -1,0 +1,125 @@
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { LifecycleStatus } from '../services/model.js';
+import { type ServiceView, serviceViews } from '../services/store.js';
+import type { PreviewFacts } from './model.js';
+
+/** Rows as pg gives them to us. Column comments are in the migration. */
+export interface PreviewRow {
+  service_id: string;
+  base_id: string;
+  branch: string;
+  changed_at: Date;
+  created_at: Date;
+}
+
+/** The service of a preview with what its presenter needs. */
+export type PreviewView = ServiceView & { preview_branch: string; preview_changed_at: Date };
+
+function previewViews(db: Db, baseId: string) {
+  return serviceViews(db)
+    .join('previews as p', 'p.service_id', 's.id')
+    .where('p.base_id', baseId)
+    .whereNull('s.deleted_at')
+    .select('p.branch as preview_branch', 'p.changed_at as preview_changed_at');
+}
+
+/** The previews of a service, newest first. */
+export async function listPreviews(db: Db, baseId: string, page: PageRequest): Promise<Page<PreviewView>> {
+  return fetchPage<PreviewView>(previewViews(db, baseId), 's', page);
+}
+
+export async function findPreview(db: Db, baseId: string, id: string): Promise<PreviewView | undefined> {
+  return previewViews(db, baseId).where('s.id', id).first();
+}
+
+/** What a service shows as a preview; undefined if it is none. */
+export async function previewOf(db: Db, serviceId: string): Promise<PreviewRow | undefined> {
+  return db<PreviewRow>('previews').where({ service_id: serviceId }).first();
+}
+
+/** The preview of a branch. */
+export async function previewOfBranch(db: Db, baseId: string, branch: string): Promise<PreviewRow | undefined> {
+  return db<PreviewRow>('previews').where({ base_id: baseId, branch }).first();
+}
+
+export async function insertPreview(
+  trx: Transaction,
+  { serviceId, baseId, branch }: { serviceId: string; baseId: string; branch: string },
+): Promise<void> {
+  await trx<PreviewRow>('previews').insert({ service_id: serviceId, base_id: baseId, branch });
+}
+
+/** Records that something is deployed to a preview, so that it lives on. Nothing happens to a service that is none. */
+export async function touchPreview(trx: Transaction, serviceId: string): Promise<void> {
+  await trx.raw('update previews set changed_at = now() where service_id = ?', [serviceId]);
+}
+
+/** Gives the previews of a service its project and environment, so that an environment's protection covers them. */
+export async function movePreviews(
+  trx: Transaction,
+  baseId: string,
+  place: { projectId: string | null; environmentId: string | null },
+): Promise<void> {
+  await trx.raw(
+    `update services set project_id = :projectId, environment_id = :environmentId, updated_at = now()
+      where deleted_at is null and id in (select service_id from previews where base_id = :baseId)`,
+    { ...place, baseId },
+  );
+}
+
+/** Previews that may have to be deleted are looked at in batches. */
+const BATCH = 100;
+
+interface ObservedRow {
+  service_id: string;
+  changed_at: Date;
+  lifecycle_status: LifecycleStatus;
+  deletion_ended_at: Date | null;
+  deletion_open: boolean;
+  base_gone: boolean;
+  base_configuration: ServiceConfiguration;
+}
+
+const OBSERVED = `select p.service_id, p.changed_at, s.lifecycle_status,
+    (select max(o.finished_at) from operations o where o.service_id = s.id and o.kind = 'delete') as deletion_ended_at,
+    exists (select from operations o where o.service_id = s.id and o.kind = 'delete' and o.finished_at is null)
+      as deletion_open,
+    b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted') as base_gone,
+    b.configuration as base_configuration
+  from previews p join services s on s.id = p.service_id join services b on b.id = p.base_id`;
+
+/** The previews that may have to be deleted: `decidePreview` says which. */
+export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts: PreviewFacts }[]> {
+  const rows = await rowsOf<ObservedRow>(
+    db,
+    `${OBSERVED}
+      where s.lifecycle_status = 'deleting' or b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted')
+         or b.configuration ->> 'previewMode' = 'off'
+         or p.changed_at <= now() - make_interval(hours => (b.configuration ->> 'previewExpiryHours')::int)
+      order by p.changed_at limit ${BATCH}`,
+  );
+  return rows.map((row) => ({ serviceId: row.service_id, facts: factsOf(row) }));
+}
+
+/** The same of one preview, after its service was locked; undefined if it is none any more. */
+export async function observePreview(trx: Transaction, serviceId: string): Promise<PreviewFacts | undefined> {
+  const row = await oneRow<ObservedRow>(trx, `${OBSERVED} where p.service_id = ?`, [serviceId]);
+  return row === null ? undefined : factsOf(row);
+}
+
+function factsOf(row: ObservedRow): PreviewFacts {
+  return {
+    changedAt: row.changed_at,
+    lifecycleStatus: row.lifecycle_status,
+    deletionEndedAt: row.deletion_ended_at,
+    deletionOpen: row.deletion_open,
+    base: { gone: row.base_gone, configuration: row.base_configuration },
+  };
+}
+
+/** Removes the rows of previews whose services are deleted. Returns how many. */
+export async function forgetDeletedPreviews(db: Db): Promise<number> {
+  return db('previews').whereIn('service_id', db('services').whereNotNull('deleted_at').select('id')).delete();
+}

@@ -1,0 +1,43 @@
+import { queueOperation } from '../../shared/operations/commands.js';
+import { decidePreview } from '../../shared/previews/model.js';
+import { endingPreviews, forgetDeletedPreviews, observePreview } from '../../shared/previews/store.js';
+import { deleteService } from '../../shared/services/lifecycle-commands.js';
+import { lockService } from '../../shared/services/store.js';
+import type { JobDeps } from '../worker-deps.js';
+
+/** Who requests the deletion of previews that have come to their end. */
+const ACTOR = 'previews';
+
+type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
+
+/**
+ * Deletes the previews that have come to their end, with all that they own, and deletes again what a failed deletion has
+ * left. Returns a line for each.
+ */
+export async function reapPreviews(deps: Deps): Promise<string[]> {
+  await forgetDeletedPreviews(deps.db);
+  const lines: string[] = [];
+  for (const { serviceId, facts } of await endingPreviews(deps.db)) {
+    if (decidePreview(facts, new Date()).type === 'keep') continue;
+    lines.push(...(await reap(deps, serviceId)));
+  }
+  if (lines.length > 0) deps.dispatcher.wake();
+  return lines;
+}
+
+/** Decides again with the service locked: a deployment that was queued meanwhile keeps its preview alive. */
+async function reap({ db }: Deps, serviceId: string): Promise<string[]> {
+  return db.transaction(async (trx) => {
+    const service = await lockService(trx, serviceId);
+    const facts = service && (await observePreview(trx, serviceId));
+    if (!facts) return [];
+    const decision = decidePreview(facts, new Date());
+    if (decision.type === 'keep') return [];
+    if (decision.type === 'deleteAgain') {
+      await queueOperation(trx, { service, actor: ACTOR }, 'delete');
+      return [`the deletion of the preview ${service.slug} failed and is tried again`];
+    }
+    await deleteService(trx, { service, actor: ACTOR });
+    return [`deleted the preview ${service.slug}: ${decision.reason}`];
+  });
+}
