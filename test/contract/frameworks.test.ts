@@ -51,7 +51,7 @@ describe('A project with nothing but its address and kind', function () {
     });
     expect(await get(service, '/any/route')).to.include({ status: 200, body: 'page' });
     expect((await get(service, '/assets/gone.js')).status).to.equal(404);
-    expect(log).to.match(/Detected: a static site.*buildCommand and publishDirectory/);
+    expect(log).to.match(/Detected: Vite, a static site.*buildCommand and publishDirectory/);
     expect(log).to.match(/development server \(vite\)/);
     expect(log).to.contain('Publishes output; set publishDirectory to change it');
   });

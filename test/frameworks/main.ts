@@ -33,24 +33,23 @@ try {
   for (const project of chosen) {
     const row = await tried(platform, project);
     rows.push(row);
+    await saveTable();
     process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
   }
 } finally {
   await platform?.stop();
   await mochaGlobalTeardown();
 }
-const before = await readFile(DOCUMENT, 'utf8').catch(() => '');
-await writeFile(
-  DOCUMENT,
-  writeTable(
-    before,
-    rows,
-    PROJECTS.map(({ name }) => name),
-  ),
-);
 const live = rows.filter(({ works }) => works).length;
 process.stdout.write(`${live} of ${rows.length} went live\n`);
 process.exitCode = live === rows.length ? 0 : 1;
+
+/** After each project, so that a run that is cut short is not lost. */
+async function saveTable(): Promise<void> {
+  const before = await readFile(DOCUMENT, 'utf8').catch(() => '');
+  const names = PROJECTS.map(({ name }) => name);
+  await writeFile(DOCUMENT, writeTable(before, rows, names));
+}
 
 async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
   const { name } = project;
@@ -104,7 +103,16 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
     if (manager === 'pnpm')
       await inFolder('npm', ['exec', '--yes', '--', 'pnpm@9', 'install', '--lockfile-only', '--ignore-scripts']);
     if (manager === 'yarn')
-      await inFolder('npm', ['exec', '--yes', '--', 'yarn@1', 'install', '--ignore-scripts', '--no-progress']);
+      await inFolder('npm', [
+        'exec',
+        '--yes',
+        '--',
+        'yarn@1',
+        'install',
+        '--ignore-scripts',
+        '--ignore-engines',
+        '--no-progress',
+      ]);
     if (manager === 'bun') await inFolder('npm', ['exec', '--yes', '--', 'bun@1', 'install', '--lockfile-only']);
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
     const repository = await createRepository({});

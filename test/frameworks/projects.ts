@@ -353,6 +353,48 @@ export const PROJECTS: readonly FrameworkProject[] = [
     files: { ...server(PORT, { scripts: { start: 'nodemon server.js' }, devDependencies: { nodemon: '3' } }) },
     page: /own page/,
   },
+  {
+    name: 'Create React App 3, yarn',
+    manager: 'yarn',
+    files: {
+      'package.json': packageJson({
+        scripts: { start: 'react-scripts start', build: 'react-scripts build' },
+        dependencies: { react: '16', 'react-dom': '16', 'react-scripts': '3.4.4', express: '4' },
+      }),
+      'src/index.js': "import { render } from 'react-dom';\nrender('x', document.getElementById('root'));\n",
+      'public/index.html': '<!doctype html><title>own page</title><div id="root"></div>',
+    },
+    page: /own page/,
+  },
+  {
+    name: 'Lock file out of date',
+    manager: 'none',
+    files: {
+      ...server(PORT, { scripts: { start: 'node server.js' }, dependencies: { 'is-number': '7.0.0' } }),
+      'package-lock.json':
+        '{ "name": "app", "lockfileVersion": 3, "requires": true, "packages": { "": { "name": "app" } } }',
+    },
+    page: /own page/,
+  },
+  {
+    name: 'A file of variables that nobody commits',
+    files: server(PORT, { scripts: { start: 'node --env-file=.env server.js' } }),
+    page: /own page/,
+  },
+  {
+    name: 'Cloudflare Workers, Hono',
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        scripts: { dev: 'wrangler dev', deploy: 'wrangler deploy --minify' },
+        dependencies: { hono: '4' },
+        devDependencies: { wrangler: '4' },
+      }),
+      'wrangler.jsonc': '{ "name": "app", "main": "src/index.js", "compatibility_date": "2025-05-01" }',
+      'src/index.js': "import { Hono } from 'hono';\nexport default new Hono().get('/', (c) => c.text('own page'));\n",
+    },
+    page: /own page/,
+  },
   { name: 'A site without a build', files: { 'index.html': 'own page' }, manager: 'none', page: /own page/ },
   {
     name: 'A site in public',
@@ -381,6 +423,28 @@ export const PROJECTS: readonly FrameworkProject[] = [
         main: 'built.js',
         scripts: { build: "node -e \"fs.writeFileSync('built.js', 'export const word = 1')\"" },
       }),
+    },
+    page: /own page/,
+  },
+  {
+    name: 'Frontend and backend',
+    manager: 'none',
+    files: {
+      'backend/package.json': packageJson({ scripts: { start: 'node server.js' }, dependencies: { express: '4' } }),
+      'backend/server.js': listens(PORT),
+      'frontend/package.json': packageJson({ scripts: { build: 'vite build' }, devDependencies: { vite: '6' } }),
+      'frontend/index.html': '<!doctype html><p>own page</p>',
+    },
+    page: /own page/,
+  },
+  {
+    name: 'Nx, its application in one folder',
+    files: {
+      'package.json': packageJson({ workspaces: ['apps/*'], devDependencies: { nx: '20', vite: '6' } }),
+      'nx.json': '{ "plugins": ["@nx/vite/plugin"] }',
+      'apps/shop/package.json': packageJson({ name: 'shop' }),
+      'apps/shop/vite.config.mjs': 'export default {};\n',
+      'apps/shop/index.html': '<!doctype html><p>own page</p>',
     },
     page: /own page/,
   },

@@ -1,15 +1,18 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { memoryAdvice, withAdvice } from '../failure-advice.js';
 import { scopeOf } from '../network/network-model.js';
 import type { RunOutcome, Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
-import type { BuildPlan } from './build-plan.js';
 import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
+import type { BuildPlan } from './plan-model.js';
 import { checkKey, isKnown, remember } from './tool-checks.js';
 
-/** The least memory of a build, in MB. Compilers need more than the smallest plans give a running service. */
-const LEAST_MEMORY_MB = 2048;
+/**
+ * The least memory of a build, in MB. Compilers need more than the smallest plans give a running service, and bundlers of
+ * larger applications more than 2 GB. Small hosts have not got more.
+ */
+const LEAST_MEMORY_MB = totalmem() >= 7.5 * 1024 ** 3 ? 4096 : 2048;
 const PIDS = 1024;
 const GRACE_MS = 2000;
 /** The names of all builds' sandboxes begin with this. */
@@ -31,6 +34,17 @@ export interface CommandSetting {
   tools: string[];
 }
 
+/** Thrown if a command of a build fails. */
+export class CommandError extends BuildError {
+  /** The first and the last lines of its output. */
+  readonly output: readonly string[];
+
+  constructor(message: string, output: readonly string[]) {
+    super(message);
+    this.output = output;
+  }
+}
+
 /** Runs the commands of a build one after the other, each in its own sandbox. */
 export class Commands {
   readonly #setting: CommandSetting;
@@ -42,7 +56,7 @@ export class Commands {
 
   /**
    * Logs a command, its output and its duration. `preparation` is a shell command that runs before it and is not logged.
-   * `cwd` is its folder below the repository's files, if it is not the usual one. Throws `BuildError` if the command fails.
+   * `cwd` is its folder below the repository's files, if it is not the usual one. Throws `CommandError` if the command fails.
    */
   async run(
     command: string,
@@ -63,7 +77,7 @@ export class Commands {
     const text = `"${command}" ${failure(outcome, request, output.cause())}`;
     const facts = { phase: 'build', memoryMb: buildMemoryMb(request), hasSubmodules: context.hasSubmodules } as const;
     const advice = outcome.reason === 'out-of-memory' ? memoryAdvice(facts) : output.advice(facts);
-    throw new BuildError(outcome.reason === 'timeout' ? text : withAdvice(text, advice));
+    throw new CommandError(outcome.reason === 'timeout' ? text : withAdvice(text, advice), output.telling());
   }
 
   /**

@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { exists } from '../../shared/core/exists.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
-import { type DiscardDeps, discardTree, exists, removeTree, touch } from '../folders.js';
+import { type DiscardDeps, discardTree, removeTree, touch } from '../folders.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import type { BuildContext, BuildRequest } from './builder.js';
 

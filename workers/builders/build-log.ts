@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LastLines } from '../../shared/core/last-lines.js';
-import { ADVICE_LINES, adviceFor, type FailureFacts, plain } from '../failure-advice.js';
+import { ADVICE_LINES, adviceFor, FIRST_LINES, plain } from '../failure-advice.js';
+import type { FailureFacts } from '../known-failures.js';
 import type { BuildContext } from './builder.js';
 
 /** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */
@@ -35,6 +36,8 @@ export class CommandOutput {
   #characters = 0;
   #written = 0;
   #step = { lines: 0, characters: 0 };
+  /** Some programs tell the cause first, and then how they are used. */
+  readonly #first: string[] = [];
   readonly #last = new LastLines(ADVICE_LINES);
 
   constructor(context: BuildContext) {
@@ -43,7 +46,8 @@ export class CommandOutput {
 
   async write(line: string): Promise<void> {
     this.#lines += 1;
-    this.#last.push(line);
+    if (this.#lines > FIRST_LINES) this.#last.push(line);
+    else this.#first.push(line);
     this.#characters += line.length;
     if (this.#lines > MOST_LINES || this.#characters > MOST_CHARACTERS) return this.#holdBack(line);
     this.#written += 1;
@@ -77,11 +81,16 @@ export class CommandOutput {
 
   /** What the end of the output tells about a failure that many projects have; null if it tells nothing. */
   advice(facts: FailureFacts): string | null {
-    return adviceFor(this.#masked(this.#last.lines), facts);
+    return adviceFor(this.telling(), facts);
+  }
+
+  /** The beginning and the end of the output, without secrets. */
+  telling(): string[] {
+    return this.#masked([...this.#first, ...this.#last.lines]);
   }
 
   #lastLines(): readonly string[] {
-    return this.#last.lines.slice(-LAST_LINES);
+    return [...this.#first, ...this.#last.lines].slice(-LAST_LINES);
   }
 
   #masked(lines: readonly string[]): string[] {

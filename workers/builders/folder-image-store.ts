@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
-import { discardTree, exists, touch } from '../folders.js';
+import { isDataImage } from '../data/data-builder.js';
+import { discardTree, touch } from '../folders.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { type ImageStore, isYoungImage, type StoredImage } from './builder.js';
 import { readFiles } from './reader/read-files.js';
@@ -49,7 +51,9 @@ class FolderImageStore implements LocalImageStore {
     return join(this.#images, digest);
   }
 
-  async has({ digest }: Pick<StoredImage, 'digest'>): Promise<boolean> {
+  async has({ digest, manifest }: StoredImage): Promise<boolean> {
+    // A server's programs are tools, which every start installs if they are missing.
+    if (isDataImage(manifest)) return true;
     return exists(this.pathOf(digest));
   }
 

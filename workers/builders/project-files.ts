@@ -4,6 +4,7 @@ import type { ServiceConfiguration } from '../../shared/services/configuration.j
 import type { ServiceKind } from '../../shared/services/model.js';
 import { isBelow } from '../sandbox/sandbox-plan.js';
 import { BuildError } from './builder.js';
+import { type LockedEngines, npmEngines, pnpmEngines } from './toolchains/locked-engines.js';
 
 /** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */
 export interface ProjectFiles {
@@ -13,6 +14,8 @@ export interface ProjectFiles {
   text(name: string): string | undefined;
   /** Names in the folder itself. */
   names(): string[];
+  /** What the lock file records about its packages. */
+  engines: LockedEngines;
 }
 
 /** The part of a configuration that decides how a project is built. It contains no secret. */
@@ -35,14 +38,21 @@ const TOOL_FILES = [
 /** Lock files tell their format in their first lines. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
+/** Larger lock files are not read for what they say of packages. */
+const LARGEST_LOCK = 16 * 1024 * 1024;
 const LARGEST_TOLD = 1024 * 1024;
 
-export function projectFiles(names: Iterable<string>, texts: Readonly<Record<string, string>>): ProjectFiles {
+export function projectFiles(
+  names: Iterable<string>,
+  texts: Readonly<Record<string, string>>,
+  engines: LockedEngines = {},
+): ProjectFiles {
   const all = new Set(names);
   return {
     has: (name) => all.has(name),
     text: (name) => (Object.hasOwn(texts, name) ? texts[name] : undefined),
     names: () => [...all].filter((name) => !name.includes('/')).sort(),
+    engines,
   };
 }
 
@@ -57,7 +67,14 @@ export async function readProject(folder: string): Promise<ProjectFiles> {
     const text = await headInside(folder, name, LOCK_HEAD);
     if (text !== undefined) texts[name] = text;
   }
-  return projectFiles(await readdir(folder), texts);
+  return projectFiles(await readdir(folder), texts, await lockedEngines(folder));
+}
+
+async function lockedEngines(folder: string): Promise<LockedEngines> {
+  const pnpm = await headInside(folder, 'pnpm-lock.yaml', LARGEST_LOCK);
+  if (pnpm !== undefined) return pnpmEngines(pnpm);
+  const npm = await headInside(folder, 'package-lock.json', LARGEST_LOCK);
+  return npm === undefined ? {} : npmEngines(npm);
 }
 
 /** A small file's text; undefined if there is none, or if a link leads out of the folder. Throws `BuildError`. */
@@ -77,7 +94,8 @@ async function headInside(folder: string, name: string, bytes: number): Promise<
   if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;
   const file = await open(path, 'r');
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+    const size = Math.min(bytes, (await file.stat()).size);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
     await file.close();

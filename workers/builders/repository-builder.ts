@@ -10,7 +10,7 @@ import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import type { RepositorySource } from '../sources/repository-source.js';
-import { BUILD_SANDBOX, Commands, heapOptions, inSearchPath, storageMb } from './build-commands.js';
+import { BUILD_SANDBOX, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
@@ -19,17 +19,16 @@ import {
   openCache,
   removeDeadBuilds,
 } from './build-folder.js';
-import type { BuildPlan } from './build-plan.js';
+import { runSteps } from './build-steps.js';
 import { TimeLimit } from './build-time-limit.js';
 import type { BuildContext, Builder, BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
 import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
+import type { BuildPlan } from './plan-model.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
 import { warmReader } from './reader/reader-pool.js';
-import { linkKept } from './toolchains/framework-caches.js';
-import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface RepositoryBuilderOptions {
@@ -140,57 +139,19 @@ class RepositoryBuild {
       readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal }),
     );
     for (const line of explain(plan)) await this.#context.log(line);
-    const tools = await this.#limit.within('installing the tools that the project names', () =>
+    let tools = await this.#limit.within('installing the tools that the project names', () =>
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
     // If nothing runs, the files stay the platform's own.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
       await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
-      await this.#runCommands(plan, tools);
+      const cache = await this.#cache;
+      const { sandbox, config, toolchains } = this.#options;
+      const steps = { sandbox, config, toolchains, request: this.#request, context: this.#context, limit: this.#limit };
+      tools = await runSteps({ ...steps, app: this.#app, cache }, plan, tools);
     }
     this.#context.signal.throwIfAborted();
     return this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
-  }
-
-  async #runCommands(plan: BuildPlan, tools: readonly string[]): Promise<void> {
-    const cache = await this.#cache;
-    const { folders } = plan;
-    const commands = new Commands({
-      sandbox: this.#options.sandbox,
-      app: this.#app,
-      cwd: folders.install,
-      searchPath: plan.searchPath,
-      request: this.#request,
-      context: this.#context,
-      deadline: this.#limit.deadline,
-      writable: [cache],
-      environment: this.#environment(plan, cache),
-      tools: tools.map((name) => this.#options.toolchains.pathOf(name)),
-    });
-    await commands.requireTools(plan);
-    // Builds need tools that are development dependencies, also if the application runs with another NODE_ENV.
-    for (const command of plan.install) await commands.run(command, { NODE_ENV: 'development' });
-    for (const command of plan.build) {
-      await commands.run(command, {}, { preparation: linkKept(plan.keptFolders, cache), cwd: folders.build });
-    }
-  }
-
-  /**
-   * The service's variables take precedence. Of the platform's variables, a build gets only those configured for
-   * builds.
-   */
-  #environment(plan: BuildPlan, cache: string): Record<string, string> {
-    const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
-    return {
-      ...this.#options.config.buildEnvironment,
-      ...registryEnvironment(this.#options.config.buildEnvironment),
-      CI: 'true',
-      ...plan.environment,
-      ...plan.buildEnvironment,
-      ...Object.fromEntries(caches),
-      ...this.#request.environment,
-      ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(this.#request, plan.buildEnvironment) }),
-    };
   }
 
   async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {

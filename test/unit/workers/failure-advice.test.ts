@@ -1,15 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import {
-  ADVICE_LINES,
-  adviceFor,
-  type FailureFacts,
-  KNOWN_FAILURES,
-  memoryAdvice,
-  recognise,
-  withAdvice,
-} from '../../../workers/failure-advice.js';
+import { ADVICE_LINES, adviceFor, memoryAdvice, recognise, withAdvice } from '../../../workers/failure-advice.js';
+import { type FailureFacts, KNOWN_FAILURES } from '../../../workers/known-failures.js';
 
 const FACTS: FailureFacts = { phase: 'build', memoryMb: 2048 };
 const START: FailureFacts = { phase: 'start', memoryMb: 512 };

@@ -1,6 +1,6 @@
 import { quote } from '../../sandbox/sandbox-scripts.js';
-import type { BuildPlan } from '../build-plan.js';
 import { BuildError } from '../builder.js';
+import type { BuildPlan } from '../plan-model.js';
 import { keptName } from '../toolchains/framework-caches.js';
 import { packageOf, type ToolVersion } from '../toolchains/tool-packages.js';
 

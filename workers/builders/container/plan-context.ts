@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Config } from '../../../shared/core/config.js';
 import { heapOptions } from '../build-commands.js';
-import type { BuildPlan } from '../build-plan.js';
 import type { BuildRequest } from '../builder.js';
+import type { BuildPlan } from '../plan-model.js';
 import { registryEnvironment } from '../toolchains/registry-environment.js';
 import type { ToolVersion } from '../toolchains/tool-packages.js';
 import type { ContextContent } from './build-context.js';

@@ -1,13 +1,17 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { type BuildCapabilities, type BuildPlan, NoApplicationError, planBuild, type Settings } from '../build-plan.js';
+import { planBuild } from '../build-plan.js';
 import { BuildError } from '../builder.js';
+import type { BuildCapabilities, BuildPlan, Settings } from '../plan-model.js';
+import { NoApplicationError } from '../plan-parts.js';
 import { folderInside } from '../project-files.js';
 import { type DetectedProject, ProjectReader } from './detected-project.js';
 import {
   type FoundApplication,
   findApplications,
+  hasSources,
   isApplication,
   isOwnApplication,
+  mainApplication,
   namedByRoot,
 } from './find-applications.js';
 import { ENTRY_FILES } from './node-application.js';
@@ -49,15 +53,16 @@ export async function detectAndPlan(
   }
 }
 
-/** Reads the project in `rootDirectory`, or the one that the repository's root stands for. */
+/** Reads the project in `rootDirectory`, or the one that this folder stands for, if it is the root of a workspace. */
 export async function detectProject({ app, rootDirectory, kind, settings }: DetectInput): Promise<Detected> {
   await folderInside(app, rootDirectory, 'rootDirectory');
   const reader = await readerOf(app);
   const folder = normal(rootDirectory);
   const project = await readFolder(reader, folder, kind, []);
-  if (folder !== '') return { project, applications: [] };
+  // rootDirectory may lead to a workspace, whose application is in a folder below it.
+  if (folder !== '' && project.workspace?.folder !== folder) return { project, applications: [] };
   const named = project.platforms.find((platform) => platform.rootDirectory !== null);
-  if (named?.rootDirectory != null && reader.tree.kind(named.rootDirectory) === 'directory') {
+  if (folder === '' && named?.rootDirectory != null && reader.tree.kind(named.rootDirectory) === 'directory') {
     const note = `Builds ${named.rootDirectory}, because ${named.file} says so; set rootDirectory to build another folder`;
     return { project: await readFolder(reader, named.rootDirectory, kind, [note], project), applications: [] };
   }
@@ -71,6 +76,7 @@ export async function detectProject({ app, rootDirectory, kind, settings }: Dete
 const OWN_FILES = ['Procfile', 'go.mod', 'requirements.txt', 'pyproject.toml', 'Pipfile', 'index.html', 'Dockerfile'];
 
 function standsAlone({ app, files }: DetectedProject): boolean {
+  if (app !== null && !hasSources(app)) return false;
   // Repositories of examples have a package.json for their tools alone.
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
@@ -100,7 +106,8 @@ async function chooseApplication(
   root?: DetectedProject,
 ): Promise<DetectedProject> {
   const named = root === undefined ? null : namedByRoot(root, applications);
-  const [only, ...more] = named === null ? applications : [named];
+  const main = named ?? mainApplication(applications);
+  const [only, ...more] = main === null ? applications : [main];
   if (only === undefined || more.length > 0) {
     const names = applications.slice(0, 20).map(describe);
     const rest = applications.length > names.length ? ` and ${applications.length - names.length} more` : '';
@@ -109,7 +116,12 @@ async function chooseApplication(
       applications,
     );
   }
-  const why = named === null ? 'the only application of the repository' : 'the application that the start script names';
+  const why =
+    named !== null
+      ? 'the application that the start script names'
+      : applications.length === 1
+        ? 'the only application of the repository'
+        : `the main one of ${applications.length} applications by its name`;
   const note = `Builds ${only.rootDirectory}, ${why}; set rootDirectory to build another folder`;
   return readFolder(reader, only.rootDirectory, kind, [note]);
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../project-files.js';
 import type { Application, FoundFramework } from './application.js';
 import { nxProject } from './nx-project.js';
-import { readManifest } from './package-manifest.js';
+import { type PackageManifest, readManifest } from './package-manifest.js';
 import { PLATFORM_FILES, type PlatformSettings } from './platform-files.js';
 import { inFolder, type RepositoryTree } from './repository-tree.js';
 import { ancestors, packageFolders, relativeTo, toolOf, type Workspace, workspacePatterns } from './workspace.js';
@@ -47,6 +47,26 @@ const MOST_PACKAGES = 300;
 const MOST_PAGES = 200;
 const EMPTY = readManifest('{}');
 
+/** Configuration → the package that reads it. */
+const CONFIGURED: Readonly<Record<string, string>> = {
+  'next.config': 'next',
+  'nuxt.config': 'nuxt',
+  'astro.config': 'astro',
+  'svelte.config': '@sveltejs/kit',
+  'react-router.config': '@react-router/dev',
+  'vite.config': 'vite',
+};
+
+/** A package of a workspace may leave it to the root to install its framework; its configuration tells which one. */
+function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspace: Workspace | null): PackageManifest {
+  const above = workspace?.manifest.dependencies ?? {};
+  const configured = Object.entries(CONFIGURED).flatMap(([stem, name]) => {
+    const range = SCRIPTS.some((extension) => files.has(`${stem}.${extension}`)) ? above[name] : undefined;
+    return range === undefined ? [] : [[name, range] as const];
+  });
+  return { ...manifest, dependencies: { ...Object.fromEntries(configured), ...manifest.dependencies } };
+}
+
 /** Reads what detection needs, as far as the tree knows the files. Throws `BuildError` if a file is too large or invalid. */
 export class ProjectReader {
   readonly #app: string;
@@ -74,6 +94,7 @@ export class ProjectReader {
       has: (name) => base.has(name) || this.#tree.kind(inFolder(folder, name)) !== undefined,
       text: (name) => texts.get(name) ?? base.text(name),
       names: () => base.names(),
+      engines: base.engines,
     };
   }
 
@@ -92,7 +113,7 @@ export class ProjectReader {
     const manifest =
       text === undefined
         ? { ...(workspace?.manifest ?? readManifest('{}')), name: nx?.name ?? null, scripts: {}, main: null }
-        : readManifest(text, inFolder(folder, 'package.json'));
+        : withConfigured(readManifest(text, inFolder(folder, 'package.json')), files, workspace);
     const hasPackages = Object.keys(manifest.dependencies).length > 0 && text !== undefined;
     const [framework = null] = hasPackages ? await this.#frameworks(folder) : [];
     return { files, manifest, framework, nx };
@@ -136,7 +157,9 @@ export class ProjectReader {
   pages(folder: string): string[] {
     const prefix = folder === '' ? 0 : folder.length + 1;
     const found = this.#tree.foldersWith('index.html', folder).slice(0, MOST_PAGES);
-    return found.map((path) => path.slice(prefix) || '.');
+    if (found.length > 0) return found.map((path) => path.slice(prefix) || '.');
+    // Pages of other names are a site too.
+    return [...this.#tree.entries(folder).keys()].some((name) => name.endsWith('.html')) ? ['.'] : [];
   }
 
   async #frameworks(folder: string): Promise<FoundFramework[]> {

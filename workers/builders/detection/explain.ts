@@ -1,4 +1,4 @@
-import type { BuildPlan } from '../build-plan.js';
+import type { BuildPlan } from '../plan-model.js';
 
 /**
  * The lines of a build's log that say what was detected: first what will be built and started, and which settings change

@@ -1,8 +1,9 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { Application } from './application.js';
+import { chooseFramework, hasServer } from './choose-framework.js';
 import type { DetectedProject, ProjectReader } from './detected-project.js';
 import { FRAMEWORKS } from './frameworks.js';
-import { chooseFramework, hasServer } from './node-application.js';
+import { ENTRY_FILES } from './node-application.js';
 import { commandUse, fileOf } from './start-scripts.js';
 import type { Workspace } from './workspace.js';
 
@@ -40,6 +41,9 @@ export async function findApplications(
   return primary.length > 0 ? primary : found;
 }
 
+/** Configurations of frameworks that only applications have. Nx calls the framework without a script. */
+const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
+
 /** True if a package is more than a library: it builds pages, or starts a server. */
 export function isApplication(app: Application): boolean {
   const { files, manifest } = app;
@@ -50,15 +54,24 @@ export function isApplication(app: Application): boolean {
   if (row !== undefined && row.isLibrary !== true) {
     // Libraries name the framework that they are for, but nothing calls it, and they have no page.
     if (
-      ['vite', 'webpack', 'rsbuild', 'parcel', 'solid-js', 'tanstack-router', 'rspack', 'farm', 'svelte'].includes(
-        framework?.id ?? '',
-      )
+      [
+        'vite',
+        'webpack',
+        'rollup',
+        'rsbuild',
+        'parcel',
+        'solid-js',
+        'tanstack-router',
+        'rspack',
+        'farm',
+        'svelte',
+      ].includes(framework?.id ?? '')
     ) {
       return ['index.html', 'public/index.html', 'src/index.html'].some(files.has) || startsServer(app);
     }
     const tool = (typeof row.build === 'string' ? row.build : '').split(' ')[0] ?? '';
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));
-    return tool === '' || calls || start !== undefined;
+    return tool === '' || calls || start !== undefined || files.names().some((name) => CONFIGURATION.test(name));
   }
   return startsServer(app);
 }
@@ -66,7 +79,32 @@ export function isApplication(app: Application): boolean {
 function startsServer(app: Application): boolean {
   const { start } = app.manifest.scripts;
   if (!hasServer(app)) return start !== undefined && app.files.has('Procfile');
-  return start !== undefined || app.manifest.main !== null || app.files.has('Procfile');
+  const says = start !== undefined || app.manifest.main !== null || app.files.has('Procfile');
+  // Libraries have an index.js too.
+  return says || ENTRY_FILES.some((file) => /server|app|www/.test(file) && app.files.has(file));
+}
+
+/** Frameworks whose source folders are known. */
+const PLACED = [
+  'next',
+  'nuxt',
+  'angular',
+  'astro',
+  'vite',
+  'gatsby',
+  'remix',
+  'vue',
+  'svelte-kit',
+  'create-react-app',
+  'expo',
+];
+const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
+
+/** False for a folder whose packages serve the folders below it: it names a framework, but has nothing to build. */
+export function hasSources(app: Application): boolean {
+  const framework = chooseFramework(app);
+  if (framework === null || !PLACED.includes(framework.id)) return true;
+  return SOURCES.some(app.files.has) || app.files.names().some((name) => CONFIGURATION.test(name));
 }
 
 /** Commands that hand over to packages of a workspace. */
@@ -84,7 +122,7 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
     if (fileOf(start, app.manifest.scripts) !== null) return true;
     if (commandUse(start, app.manifest.scripts).use === 'production' && hasServer(app)) return true;
   }
-  return isApplication(app) && chooseFramework(app) !== null && !hasServer(app);
+  return isApplication(app) && chooseFramework(app) !== null && !hasServer(app) && hasSources(app);
 }
 
 /** The application that the root's start script hands over to: `yarn workspace web start`; null if it names none. */
@@ -98,4 +136,16 @@ export function namedByRoot(
     ({ rootDirectory, name }) => words.has(rootDirectory) || (name !== null && words.has(name)),
   );
   return named.length === 1 ? (named[0] ?? null) : null;
+}
+
+/** Names of the application that the visitors of a product mean, the likeliest first. */
+const MAIN_NAMES = ['web', 'www', 'app', 'webapp', 'site', 'frontend', 'client', 'ui', 'server', 'api', 'backend'];
+
+/** The application whose name says that it is the main one of a repository; null if none does, or if several do. */
+export function mainApplication(applications: readonly FoundApplication[]): FoundApplication | null {
+  for (const name of MAIN_NAMES) {
+    const named = applications.filter(({ rootDirectory }) => rootDirectory.split('/').at(-1) === name);
+    if (named.length > 0) return named.length === 1 ? (named[0] ?? null) : null;
+  }
+  return null;
 }

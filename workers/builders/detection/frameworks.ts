@@ -162,8 +162,8 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   qwik: {
     name: 'Qwik',
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
-    // Without an adapter, only the preview's server exists.
-    buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'qwik build preview'),
+    // Without an adapter, only the preview's server exists. Its program calls the package manager that called it.
+    buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),
       start('node server/entry.fastify', 'server/entry.fastify.js'),
@@ -327,12 +327,24 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   wmr: { name: 'WMR', packages: ['wmr'], build: 'wmr build', ...page('dist') },
   webpack: {
     name: 'webpack',
-    packages: ['webpack-dev-server', 'webpack-cli'],
+    packages: ['webpack-dev-server', 'webpack-cli', 'webpack'],
     build: 'webpack --mode production',
     ...page('dist', 'build', 'public'),
   },
   rspack: { name: 'Rspack', packages: ['@rspack/cli'], build: 'rspack build', ...page('dist') },
   brunch: { name: 'Brunch', packages: ['brunch'], build: 'brunch build --production', ...page('public') },
+  rollup: { name: 'Rollup', packages: ['rollup'], ...page('public', 'dist', 'build') },
+  // Only the preview's server runs an application of this kind outside its platform.
+  workers: {
+    name: 'Cloudflare Workers',
+    packages: ['wrangler'],
+    starts: ({ files, manifest }) => {
+      const script = [manifest.scripts.dev, manifest.scripts.start].find((text) => /^wrangler dev\b/.test(text ?? ''));
+      const isOne = script !== undefined || ['wrangler.toml', 'wrangler.json', 'wrangler.jsonc'].some(files.has);
+      return isOne ? [preview(`${script ?? 'wrangler dev'} --ip 0.0.0.0 --port ${PORT}`)] : [];
+    },
+    environment: { WRANGLER_SEND_METRICS: 'false' },
+  },
   // Libraries of servers
   fastify: { name: 'Fastify', packages: ['fastify'], isLibrary: true, environment: { FASTIFY_ADDRESS: '0.0.0.0' } },
   express: { name: 'Express', packages: ['express'], isLibrary: true },
@@ -346,7 +358,7 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   restify: { name: 'Restify', packages: ['restify'], isLibrary: true },
   polka: { name: 'Polka', packages: ['polka'], isLibrary: true },
   apollo: { name: 'Apollo Server', packages: ['@apollo/server', 'apollo-server', 'graphql-yoga'], isLibrary: true },
-  'socket.io': { name: 'Socket.IO', packages: ['socket.io', 'ws', 'h3', 'micro', 'json-server'], isLibrary: true },
+  'socket.io': { name: 'Socket.IO', packages: ['socket.io', 'ws', 'h3', 'micro'], isLibrary: true },
 };
 
 function nextExports(app: Application): boolean {

@@ -1,7 +1,17 @@
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { type Application, dependsOn, type FoundFramework, majorOf, type Start } from './application.js';
+import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
+import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
 import { FRAMEWORKS, type FrameworkRow } from './frameworks.js';
+import {
+  buildOf,
+  compilation,
+  exists,
+  FINAL_SCRIPTS,
+  generatesClient,
+  legacyOpenssl,
+  missingEnvFiles,
+} from './node-build.js';
 import type { PlatformSettings } from './platform-files.js';
 import { type CommandUse, commandUse, fileOf } from './start-scripts.js';
 
@@ -14,11 +24,15 @@ export interface NodeInput {
   procfile: string | null;
   /** How the package manager runs a script: `npm run`. */
   run: string;
+  /** The range of Node.js versions that the project names; null if it names none. */
+  node: string | null;
 }
 
 /** How a Node project is built, and what becomes of the result. */
 export interface NodeDecision {
   framework: FoundFramework | null;
+  /** Commands that come before the build. */
+  prepare: string[];
   build: string | null;
   /** In order of preference; none if files are all there is. */
   starts: Start[];
@@ -52,81 +66,24 @@ export function decideNode(input: NodeInput): NodeDecision {
   const build = explicit
     ? settings.buildCommand.trim()
     : (said?.buildCommand ?? (unused ? null : likely) ?? compilation(known, starts, run));
+  const missing = missingEnvFiles(known);
+  const generate = generatesClient(known) ? ['prisma generate'] : [];
+  if (missing.length > 0)
+    notes.push(
+      `${missing.join(' and ')} is not in the repository: it is empty here, because the service has its own variables`,
+    );
   const siteOf = platforms.filter(({ publishDirectory }) => publishDirectory !== null);
   return {
     framework,
+    prepare: [...missing.map((file) => `touch ${file}`), ...generate],
     build,
     starts,
     publish: [...siteOf.map(({ publishDirectory }) => publishDirectory ?? ''), ...publishOf(known, row, build)],
     singlePage: (row?.singlePage?.(known) ?? false) || platforms.some(({ singlePage }) => singlePage),
     environment: row?.environment ?? {},
-    buildEnvironment: { ...legacyOpenssl(known), ...row?.buildEnvironment?.(known) },
+    buildEnvironment: { ...legacyOpenssl(known, input.node), ...row?.buildEnvironment?.(known) },
     notes,
   };
-}
-
-/** The framework of an application: what build-info found, unless our table knows something that contains it. */
-export function chooseFramework(app: Application): FoundFramework | null {
-  const ids = Object.keys(FRAMEWORKS);
-  const own = ids.find((id) => dependsOn(app, ...(FRAMEWORKS[id]?.packages ?? [])));
-  const found = app.framework;
-  const rank = (id: string) => (ids.includes(id) ? ids.indexOf(id) : ids.length);
-  if (own === undefined) return found;
-  if (found !== null && rank(found.id) <= rank(own)) return found;
-  const row = FRAMEWORKS[own];
-  const range = row?.packages.map((name) => app.manifest.dependencies[name]).find((version) => version !== undefined);
-  return { id: own, name: row?.name ?? own, version: /\d+(\.\d+){0,2}/.exec((range ?? '').slice(0, 100))?.[0] ?? null };
-}
-
-/** Scripts that build, in order of preference. Platforms run the ones with their names. */
-const BUILD_SCRIPTS = [
-  'build',
-  'heroku-postbuild',
-  'vercel-build',
-  'build:prod',
-  'build:production',
-  'build:all',
-  'generate',
-];
-
-function buildOf(app: Application, row: FrameworkRow | undefined, run: string): string | null {
-  if (app.nx !== null && app.manifest.scripts.build === undefined) return `nx run ${app.nx.name}:build`;
-  const instead = row?.buildInstead?.(app) ?? null;
-  if (instead !== null) return instead;
-  const script = BUILD_SCRIPTS.find((name) => app.manifest.scripts[name] !== undefined);
-  if (script !== undefined) return `${run} ${script}`;
-  if (typeof row?.build === 'function') return row.build(app);
-  return row?.build ?? null;
-}
-
-/** Package → the first major version whose webpack works with the OpenSSL of Node 17 and later. */
-const WITH_OLD_WEBPACK = {
-  'react-scripts': 5,
-  '@vue/cli-service': 5,
-  webpack: 5,
-  nuxt: 3,
-  gatsby: 4,
-  '@angular/cli': 12,
-};
-
-/** Webpack 4 uses a hash that OpenSSL 3 has only with this option. */
-function legacyOpenssl({ manifest }: Application): Record<string, string> {
-  const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
-    const major = majorOf(manifest.dependencies[name]);
-    return major !== null && major < fixed;
-  });
-  return isOld ? { NODE_OPTIONS: '--openssl-legacy-provider' } : {};
-}
-
-/** TypeScript is compiled if the file to start is not in the repository and nothing else would write it. */
-function compilation(app: Application, starts: readonly Start[], run: string): string | null {
-  const needs = starts[0]?.needs ?? null;
-  if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;
-  const script = ['compile', 'tsc', 'build:ts', 'build:server', 'transpile'].find(
-    (name) => app.manifest.scripts[name] !== undefined,
-  );
-  if (script !== undefined) return `${run} ${script}`;
-  return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
 function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boolean, notes: string[]): Start[] {
@@ -150,17 +107,21 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
     starts.push(...list(take(scripts.start, `${run.replace(/ run$/, '')} start`, 'The start script')));
   }
   const own = starts.length > 0;
+  const buildsPages = onlyPages(app, row);
+  // The pages are what a project without a server offers: neither an entry file nor a preview is better.
+  const isPage = buildsPages && !hasServer(app);
   const output = app.nx?.output ?? null;
   if (output !== null && !own) starts.push({ command: `node ${output}/main.js`, needs: `${output}/main.js` });
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => !isPreview) ?? []));
-  for (const name of ['start:prod', 'start:production', 'start:server', 'serve:prod', 'prod', 'production']) {
+  const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
+  for (const name of names) {
     const script = scripts[name];
+    // What only serves the built pages is no better than publishing them.
+    if (isPage && (script === undefined || fileOf(script, scripts) === null)) continue;
     if (starts.length === 0 && script !== undefined)
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
   }
-  // The pages are what a project without a server offers: neither an entry file nor a preview is better.
-  const isPage = row?.publish !== undefined && (row.starts?.(app).length ?? 0) === 0 && !hasServer(app);
-  if (!own && !isPage) starts.push(...entryOf(app, builds));
+  if (!own && !isPage) starts.push(...entryOf(app, builds, buildsPages));
   if (starts.length === 0 && !isPage) starts.push(...developmentEntry(input, notes));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
   // A start that needs nothing is always used.
@@ -191,12 +152,13 @@ function refusal(from: string, use: CommandUse): string {
   return `${from} runs a development server${tool}, which production does not run; set startCommand to run it all the same`;
 }
 
-/** `main`, or a file whose name says that it is the entry. */
-function entryOf({ files, manifest }: Application, builds: boolean): Start[] {
+/** `main`, or a file whose name says that it is the entry. If the sources are of pages, they are no server's. */
+function entryOf({ files, manifest }: Application, builds: boolean, buildsPages: boolean): Start[] {
   const { main } = manifest;
-  const isPlain = main !== null && /^[\w./@+-]+$/.test(main);
-  if (isPlain && (exists({ files }, main) || builds)) return [{ command: `node ${main}`, needs: main }];
-  const entry = ENTRY_FILES.find((file) => files.has(file));
+  const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !/\.[cm]?tsx?$/.test(main);
+  const maybe = (file: string) => !buildsPages || (!/^(\.\/)?src\//.test(file) && exists({ files }, file));
+  if (isPlain && maybe(main) && (exists({ files }, main) || builds)) return [{ command: `node ${main}`, needs: main }];
+  const entry = ENTRY_FILES.find((file) => files.has(file) && maybe(file));
   return entry === undefined ? [] : [{ command: `node ${entry}`, needs: entry }];
 }
 
@@ -224,11 +186,6 @@ function developmentEntry({ app, run }: NodeInput, notes: string[]): Start[] {
   return [];
 }
 
-/** True if the project depends on a library that servers are built with. */
-export function hasServer(app: Application): boolean {
-  return Object.values(FRAMEWORKS).some(({ isLibrary, packages }) => isLibrary === true && dependsOn(app, ...packages));
-}
-
 /** The script that offers a preview, for projects that offer nothing else. */
 export function previewScript({ manifest }: Application): string | null {
   return (
@@ -249,9 +206,4 @@ function publishOf(app: Application, row: FrameworkRow | undefined, build: strin
   const nx = app.nx?.output ?? null;
   const ofNx = nx === null ? [] : [nx, `${nx}/browser`];
   return [...(named === undefined ? [] : [named]), ...ofNx, ...(row?.publish?.(app) ?? [])];
-}
-
-function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
-  const name = path.replace(/^\.\//, '').replace(/\/$/, '');
-  return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));
 }

@@ -3,9 +3,12 @@ import { isRecord } from '../toolchains/package-json.js';
 import type { NxProject } from './application.js';
 import { filled } from './package-manifest.js';
 
-/** A folder's project.json, if it describes an application. `folder` is relative to the workspace's root. */
+/**
+ * What a folder's project.json or the `nx` of its package.json says, if it describes an application. `folder` is relative to
+ * the workspace's root.
+ */
 export function nxProject(files: ProjectFiles, folder: string): NxProject | null {
-  const value = parsed(files.text('project.json'));
+  const value = parsed(files.text('project.json')) ?? inPackage(parsed(files.text('package.json')));
   const name = filled(value?.name) ?? folder.split('/').at(-1) ?? '';
   if (value === null || value.projectType === 'library' || name === '' || /(^|-)e2e$/.test(name)) return null;
   const targets = isRecord(value.targets) ? value.targets : {};
@@ -15,6 +18,13 @@ export function nxProject(files: ProjectFiles, folder: string): NxProject | null
   const path = named ?? (folder === '' ? `dist/${name}` : `dist/${folder}`);
   const up = folder === '' ? [] : folder.split('/').map(() => '..');
   return { name, output: /^[\w./@-]{1,300}$/.test(path) ? [...up, path].join('/') : null };
+}
+
+/** A package.json describes a project if it says how that is built. */
+function inPackage(manifest: Record<string, unknown> | null): Record<string, unknown> | null {
+  const nx = manifest?.nx;
+  if (!isRecord(nx) || !isRecord(nx.targets) || !isRecord(nx.targets.build)) return null;
+  return { name: manifest?.name, ...nx };
 }
 
 function parsed(text: string | undefined): Record<string, unknown> | null {

@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import type { PublishPlan } from '../build-plan.js';
 import { BuildError } from '../builder.js';
+import type { PublishPlan } from '../plan-model.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../project-files.js';
 import type { Start } from './application.js';
 
@@ -181,8 +181,11 @@ async function fallbackOf(folder: string, singlePage: boolean): Promise<string> 
   const has = async (name: string) => (await kindOf(folder, name)) === 'file';
   for (const name of ['200.html', '__spa-fallback.html']) if (await has(name)) return name;
   if (await has('404.html')) return '';
-  if ((singlePage || (await redirectsAll(folder))) && (await has('index.html'))) return 'index.html';
-  return '';
+  const hasIndex = await has('index.html');
+  if ((singlePage || (await redirectsAll(folder))) && hasIndex) return 'index.html';
+  // The only page of a site answers as well if it has another name.
+  const pages = hasIndex ? [] : (await readdir(folder)).filter((name) => name.endsWith('.html'));
+  return pages.length === 1 ? (pages[0] ?? '') : '';
 }
 
 /** Netlify's rule for one page: a line of `_redirects` such as `/* /index.html 200`. */

@@ -1,3 +1,5 @@
+import { OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
+
 /**
  * What a start command is for. Patterns are for one word each, and every command is cut into words first, so that a
  * hostile script costs linear time.
@@ -20,87 +22,6 @@ const MOST_FOLLOWED = 50;
 /** Commands of one line that are looked at. */
 const MOST_COMMANDS = 50;
 const LONGEST = 4096;
-
-/** Programs whose first argument decides. `''` stands for no argument, or an option. */
-const PROGRAMS: Readonly<Record<string, { development?: readonly string[]; preview?: readonly string[] }>> = {
-  vite: { development: ['', 'dev', 'serve'], preview: ['preview'] },
-  'rolldown-vite': { development: ['', 'dev', 'serve'], preview: ['preview'] },
-  vinxi: { development: ['dev'] },
-  'react-scripts': { development: ['start'] },
-  'react-app-rewired': { development: ['start'] },
-  craco: { development: ['start'] },
-  'vue-cli-service': { development: ['serve', ''] },
-  astro: { development: ['dev', 'start'], preview: ['preview'] },
-  next: { development: ['', 'dev'] },
-  blitz: { development: ['dev'] },
-  nuxt: { development: ['', 'dev'], preview: ['preview'] },
-  nuxi: { development: ['dev'], preview: ['preview'] },
-  ng: { development: ['serve', 's', 'dev'] },
-  nx: { development: ['serve', 'dev'] },
-  gatsby: { development: ['develop'], preview: ['serve'] },
-  webpack: { development: ['serve', 's'] },
-  'webpack-dev-server': { development: ['*'] },
-  rspack: { development: ['serve', 'dev'], preview: ['preview'] },
-  rsbuild: { development: ['dev'], preview: ['preview'] },
-  parcel: { development: ['', 'serve', 'watch'] },
-  docusaurus: { development: ['start'], preview: ['serve'] },
-  vitepress: { development: ['', 'dev'], preview: ['preview', 'serve'] },
-  vuepress: { development: ['dev'] },
-  hexo: { development: ['server', 's'] },
-  'ember-cli': { development: ['serve', 's'] },
-  ember: { development: ['serve', 's', 'server'] },
-  expo: { development: ['start', ''] },
-  quasar: { development: ['dev'] },
-  gridsome: { development: ['develop'] },
-  stencil: { development: ['--dev'] },
-  'react-router': { development: ['dev'] },
-  remix: { development: ['dev', 'watch', 'vite:dev'] },
-  qwik: { development: ['dev'] },
-  waku: { development: ['dev'] },
-  vike: { development: ['dev', ''], preview: ['preview'] },
-  'solid-start': { development: ['dev'] },
-  snowpack: { development: ['dev'] },
-  wmr: { development: ['', 'start'], preview: ['serve'] },
-  preact: { development: ['watch'] },
-  umi: { development: ['dev', 'start'] },
-  max: { development: ['dev'] },
-  slidev: { development: ['*'] },
-  'start-storybook': { development: ['*'] },
-  storybook: { development: ['dev'] },
-  observable: { development: ['preview'] },
-  nitro: { development: ['dev'], preview: ['preview'] },
-  nitropack: { development: ['dev'], preview: ['preview'] },
-  wrangler: { development: ['dev', 'pages'] },
-  netlify: { development: ['dev'] },
-  vercel: { development: ['dev'] },
-  strapi: { development: ['develop', 'dev'] },
-  keystone: { development: ['dev'] },
-  payload: { development: ['dev'] },
-  medusa: { development: ['develop'] },
-  mastra: { development: ['dev'] },
-  'live-server': { development: ['*'] },
-  'lite-server': { development: ['*'] },
-  'browser-sync': { development: ['*'] },
-  five: { development: ['server'] },
-  reload: { development: ['*'] },
-  budo: { development: ['*'] },
-  'elm-live': { development: ['*'] },
-  'es-dev-server': { development: ['*'] },
-  'web-dev-server': { development: ['*'] },
-  wds: { development: ['*'] },
-  farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
-  gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
-  grunt: { development: ['serve', 'watch', 'server', 'dev'] },
-};
-
-/** `nest start` compiles each time; with --watch it is a development server. The option decides for these. */
-const WATCHING = new Set(['--watch', '-w', '--serve', '--hot', '--live-reload', '--watchAll']);
-/** Programs that are for developers only with one of these options. */
-const OPTION_DECIDES = new Set(['eleventy', '@11ty/eleventy', 'nest', 'rollup', 'tsc', 'tsup', 'fastify', 'adonis']);
-const WATCHERS = new Set(['nodemon', 'node-dev', 'ts-node-dev', 'tsnd', 'supervisor', 'pm2-dev', 'forever']);
-/** Options of watchers that take the next word as their value. */
-const VALUED =
-  /^(-w|--watch|-e|--ext|-i|--ignore|-d|--delay|-C|--cwd|--signal|-V|--config|--poll|--ignore-watch|--debounce|--project|-P|-r|--require)$/;
 
 /** How a shell command, for example a start script, is to be taken. */
 export function commandUse(command: string, scripts: Scripts, main: string | null = null): CommandUse {
@@ -125,6 +46,11 @@ function useOf(command: string, about: About, depth: number): CommandUse {
     return parts.length === 1 ? found : { use: 'development', tool: found.tool };
   }
   return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
+}
+
+/** The names of the programs that a script calls itself. */
+export function programsOf(script: string): string[] {
+  return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
 }
 
 /** The commands of a line, each as its words. Quotes are dropped, because only the names of programs count. */
@@ -243,7 +169,9 @@ function worst(words: readonly string[], about: About, depth: number): CommandUs
   const uses = [
     ...named.map((script) => follow(script, about, depth)),
     ...names.map((name, at) => useOfProgram(nameOf(name), names.slice(at + 1))),
-    ...(names.some((name) => WATCHERS.has(nameOf(name))) ? [{ use: 'development', tool: 'a watcher' } as const] : []),
+    ...(names.some((name) => WATCHERS.has(nameOf(name)) || /(^|:)(watch|dev)(:|$)/.test(name))
+      ? [{ use: 'development', tool: 'a watcher' } as const]
+      : []),
   ];
   const found = uses.find(({ use }) => use === 'development' || use === 'watched');
   if (found === undefined || found.use === 'production') return { use: 'production' };

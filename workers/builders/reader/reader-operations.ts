@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { type BuildPlan, givenStart, type Settings, wantsDockerfile } from '../build-plan.js';
+import { wantsDockerfile } from '../build-plan.js';
 import { BuildError } from '../builder.js';
 import { type DockerfileBuild, type DockerfileInput, readDockerfile } from '../container/dockerfile-context.js';
 import { type PackedContent, packFolders } from '../container/pack-folders.js';
@@ -11,8 +11,12 @@ import { renameArchive } from '../container/rename-archive.js';
 import type { FoundApplication } from '../detection/find-applications.js';
 import { type SettleInput, settleResult } from '../detection/settle-result.js';
 import { createPathFilter } from '../path-filter.js';
+import type { BuildPlan, Settings } from '../plan-model.js';
+import { givenStart } from '../plan-parts.js';
 import { folderInside, readProject } from '../project-files.js';
 import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
+import { type InstalledInput, installedNode } from '../toolchains/installed-node.js';
+import type { VersionWish } from '../toolchains/version-wish.js';
 
 interface Project {
   /** Real path of the folder with the repository's files. */
@@ -85,6 +89,8 @@ export const OPERATIONS = {
   },
 
   readDockerfile: (input: DockerfileInput): Promise<DockerfileBuild> => readDockerfile(input),
+
+  installedNode: (input: InstalledInput): Promise<VersionWish | null> => installedNode(input),
 
   settleResult: (input: SettleInput) => settleResult(input),
 

@@ -59,7 +59,8 @@ function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionW
   const need: VersionWish = { range: needed, source: `${manager.name} ${manager.version}` };
   if (wish === null) return need;
   const both = intersection(wish.range, needed);
-  return both === null ? wish : { ...wish, range: both };
+  if (both === null) return wish.optional === true ? need : wish;
+  return { ...wish, range: both };
 }
 
 async function chooseManager(
@@ -108,7 +109,13 @@ export function newestVersion(name: ToolName, versions: readonly string[], wish:
   const fitting = semver.rsort(versions.filter((version) => semver.satisfies(version, wish.range)));
   if (name !== 'node' || wish.newest === true) return fitting[0] ?? null;
   // Odd versions get no long-term support, and native modules have no binaries for them.
-  return fitting.find((version) => semver.major(version) % 2 === 0) ?? fitting[0] ?? null;
+  const supported = fitting.filter((version) => semver.major(version) % 2 === 0);
+  const least = wish.lowest === true ? supported.at(-1) : undefined;
+  return (
+    supported.find((version) => least === undefined || semver.major(version) === semver.major(least)) ??
+    fitting[0] ??
+    null
+  );
 }
 
 /** The newest version that is no prerelease; null if there is none. */

@@ -85,7 +85,7 @@ function lockFormat(files: ProjectFiles, name: ManagerName): VersionWish | null 
 
 function pnpmFormat(files: ProjectFiles): VersionWish | null {
   const source = 'pnpm-lock.yaml';
-  if (!files.has(source)) return null;
+  if (!files.has(source)) return usesNewerPnpm(files, '') ? { range: '10.x', source: 'pnpm-workspace.yaml' } : null;
   const lock = files.text(source) ?? '';
   const format = /^lockfileVersion:\s*['"]?(\d+)\.(\d+)/m.exec(lock);
   const [major, minor] = [Number(format?.[1] ?? 9), Number(format?.[2] ?? 0)];
@@ -104,6 +104,8 @@ function usesNewerPnpm(files: ProjectFiles, lock: string): boolean {
   if (/^patchedDependencies:\n(?: {2}.*\n)*? {4}hash: [0-9a-f]{64}$/m.test(lock)) return true;
   const known = ['packages', 'catalog', 'catalogs'];
   const settings = readYaml(files.text('pnpm-workspace.yaml'), 'pnpm-workspace.yaml');
+  // Version 9 refuses the file without packages.
+  if (files.has('pnpm-workspace.yaml') && !Array.isArray(settings.packages)) return true;
   return Object.keys(settings).some((key) => !known.includes(key));
 }
 

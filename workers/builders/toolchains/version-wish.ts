@@ -14,6 +14,8 @@ export interface VersionWish {
   newest?: boolean;
   /** True if the platform's own version will do where nothing satisfies the range. */
   optional?: boolean;
+  /** True if the lowest major version that satisfies is meant, and not the newest one. */
+  lowest?: boolean;
 }
 
 /** The tools that a project names, before versions are chosen. */

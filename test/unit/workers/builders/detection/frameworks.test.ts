@@ -292,7 +292,7 @@ describe('Frameworks in production', () => {
   });
 
   it('uses a preview server only if a project offers nothing better', () => {
-    const preview = plan({ packages: ['left-pad'], scripts: { build: 'x', preview: 'vite preview' } }).starts;
+    const preview = plan({ packages: ['left-pad'], scripts: { build: 'x', preview: 'nuxi preview' } }).starts;
     expect(preview).to.have.length(1);
     expect(preview[0]).to.include({ command: 'npm run preview', needs: null, isPreview: true });
     expect(
@@ -328,14 +328,46 @@ describe('Frameworks in production', () => {
   });
 
   it('sets what old and strict builds need', () => {
-    expect(plan({ packages: { 'react-scripts': '^3.4.1' } }).buildEnvironment).to.include({
+    const old = { packages: { 'react-scripts': '^3.4.1' } };
+    expect(plan({ ...old, files: { '.nvmrc': '20' } }).buildEnvironment).to.include({
       CI: 'false',
       NODE_OPTIONS: '--openssl-legacy-provider',
     });
+    // Node.js before 17 refuses the option, and needs none.
+    expect(plan(old).versions.node).to.include({ range: '16.x', source: 'react-scripts in package.json' });
+    expect(plan(old).buildEnvironment).to.not.have.property('NODE_OPTIONS');
     expect(plan({ packages: { 'react-scripts': '5.0.1' } }).buildEnvironment).to.not.have.property('NODE_OPTIONS');
     expect(plan({ packages: ['@sveltejs/kit', '@sveltejs/adapter-auto'] }).buildEnvironment).to.include({
       GCP_BUILDPACKS: 'node',
     });
+  });
+
+  it('makes a file of variables that a script cannot do without', () => {
+    const scripts = { build: 'tsc', start: 'node --env-file=.env dist/index.js' };
+    expect(plan({ packages: ['express'], scripts }).build).to.deep.equal(['touch .env', 'npm run build']);
+    expect(plan({ packages: ['express'], scripts, files: { '.env': '' } }).build).to.deep.equal(['npm run build']);
+  });
+
+  it('never starts the sources of pages, also if a server is among the packages', () => {
+    const files = { 'src/index.js': '', 'public/index.html': '' };
+    const mocked = plan({ packages: ['react-scripts', 'express'], scripts: { start: 'react-scripts start' }, files });
+    expect(mocked).to.deep.include({ type: 'static', starts: [] });
+    const served = { packages: ['react-scripts', 'express'], files: { ...files, 'server.js': '' } };
+    expect(starts(served)).to.deep.equal(['node server.js']);
+  });
+
+  it('knows the framework that a package of a workspace leaves to the root to install', () => {
+    const found = plan({ scripts: { build: 'vite build', start: 'vite' }, files: { 'index.html': '' } });
+    expect(found.framework?.id).to.equal('vite');
+  });
+
+  it('builds the pages of a project with its script for production', () => {
+    const scripts = { start: 'eleventy --serve', production: 'sass a b && npx eleventy' };
+    expect(plan({ packages: ['@11ty/eleventy'], scripts })).to.deep.include({ type: 'static' });
+    expect(plan({ packages: ['@11ty/eleventy'], scripts }).build).to.deep.equal(['npm run production']);
+    expect(plan({ packages: ['express'], scripts: { production: 'node a.js' } }).startCommand).to.equal(
+      'npm run production',
+    );
   });
 
   it('runs no bundler that a server only has among its packages', () => {

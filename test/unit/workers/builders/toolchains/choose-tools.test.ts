@@ -18,6 +18,7 @@ const VERSIONS: Record<ToolName, string[]> = {
   pnpm: ['8.15.9', '9.0.0', '9.15.9', '10.30.0', '11.2.0', '12.1.0'],
   yarn: ['1.22.22', '2.4.3', '3.8.7', '4.5.0'],
   bun: ['1.1.0', '1.4.5'],
+  postgres: [],
 };
 const source = 'package.json';
 

@@ -132,7 +132,9 @@ describe('The package manager that a project names', () => {
     expect(installOf({ packageManager: 'pnpm@9.0.0' }, { 'yarn.lock': '' })).to.equal(
       'pnpm install --no-frozen-lockfile',
     );
-    expect(installOf({}, { 'yarn.lock': '# yarn lockfile v1\n' })).to.equal('yarn install --frozen-lockfile');
+    expect(installOf({}, { 'yarn.lock': '# yarn lockfile v1\n' })).to.equal(
+      'yarn install --frozen-lockfile --ignore-engines',
+    );
     expect(installOf({}, berry(8))).to.equal('yarn install --immutable');
     expect(installOf({ packageManager: 'yarn@4.5.0' })).to.equal('yarn install --no-immutable');
     expect(installOf({}, { 'bun.lockb': '' })).to.equal('bun install --frozen-lockfile');

@@ -1,0 +1,48 @@
+import { expect } from 'chai';
+import { buildRecovery, installRecovery } from '../../../../../workers/builders/toolchains/recovery.js';
+
+describe('A second attempt of an installation', () => {
+  const instead = (command: string, line: string) => installRecovery(command, ['before', line, 'after'])?.command;
+
+  it('ignores conflicts of peer dependencies', () => {
+    expect(instead('npm ci', 'npm error code ERESOLVE')).to.equal('npm ci --legacy-peer-deps');
+    expect(instead('npm install', 'npm ERR! code ERESOLVE')).to.equal('npm install --legacy-peer-deps');
+    expect(instead('npm ci --legacy-peer-deps', 'npm error code ERESOLVE')).to.equal(undefined);
+    expect(instead('npm ci', 'npm warn ERESOLVE overriding peer dependency')).to.equal(undefined);
+  });
+
+  it('installs what package.json says if the lock file does not match it', () => {
+    const npm =
+      'npm error `npm ci` can only install packages when your package.json and package-lock.json are in sync.';
+    expect(instead('npm ci', npm)).to.equal('npm install');
+    expect(instead('npm ci --legacy-peer-deps', npm)).to.equal('npm install --legacy-peer-deps');
+    const pnpm = 'ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with "frozen-lockfile"';
+    expect(instead('pnpm install --frozen-lockfile', pnpm)).to.equal('pnpm install --no-frozen-lockfile');
+    const yarn = 'error Your lockfile needs to be updated, but yarn was run with `--frozen-lockfile`.';
+    expect(instead('yarn install --frozen-lockfile --ignore-engines', yarn)).to.equal('yarn install --ignore-engines');
+    expect(instead('yarn install --immutable', '➤ YN0028: The lockfile')).to.equal('yarn install --no-immutable');
+    expect(instead('bun install --frozen-lockfile', 'error: lockfile had changes, but lockfile is frozen')).to.equal(
+      'bun install',
+    );
+  });
+
+  it('is not made for other failures', () => {
+    expect(instead('npm ci', 'npm error code E404')).to.equal(undefined);
+    expect(instead('make', 'ERESOLVE')).to.equal(undefined);
+  });
+
+  it('builds without CI if warnings would count as errors', () => {
+    const line = 'Treating warnings as errors because process.env.CI = true.';
+    expect(buildRecovery(['yarn install'], [line])).to.deep.include({ install: null, environment: { CI: 'false' } });
+  });
+
+  it('leaves out a lock file that lacks the programs of this platform', () => {
+    const line =
+      'Error: Cannot find module @rollup/rollup-linux-x64-gnu. npm has a bug related to optional dependencies';
+    expect(buildRecovery(['npm ci'], [line])?.install).to.match(
+      /^rm -rf node_modules package-lock\.json && npm install/,
+    );
+    expect(buildRecovery(['pnpm install --frozen-lockfile'], [line])).to.equal(null);
+    expect(buildRecovery(['npm ci'], ['Cannot find module ./linux'])).to.equal(null);
+  });
+});

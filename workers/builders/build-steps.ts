@@ -1,0 +1,129 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../shared/core/config.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+import { CommandError, Commands, heapOptions } from './build-commands.js';
+import type { TimeLimit } from './build-time-limit.js';
+import type { BuildContext, BuildRequest } from './builder.js';
+import type { BuildPlan } from './plan-model.js';
+import { readFiles } from './reader/read-files.js';
+import { linkKept } from './toolchains/framework-caches.js';
+import { buildRecovery, installRecovery } from './toolchains/recovery.js';
+import { registryEnvironment } from './toolchains/registry-environment.js';
+import type { ToolchainStore } from './toolchains/toolchain-store.js';
+
+export interface StepsSetting {
+  sandbox: Sandbox;
+  config: Pick<Config, 'buildEnvironment'>;
+  toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
+  request: BuildRequest;
+  context: BuildContext;
+  limit: TimeLimit;
+  /** The folder with the repository's files. */
+  app: string;
+  /** The folder of the service's caches. */
+  cache: string;
+}
+
+/**
+ * Installs and builds what a plan says, with these tools. Returns the tools that the application needs: an installation may
+ * have shown that its packages want another Node.js. Throws `BuildError`.
+ */
+export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<string[]> {
+  const { context, cache } = setting;
+  let commands = commandsWith(setting, plan, tools);
+  await commands.requireTools(plan);
+  await installAll(commands, plan, context);
+  const other = await otherTools(setting, plan, tools);
+  if (other !== null) {
+    commands = commandsWith(setting, plan, other);
+    await commands.run('rm -rf node_modules');
+    await installAll(commands, plan, context);
+  }
+  const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
+  let recovered = false;
+  for (const command of plan.build) {
+    await commands.run(command, {}, build).catch(async (error: unknown) => {
+      const recovery = error instanceof CommandError && !recovered ? buildRecovery(plan.install, error.output) : null;
+      if (recovery === null) throw error;
+      recovered = true;
+      await context.log(recovery.note, 'warn');
+      if (recovery.install !== null) await install(commands, recovery.install, context);
+      await commands.run(command, recovery.environment, build);
+    });
+  }
+  return other ?? tools;
+}
+
+/**
+ * The tools to use instead if the project names no Node.js, and a package that was installed says that it does not run on
+ * this one. Lock files of some package managers do not tell that before. Null if these will do.
+ */
+async function otherTools(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string[] | null> {
+  const { versions, folders } = plan;
+  const { limit, context, toolchains } = setting;
+  if (versions.node !== null || versions.manager === null || plan.install.length === 0) return null;
+  const app = await realpath(setting.app);
+  const input = { app, folders: [folders.project, folders.install] };
+  const node = await readFiles('installedNode', input, { signal: limit.signal });
+  if (node === null) return null;
+  const lines: string[] = [];
+  const log = async (line: string) => void lines.push(line);
+  const other = await toolchains.provide({ ...versions, node }, { signal: limit.signal, log });
+  if (other.join() === tools.join()) return null;
+  await context.log(`${node.source} needs Node.js ${node.range}: installs again with it; engines.node changes this`);
+  for (const line of lines) await context.log(line);
+  return other;
+}
+
+async function installAll(commands: Commands, plan: BuildPlan, context: BuildContext): Promise<void> {
+  for (const command of plan.install) await install(commands, command, context);
+}
+
+/** Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. */
+async function install(
+  commands: Commands,
+  command: string,
+  context: BuildContext,
+  tried: readonly string[] = [],
+): Promise<void> {
+  try {
+    await commands.run(command, { NODE_ENV: 'development' });
+  } catch (error) {
+    const recovery = error instanceof CommandError ? installRecovery(command, error.output) : null;
+    if (recovery === null || tried.includes(recovery.command)) throw error;
+    await context.log(recovery.note, 'warn');
+    await install(commands, recovery.command, context, [...tried, command]);
+  }
+}
+
+function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Commands {
+  const { sandbox, app, request, context, limit, cache, toolchains } = setting;
+  return new Commands({
+    sandbox,
+    app,
+    cwd: plan.folders.install,
+    searchPath: plan.searchPath,
+    request,
+    context,
+    deadline: limit.deadline,
+    writable: [cache],
+    environment: environmentOf(setting, plan),
+    tools: tools.map((name) => toolchains.pathOf(name)),
+  });
+}
+
+/** The service's variables take precedence. Of the platform's variables, a build gets only those configured for builds. */
+function environmentOf({ config, request, cache }: StepsSetting, plan: BuildPlan): Record<string, string> {
+  const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
+  return {
+    ...config.buildEnvironment,
+    ...registryEnvironment(config.buildEnvironment),
+    CI: 'true',
+    ...plan.environment,
+    ...plan.buildEnvironment,
+    ...Object.fromEntries(caches),
+    ...request.environment,
+    ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(request, plan.buildEnvironment) }),
+  };
+}

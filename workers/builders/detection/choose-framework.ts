@@ -1,0 +1,34 @@
+import { type Application, dependsOn, type FoundFramework } from './application.js';
+import { FRAMEWORKS, type FrameworkRow } from './frameworks.js';
+import { programsOf } from './start-scripts.js';
+
+/** The framework of an application: what build-info found, unless our table knows something that contains it. */
+export function chooseFramework(app: Application): FoundFramework | null {
+  const ids = Object.keys(FRAMEWORKS);
+  const own = ids.find((id) => dependsOn(app, ...(FRAMEWORKS[id]?.packages ?? []))) ?? calledFramework(app);
+  const found = app.framework;
+  const rank = (id: string) => (ids.includes(id) ? ids.indexOf(id) : ids.length);
+  if (own === undefined) return found;
+  if (found !== null && rank(found.id) <= rank(own)) return found;
+  const row = FRAMEWORKS[own];
+  const range = row?.packages.map((name) => app.manifest.dependencies[name]).find((version) => version !== undefined);
+  return { id: own, name: row?.name ?? own, version: /\d+(\.\d+){0,2}/.exec((range ?? '').slice(0, 100))?.[0] ?? null };
+}
+
+/** The framework whose program a script calls: a package of a workspace may leave it to the root to install it. */
+function calledFramework({ framework, manifest }: Application): string | undefined {
+  if (framework !== null) return undefined;
+  const programs = new Set(Object.values(manifest.scripts).flatMap(programsOf));
+  const called = (row: FrameworkRow) => row.isLibrary !== true && row.packages.some((name) => programs.has(name));
+  return Object.entries(FRAMEWORKS).find(([, row]) => called(row))?.[0];
+}
+
+/** True if the framework makes pages and brings no server. */
+export function onlyPages(app: Application, row: FrameworkRow | undefined): boolean {
+  return row?.publish !== undefined && (row.starts?.(app).length ?? 0) === 0;
+}
+
+/** True if the project depends on a library that servers are built with. */
+export function hasServer(app: Application): boolean {
+  return Object.values(FRAMEWORKS).some(({ isLibrary, packages }) => isLibrary === true && dependsOn(app, ...packages));
+}

@@ -1,0 +1,83 @@
+import semver from 'semver';
+import { type Application, dependsOn, majorOf, type Start } from './application.js';
+import { hasServer, onlyPages } from './choose-framework.js';
+import type { FrameworkRow } from './frameworks.js';
+
+/** Scripts that build, in order of preference. Platforms run the ones with their names. */
+const BUILD_SCRIPTS = [
+  'build',
+  'heroku-postbuild',
+  'vercel-build',
+  'build:prod',
+  'build:production',
+  'build:all',
+  'generate',
+];
+/** They build the pages of a project that has only pages, and start a server otherwise. */
+export const FINAL_SCRIPTS = ['prod', 'production'];
+
+/** The command that builds a project; null if nothing does. `run` is how its package manager runs a script. */
+export function buildOf(app: Application, row: FrameworkRow | undefined, run: string): string | null {
+  if (app.nx !== null && app.manifest.scripts.build === undefined) return `nx run ${app.nx.name}:build`;
+  const instead = row?.buildInstead?.(app) ?? null;
+  if (instead !== null) return instead;
+  const names = onlyPages(app, row) && !hasServer(app) ? [...BUILD_SCRIPTS, ...FINAL_SCRIPTS] : BUILD_SCRIPTS;
+  const script = names.find((name) => app.manifest.scripts[name] !== undefined);
+  if (script !== undefined) return `${run} ${script}`;
+  if (typeof row?.build === 'function') return row.build(app);
+  return row?.build ?? null;
+}
+
+/** Package → the first major version whose webpack works with the OpenSSL of Node 17 and later. */
+const WITH_OLD_WEBPACK = {
+  'react-scripts': 5,
+  '@vue/cli-service': 5,
+  webpack: 5,
+  nuxt: 3,
+  gatsby: 4,
+  '@angular/cli': 12,
+};
+
+/** Webpack 4 uses a hash that OpenSSL 3 has only with this option. Older versions of Node.js refuse the option. */
+export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
+  if (node !== null && !semver.intersects(node, '>=17')) return {};
+  const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
+    const major = majorOf(manifest.dependencies[name]);
+    return major !== null && major < fixed;
+  });
+  return isOld ? { NODE_OPTIONS: '--openssl-legacy-provider' } : {};
+}
+
+/** True if the client of Prisma has to be generated, and no script of the project does that. */
+export function generatesClient(app: Application): boolean {
+  const hasSchema = ['prisma/schema.prisma', 'schema.prisma'].some(app.files.has);
+  const does = Object.values(app.manifest.scripts).some((script) => /\bprisma (generate|db push)/.test(script));
+  return hasSchema && dependsOn(app, 'prisma') && !does;
+}
+
+const ENV_FILE = /(?:--env-file(?:=|\s+)|\benv-cmd\s+-f\s+)(?:\.\/)?(\.env[\w.-]{0,40})(?=\s|$|")/g;
+
+/** Files of variables that a script cannot do without, and that nobody commits. */
+export function missingEnvFiles({ manifest, files }: Application): string[] {
+  const names = ['start', 'build', 'prebuild', 'prestart', 'start:prod'];
+  const texts = names.map((name) => (manifest.scripts[name] ?? '').slice(0, 4096)).join('\n');
+  const found = [...texts.matchAll(ENV_FILE)].flatMap(([, file]) => (file === undefined ? [] : [file]));
+  return [...new Set(found)].filter((file) => !files.has(file)).slice(0, 5);
+}
+
+/** TypeScript is compiled if the file to start is not in the repository and nothing else would write it. */
+export function compilation(app: Application, starts: readonly Start[], run: string): string | null {
+  const needs = starts[0]?.needs ?? null;
+  if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;
+  const script = ['compile', 'tsc', 'build:ts', 'build:server', 'transpile'].find(
+    (name) => app.manifest.scripts[name] !== undefined,
+  );
+  if (script !== undefined) return `${run} ${script}`;
+  return dependsOn(app, 'typescript') ? 'tsc' : null;
+}
+
+/** True if a program is in the repository. It may be named without its ending, or by its folder. */
+export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
+  const name = path.replace(/^\.\//, '').replace(/\/$/, '');
+  return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));
+}

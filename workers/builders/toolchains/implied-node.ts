@@ -1,0 +1,76 @@
+import semver from 'semver';
+import type { LockedEngines } from './locked-engines.js';
+import { intersection, type VersionWish } from './version-wish.js';
+
+/**
+ * Package → its first major version that runs on all newer versions of Node.js, and the last version of Node.js on which
+ * older ones run for certain: webpack 4 uses a hash that OpenSSL 3 does not have, and its contemporaries use files that
+ * packages do not export.
+ */
+const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
+  'node-sass': [5, 14],
+  'react-scripts': [5, 16],
+  '@vue/cli-service': [5, 16],
+  '@angular/cli': [12, 16],
+  nuxt: [3, 16],
+  next: [11, 16],
+  gatsby: [4, 16],
+  webpack: [5, 16],
+  'parcel-bundler': [2, 16],
+};
+/** Every platform's own Node.js is at least this one, so what runs on older ones asks for nothing. */
+const OWN_MAJOR = 20;
+
+/**
+ * The Node.js that a project needs by its packages, if it names none itself; null if any will do. `dependencies` are those
+ * of package.json, `engines` what its lock file says of them.
+ */
+export function impliedNode(
+  dependencies: Readonly<Record<string, unknown>>,
+  engines: LockedEngines,
+): VersionWish | null {
+  const needed = mostDemanding(Object.keys(dependencies), engines);
+  const old = oldest(dependencies);
+  if (old !== null && (needed === null || needed.least.major <= old.node)) {
+    return { range: `${old.node}.x`, source: `${old.name} in package.json`, optional: true };
+  }
+  if (needed === null || needed.least.major < OWN_MAJOR) return null;
+  return { range: `>=${needed.least.version}`, source: needed.name, lowest: true };
+}
+
+/**
+ * What a project names wins over what its packages need. A range of `engines` is often only a lower bound; old packages
+ * narrow it.
+ */
+export function wishedNode(named: VersionWish | null, implied: VersionWish | null): VersionWish | null {
+  if (named === null) return implied;
+  if (implied?.optional !== true || !named.source.startsWith('engines')) return named;
+  const both = intersection(named.range, implied.range);
+  return both === null ? named : { ...implied, range: both, source: `${named.source} and ${implied.source}` };
+}
+
+function oldest(dependencies: Readonly<Record<string, unknown>>): { name: string; node: number } | null {
+  const found = Object.entries(OLD).flatMap(([name, [fixed, node]]) => {
+    const range = dependencies[name];
+    return typeof range === 'string' && isBelow(range, fixed) ? [{ name, node }] : [];
+  });
+  return found.sort((a, b) => a.node - b.node)[0] ?? null;
+}
+
+/** True if a range means a version before this major one. Ranges without an upper bound mean the newest version. */
+function isBelow(range: string, major: number): boolean {
+  if (range.length > 200 || !/^\s*[~^=v]?\s*\d/.test(range) || semver.validRange(range) === null) return false;
+  const least = semver.minVersion(range);
+  return least !== null && least.major < major;
+}
+
+/** The package whose least version of Node.js is the highest. Upper bounds are rarely meant, and are ignored. */
+function mostDemanding(names: readonly string[], engines: LockedEngines) {
+  const found = names.flatMap((name) => {
+    const range = Object.hasOwn(engines, name) ? engines[name] : undefined;
+    const valid = range === undefined || range.length > 200 ? null : semver.validRange(range);
+    const least = valid === null ? null : semver.minVersion(valid);
+    return least === null ? [] : [{ name, least }];
+  });
+  return found.sort((a, b) => semver.rcompare(a.least, b.least))[0] ?? null;
+}

@@ -1,0 +1,35 @@
+import { isRecord, isText } from '../json-values.js';
+
+/** Packages → the versions of Node.js on which they say that they run. */
+export type LockedEngines = Readonly<Record<string, string>>;
+
+/** What a lock file of npm records about the packages that the project itself uses. {} if it says nothing or cannot be read. */
+export function npmEngines(text: string): LockedEngines {
+  let lock: unknown;
+  try {
+    lock = JSON.parse(text);
+  } catch {
+    return {};
+  }
+  const found: Record<string, string> = {};
+  const packages = isRecord(lock) && isRecord(lock.packages) ? lock.packages : {};
+  for (const [path, entry] of Object.entries(packages)) {
+    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
+    const engines = isRecord(entry) && isRecord(entry.engines) ? entry.engines : {};
+    if (name !== undefined && isText(engines.node)) found[name] = engines.node;
+  }
+  return found;
+}
+
+/** The same for a lock file of pnpm. If it has several versions of a package, the last one counts, which is the newest. */
+export function pnpmEngines(text: string): LockedEngines {
+  const found: Record<string, string> = {};
+  let name: string | undefined;
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('  ') || line.length > 1000) continue;
+    if (/^ {2}\S/.test(line)) name = /^ {2}['"]?\/?((?:@[^/@]+\/)?[^/@'":]+)[@/]\d/.exec(line)?.[1];
+    const range = /^ {4}engines: \{.*?\bnode: (?:'([^']*)'|"([^"]*)"|([^,}]*))/.exec(line);
+    if (name !== undefined && range !== null) found[name] = range[1] ?? range[2] ?? range[3] ?? '';
+  }
+  return found;
+}

@@ -1,0 +1,79 @@
+/** A second attempt after a command failed in a way that the project's own files cause. */
+export interface Recovery {
+  /** Runs instead. */
+  command: string;
+  /** For the log: what happened, and what makes the first attempt succeed the next time. */
+  note: string;
+}
+
+interface Known {
+  shows: RegExp;
+  /** Null if there is nothing else to try. */
+  instead: (command: string) => string | null;
+  note: string;
+}
+
+const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
+
+const INSTALLATIONS: readonly Known[] = [
+  {
+    shows: /ERESOLVE|unable to resolve dependency tree/,
+    instead: (command) => (/^npm \S+$/.test(command) ? `${command} --legacy-peer-deps` : null),
+    note:
+      'Two dependencies ask for different versions of a third one: installs again without regard to that. Correct the ' +
+      'versions in package.json, or commit an .npmrc with the line "legacy-peer-deps=true"',
+  },
+  {
+    shows:
+      /can only install packages when your package\.json and|ERR_PNPM_(?:OUTDATED_LOCKFILE|LOCKFILE_CONFIG_MISMATCH|LOCKFILE_BREAKING_CHANGE|BROKEN_LOCKFILE)|lockfile needs to be updated|YN0028|lockfile had changes, but lockfile is frozen/,
+    instead: (command) => {
+      const other = command
+        .replace(/^npm ci/, 'npm install')
+        .replace(/^(pnpm install) --frozen-lockfile/, '$1 --no-frozen-lockfile')
+        .replace(/^(yarn install|bun install) --frozen-lockfile/, '$1')
+        .replace(/^(yarn install) --immutable/, '$1 --no-immutable');
+      return other === command ? null : other;
+    },
+    note: `The lock file does not match package.json: installs what package.json says; ${ADVICE}`,
+  },
+];
+
+/** Programs for each platform that npm leaves out of lock files that it writes on another one. */
+const LEFT_OUT =
+  /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
+
+/** What to install with, after `command` failed with these last lines of output; null if nothing else helps. */
+export function installRecovery(command: string, output: readonly string[]): Recovery | null {
+  for (const { shows, instead, note } of INSTALLATIONS) {
+    // npm warns of conflicts that it has solved.
+    if (!output.some((line) => !/^npm warn\b/i.test(line) && shows.test(line.slice(0, 400)))) continue;
+    const other = instead(command);
+    if (other !== null) return { command: other, note };
+  }
+  return null;
+}
+
+/** What changes before a build command runs again. */
+export interface BuildRecovery {
+  /** Runs first; null if nothing has to be installed. */
+  install: string | null;
+  environment: Record<string, string>;
+  note: string;
+}
+
+/** What helps a build command that failed with this output; null if nothing is known. `install` is what has run before. */
+export function buildRecovery(install: readonly string[], output: readonly string[]): BuildRecovery | null {
+  const shows = (expression: RegExp) => output.some((line) => expression.test(line.slice(0, 400)));
+  if (shows(/Treating warnings as errors because process\.env\.CI/)) {
+    const note =
+      'The build tool takes warnings for errors because CI is set: builds again without it. Correct the warnings, or set the ' +
+      'variable CI to false';
+    return { install: null, environment: { CI: 'false' }, note };
+  }
+  if (install[0] !== 'npm ci' || !shows(LEFT_OUT)) return null;
+  return {
+    install: 'rm -rf node_modules package-lock.json && npm install',
+    environment: {},
+    note: `The lock file lacks packages for this platform: installs without it, and builds again; ${ADVICE}`,
+  };
+}
