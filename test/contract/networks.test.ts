@@ -67,7 +67,7 @@ describe('Networks of builds and replicas', function () {
   let stopped = false;
 
   before(async () => {
-    platform = await startPlatform({ engine: 'postgres', env: { NETWORK: 'namespaces', STOP_GRACE_SECONDS: '2' } });
+    platform = await startPlatform({ engine: 'postgres', env: { NETWORK: 'auto', STOP_GRACE_SECONDS: '2' } });
     // What the platform needs, asked of the host and not of the platform: a network that stopped working must fail here.
     usable =
       process.getuid?.() === 0 && (await works('unshare', '--net', 'true')) && (await works('nft', 'list', 'tables'));
@@ -296,10 +296,7 @@ describe('Networks of builds and replicas', function () {
   });
 
   it('the next start removes what a kill of everything left behind', async () => {
-    for (const worker of platform.workers) {
-      worker.kill('SIGKILL');
-      await eventually('it has ended', () => worker.ended);
-    }
+    await killWorkers();
     const left = await ours();
     expect(left.length).to.be.greaterThan(3);
     await run('ip', ['netns', 'add', `${prefix}stray1`]);
@@ -317,6 +314,27 @@ describe('Networks of builds and replicas', function () {
     });
   });
 
+  it('a change of NETWORK leaves what runs as it is, and removes a namespace with its replica', async () => {
+    const before = await addressOf(front);
+    const count = (await ours()).length;
+    await killWorkers();
+    await platform.startWorker({ NETWORK: 'shared' });
+    expect(await addressOf(front)).to.equal(before);
+    await eventually('front reaches back', async () => {
+      return (await inside(front, `return tryOut('back', 8000)`)) === 'connected';
+    });
+    expect(await inside(front, `return tryOut('127.0.0.1', ${platform.apiPort})`)).to.equal('ECONNREFUSED');
+    expect(await act(platform.client, front.id, 'restart')).to.equal('succeeded');
+    expect(await addressOf(front)).to.equal('127.0.0.1');
+    expect(await body(front)).to.equal('puppet');
+    await eventually('its namespace is gone', async () => (await ours()).length === count - 1);
+    await killWorkers();
+    await platform.startWorker();
+    expect(await act(platform.client, front.id, 'restart')).to.equal('succeeded');
+    await eventually('it has one again', async () => (await ours()).length === count);
+    expect(await addressOf(front)).to.match(/^10\./);
+  });
+
   it('nothing is left when the platform has ended', async () => {
     const table = tableName(await platform.sandboxToken());
     expect((await run('nft', ['list', 'tables'])).stdout).to.contain(table);
@@ -325,6 +343,13 @@ describe('Networks of builds and replicas', function () {
     expect(await ours()).to.deep.equal([]);
     expect((await run('nft', ['list', 'tables'])).stdout).to.not.contain(table);
   });
+
+  async function killWorkers(): Promise<void> {
+    for (const worker of platform.workers) {
+      worker.kill('SIGKILL');
+      await eventually('it has ended', () => worker.ended);
+    }
+  }
 
   /** The namespaces and links of this platform. */
   async function ours(): Promise<string[]> {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
+import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
-import { exists } from '../folders.js';
 import { resolvText } from './named-places.js';
 import {
   addressOf,
@@ -188,6 +188,7 @@ export class HostNetwork {
 
   /** Sets the rules again, and removes namespaces, links, slots and files that nobody uses. */
   async sweep(): Promise<void> {
+    for (const slot of await this.#slots.orphans(Date.now())) await this.#remove(slot);
     const found = await strays(namePrefix(this.#settings.token));
     const slots = await this.#slots.all();
     const known = new Set(slots.map(({ name }) => name));
@@ -257,7 +258,7 @@ export class HostNetwork {
 }
 
 /** The namespaces and links of this host whose names begin so. */
-async function strays(prefix: string): Promise<string[]> {
+export async function strays(prefix: string): Promise<string[]> {
   const names = await Promise.all(
     [NAMESPACES, '/sys/class/net'].map((folder) => readdir(folder).catch(() => [] as string[])),
   );

@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
+import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
-import { exists } from '../folders.js';
+import type { SandboxLevel } from '../sandbox/sandbox.js';
 import { isRoot } from '../sandbox/service-users.js';
-import { HostNetwork, removeStrays } from './host-network.js';
+import { HostNetwork, removeStrays, strays } from './host-network.js';
 import {
   hostPackageSettings,
   isLoopback,
@@ -30,27 +31,58 @@ interface Deps {
   edgeUsers: readonly number[];
 }
 
+/** The networks of one host. */
+export interface HostNetworks {
+  /** The network of new sandboxes; null if they share the network of the host. */
+  current: HostNetwork | null;
+  /** The network of all sandboxes that have one, older ones included; null if none has. */
+  all: HostNetwork | null;
+}
+
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const TRIAL_MS = 5_000;
 const BLOCK_TRIES = 4;
 
 /**
- * Opens the network of this host's sandboxes if the host allows it; otherwise returns null, with the reason in the log. The
- * caller has checked that sandboxes have namespaces.
+ * Opens the networks of this host as NETWORK says, and logs what was chosen and why. Rejects if NETWORK=namespaces and the
+ * host does not allow it. `level` is what sandboxes are on this host.
  */
-export async function openNetwork({ config, log, edgeUsers }: Deps): Promise<HostNetwork | null> {
+export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<HostNetworks> {
+  const { config, log } = deps;
   if (config.network === 'shared') {
     log.info('hosted processes share the network of the host (NETWORK=shared)');
-    return null;
+    return { current: null, all: await openRemaining(deps, level) };
   }
   try {
-    if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
-    await mkdir(config.dataDir, { recursive: true });
-    const dataDir = await realpath(config.dataDir);
-    await removeAbandoned(tokenOf(dataDir));
-    await allowForwarding(log);
+    const network = await openIsolated(deps, level);
+    return { current: network, all: network };
+  } catch (error) {
+    const needs = 'a network for each needs root, ip, nft, nsenter and net.ipv4.ip_forward (docs/security.md)';
+    if (config.network === 'namespaces') {
+      throw new Error(`NETWORK=namespaces is not possible on this host: ${errorMessage(error)}; ${needs}`);
+    }
+    log.warn(
+      `hosted processes share the network of the host, and reach everything on it: ${errorMessage(error)}; ${needs}`,
+    );
+    return { current: null, all: await openRemaining(deps, level) };
+  }
+}
+
+/** Opens a network in which each sandbox has a namespace. Rejects with the reason if the host does not allow it. */
+async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork> {
+  if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
+  if (level !== 'namespaces') throw new Error('this host gives hosted processes no namespaces');
+  await mkdir(config.dataDir, { recursive: true });
+  const dataDir = await realpath(config.dataDir);
+  await nft('list tables\n');
+  await removeAbandoned(tokenOf(dataDir));
+  const turnedOn = await allowForwarding(log);
+  let opened: HostNetwork | null = null;
+  try {
     const { network, settings } = await claimBlock(dataDir, config, edgeUsers, log);
-    await tryOut(network);
+    opened = network;
+    // A host that has just started may be too busy to answer in time.
+    await tryOut(network).catch(() => tryOut(network));
     await network.sweep();
     log.info(
       { block: settings.block, table: `inet ${tableName(settings.token)}`, sources: settings.sources.length },
@@ -58,10 +90,29 @@ export async function openNetwork({ config, log, edgeUsers }: Deps): Promise<Hos
     );
     return network;
   } catch (error) {
-    log.warn(
-      `hosted processes share the network of the host, and reach everything on it: ${errorMessage(error)}; ` +
-        'a network for each needs root, ip, nft, nsenter and net.ipv4.ip_forward (docs/security.md)',
-    );
+    await opened?.close();
+    if (turnedOn && (await otherTables(tokenOf(dataDir))).length === 0)
+      await writeFile(FORWARDING, '0').catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * Sandboxes share the network of the host from now on, but older ones may still have namespaces: their rules stay, and each
+ * namespace is removed with its sandbox. Null if there is none, or if this worker cannot see to it.
+ */
+async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
+  if (process.platform !== 'linux' || !isRoot() || level !== 'namespaces') return null;
+  try {
+    const dataDir = await realpath(config.dataDir);
+    const used = await new SlotFiles(join(dataDir, 'network')).all();
+    if (used.length === 0 && (await strays(namePrefix(tokenOf(dataDir)))).length === 0) return null;
+    const { network } = await claimBlock(dataDir, config, edgeUsers, log);
+    await network.sweep();
+    log.info({ sandboxes: used.length }, 'networks of older hosted processes stay until these end');
+    return network;
+  } catch (error) {
+    log.warn({ err: error }, `networks of older hosted processes stay as they are: ${errorMessage(error)}`);
     return null;
   }
 }
@@ -194,12 +245,14 @@ async function removeAbandoned(token: string): Promise<void> {
   }
 }
 
-async function allowForwarding(log: Logger): Promise<void> {
-  if ((await readFile(FORWARDING, 'utf8')).trim() === '1') return;
+/** Lets the host forward packets. Returns true if it did not before. */
+async function allowForwarding(log: Logger): Promise<boolean> {
+  if ((await readFile(FORWARDING, 'utf8')).trim() === '1') return false;
   await writeFile(FORWARDING, '1').catch((error: unknown) => {
     throw new Error(`net.ipv4.ip_forward cannot be enabled (${errorMessage(error)})`);
   });
   log.info('net.ipv4.ip_forward is on now: hosted processes reach the internet through this host');
+  return true;
 }
 
 /**

@@ -1,10 +1,12 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
 /** A free slot is found by chance; a block that is full to 99 % is found free after this many tries on average. */
 const TRIES = 2000;
+/** Taking a slot is a matter of milliseconds. What is unfinished after this time stays unfinished, in milliseconds. */
+const UNFINISHED_MS = 60_000;
 
 type Claim = Omit<NetworkSlot, 'number' | 'releasedAt'>;
 
@@ -84,13 +86,31 @@ export class SlotFiles {
     await rm(join(this.#sandboxes, id), { force: true });
   }
 
-  /** Frees the slots that have rested long enough. */
+  /** Slots that no sandbox notes as its own, because the worker that took or released them was killed meanwhile. */
+  async orphans(now: number): Promise<NetworkSlot[]> {
+    const found: NetworkSlot[] = [];
+    for (const slot of await this.all()) {
+      const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
+      if (noted !== String(slot.number) && (await this.#isOld(String(slot.number), now))) found.push(slot);
+    }
+    return found;
+  }
+
+  /** Frees the slots that have rested long enough, and removes files that a killed worker did not finish. */
   async expire(now: number): Promise<void> {
     for (const slot of await this.#read()) {
       if (slot.releasedAt !== null && now - slot.releasedAt > REST_MS) {
         await rm(this.#path(slot.number), { force: true });
       }
     }
+    for (const name of (await readdir(this.#slots)).filter((file) => !/^\d+$/.test(file))) {
+      if (await this.#isOld(name, now)) await rm(join(this.#slots, name), { force: true });
+    }
+  }
+
+  async #isOld(name: string, now: number): Promise<boolean> {
+    const found = await stat(join(this.#slots, name)).catch(() => null);
+    return found !== null && now - found.mtimeMs > UNFINISHED_MS;
   }
 
   async #read(): Promise<NetworkSlot[]> {

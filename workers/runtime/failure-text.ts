@@ -3,6 +3,8 @@ import { ADVICE_LINES, adviceFor, memoryAdvice, withAdvice } from '../failure-ad
 
 /** Lines of output that a failure quotes. */
 const QUOTED_LINES = 8;
+/** Lines of a stack, and the line with which Node.js ends its report: in a quote they would take the place of the message. */
+const TELLS_NOTHING = /^\s+at .*(?::\d+|<anonymous>)\)?$|^Node\.js v\d/;
 /** Lines of output that are searched for the cause of a failure. */
 export const SEARCHED_LINES = ADVICE_LINES;
 
@@ -50,5 +52,6 @@ export function startAdvice(detail: string, output: readonly string[], memoryMb:
 }
 
 function quoted(output: readonly string[]): string {
-  return `its last output: ${output.slice(-QUOTED_LINES).join('\n')}`;
+  const telling = output.filter((line) => line.trim() !== '' && !TELLS_NOTHING.test(line));
+  return `its last output: ${(telling.length > 0 ? telling : output).slice(-QUOTED_LINES).join('\n')}`;
 }

@@ -1,7 +1,9 @@
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../../shared/replicas/store.js';
+import { isDataKind } from '../../shared/services/model.js';
 import { checkHealth } from './health-check.js';
 import { replacementDelayMs } from './health-replacement.js';
 import { Liveness } from './liveness.js';
@@ -11,22 +13,36 @@ import type { ReleaseSpec } from './runtime-driver.js';
 /** A check that changes nothing is recorded this often, in milliseconds. */
 const RECORD_MS = 1_000;
 
+/** Checks the server of a data service: '' if it accepts connections, otherwise why not. */
+export interface ServerProbe {
+  probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
+}
+
 /** The readiness probe of one replica: runs a check when one is due and records what `decideReadiness` decides. */
 export class HealthWatch {
   readonly #db: Db;
   readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
   readonly #settledMs: number | undefined;
+  readonly #probe: ServerProbe | undefined;
   readonly #liveness = new Liveness();
   #checks: boolean[] = [];
   #startedAt = 0;
   #nextCheckAt = 0;
   #recordedAt = 0;
 
-  /** `settledMs` is how long a replica without a port must have run, if it is not the usual time. */
-  constructor(db: Db, config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>, settledMs?: number) {
+  /**
+   * `settledMs` is how long a replica without a port must have run, if it is not the usual time. `probe` checks the servers of
+   * data services.
+   */
+  constructor(
+    db: Db,
+    config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>,
+    { settledMs, probe }: { settledMs?: number | undefined; probe?: ServerProbe | undefined } = {},
+  ) {
     this.#db = db;
     this.#config = config;
     this.#settledMs = settledMs;
+    this.#probe = probe;
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
@@ -81,6 +97,9 @@ export class HealthWatch {
     if (port === null)
       return hasSettled(this.#startedAt, Date.now(), this.#settledMs) ? '' : 'it has just been started';
     if (!(await ownsPort(port))) return `its process does not listen on port ${port}`;
+    if (isDataKind(spec.kind) && this.#probe !== undefined) {
+      return this.#probe.probe(row, spec).catch((error: unknown) => errorMessage(error));
+    }
     const host = `${spec.slug}.${this.#config.edgeDomain}`;
     const { healthCheckPath: path } = spec.configuration;
     const health = await checkHealth({ address, port, path, host });

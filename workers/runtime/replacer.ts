@@ -29,7 +29,9 @@ export class Replacer {
     this.#hasRoom = hasRoom;
   }
 
-  async pass(rows: readonly ReplicaRow[]): Promise<void> {
+  async pass(all: readonly ReplicaRow[]): Promise<void> {
+    // A volume has one server, which is never replaced by a second one beside it: its controller ends a server that hangs.
+    const rows = all.filter((row) => row.volume_id === null);
     const { releaseTimeoutSeconds } = this.#deps.config;
     const now = Date.now();
     const cramped = await this.#cramped(rows, now);

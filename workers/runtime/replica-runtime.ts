@@ -3,12 +3,15 @@ import type { Config } from '../../shared/core/config.js';
 import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
+import { hostFor, isHeld, isHostOnline, settleHost } from '../../shared/data/store.js';
+import { isCurrentRelease, isReleasing, runningReleases } from '../../shared/deployments/release-store.js';
 import type { LogLine } from '../../shared/logs/model.js';
 import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../../shared/replicas/attempt-store.js';
 import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { replicasOf } from '../../shared/replicas/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
+import { isDataKind } from '../../shared/services/model.js';
 import { attemptProgress } from './attempt-progress.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
 import {
@@ -24,6 +27,9 @@ import {
 const POLL_MS = 250;
 /** Added to the grace period of the processes: edges have to drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
+
+/** The longest wait until work on a volume ends, in milliseconds. */
+const HELD_MS = 120_000;
 
 /** The same for a run, which may last for hours. */
 const RUN_POLL_MS = 2_000;
@@ -89,6 +95,7 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
     if (!isResident(spec)) return;
+    if (isDataKind(spec.kind)) return this.#bringUpAlone(spec, false, signal);
     await this.#bringUp(spec, spec.configuration.replicas, false, signal);
   }
 
@@ -98,6 +105,7 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void> {
     if (!isResident(spec)) return;
+    if (isDataKind(spec.kind)) return this.#bringUpAlone(spec, false, signal);
     const before = await this.#running(spec.deploymentId);
     try {
       await this.#bringUp(spec, replicas, false, signal);
@@ -115,6 +123,7 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
     if (!isResident(spec)) return;
+    if (isDataKind(spec.kind)) return this.#bringUpAlone(spec, true, signal);
     const before = await this.#running(spec.deploymentId);
     const { generation: oldest, count } = generationToReplace(before, spec.configuration.replicas);
     let generation = 0;
@@ -178,11 +187,49 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
+  /**
+   * Brings up the one server of a volume, after every other one of the service has ended; with `fresh` after its own as well. Work on
+   * the volume and a deployment that is under way are waited for.
+   * Throws `ReleaseError`, also if a server cannot be stopped because its host is away.
+   */
+  async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
+    const { db } = this.#deps;
+    const deadline = Date.now() + HELD_MS;
+    for (;;) {
+      const held = await isHeld(db, spec.serviceId);
+      if (!held && !(await isReleasing(db, spec.serviceId, spec.deploymentId))) break;
+      const why = held ? 'somebody works on its volume' : 'a deployment of it starts its server';
+      if (Date.now() >= deadline) throw new ReleaseError(`${why}; try again later`);
+      await this.#notified(POLL_MS, signal);
+    }
+    if (!(await isCurrentRelease(db, spec.deploymentId))) throw new ReleaseError('another release took its place');
+    for (const deploymentId of await runningReleases(db, spec.serviceId)) {
+      if (fresh || deploymentId !== spec.deploymentId) await this.#bringDown(deploymentId);
+    }
+    await this.#bringUp(spec, 1, false, signal);
+  }
+
+  /** The host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
+  async #hostOf({ kind, serviceId }: ReleaseSpec): Promise<string> {
+    const { db, hostId } = this.#deps;
+    if (!isDataKind(kind)) return hostId;
+    const able = await hostFor(db, kind, hostId);
+    if (able === null) throw new ReleaseError(`no host that is online can run ${kind}`);
+    const settled = await settleHost(db, serviceId, able);
+    if (await isHostOnline(db, settled)) return settled;
+    throw new ReleaseError(`the host ${settled}, which has its volume, is away; no other host can have its data`);
+  }
+
   /** Writes that the replicas are wanted and waits until all of their generation are ready. Returns the generation. */
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
-    const { db, hostId, config } = this.#deps;
-    const release = { serviceId: spec.serviceId, deploymentId: spec.deploymentId, hostId };
+    const { db, config } = this.#deps;
+    const release = {
+      serviceId: spec.serviceId,
+      deploymentId: spec.deploymentId,
+      hostId: await this.#hostOf(spec),
+      volumeId: isDataKind(spec.kind) ? spec.serviceId : null,
+    };
     const generation = await wantReplicas(db, release, count, fresh);
     const deadline = Date.now() + config.releaseTimeoutSeconds * 1000;
     for (;;) {

@@ -66,6 +66,11 @@ export class Supervisor {
     this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#onLeadership());
   }
 
+  /** True while this worker reconciles the replicas of the host. */
+  get leading(): boolean {
+    return this.#leadership.leading;
+  }
+
   /** Begins to compete for this host. */
   async start(): Promise<void> {
     this.#unlisten = this.#deps.listener.on(CHANNELS.replica, (hostId) => {

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../shared/core/errors.js';
-import type { SandboxLimits } from './sandbox.js';
+import type { ResourceUsage, SandboxLimits } from './sandbox.js';
 
 /** The folders in which we make control groups: one for each hierarchy that we use. */
 export interface CgroupRoots {
@@ -12,6 +12,8 @@ export interface CgroupRoots {
   memory: string;
   pids: string;
   cpu: string;
+  /** The folder in which processor time is counted; null if the host does not count it. */
+  accounting: string | null;
   /** A folder in the version 2 hierarchy, to which rules for sockets are attached; null if the host has none. */
   sockets: string | null;
 }
@@ -68,23 +70,26 @@ export async function firstUsable(places: CgroupRoots[], explain: (why: string) 
 async function candidates(name: string): Promise<CgroupRoots[]> {
   const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n').map((line) => line.split(' '));
   const own = (await readFile('/proc/self/cgroup', 'utf8')).split('\n').map((line) => line.split(':'));
-  const v1 = CONTROLLERS.map((controller) => {
+  const v1 = [...CONTROLLERS, 'cpuacct'].map((controller) => {
     const mount = mounts.find(([, , type, options]) => type === 'cgroup' && options?.split(',').includes(controller));
     const path = own.find(([, controllers]) => controllers?.split(',').includes(controller))?.[2];
     return mount?.[1] === undefined || path === undefined ? null : join(mount[1], path, name);
   });
-  const [memory, pids, cpu] = v1;
+  const [memory, pids, cpu, accounting = null] = v1;
   const mount = mounts.find(([, , type]) => type === 'cgroup2')?.[1];
   const path = own.find(([id]) => id === '0')?.[2];
   if (memory && pids && cpu) {
     const roots = { version: 1 as const, memory, pids, cpu };
     const sockets = mount === undefined || path === undefined ? [] : [join(mount, path, name)];
-    return [...sockets, null].map((folder) => ({ ...roots, sockets: folder }));
+    // Limits matter more than figures: a host may have a group for processor time that we cannot use.
+    return [accounting, ...(accounting === null ? [] : [null])].flatMap((counted) =>
+      [...sockets, null].map((folder) => ({ ...roots, accounting: counted, sockets: folder })),
+    );
   }
   if (mount === undefined || path === undefined) return [];
   // Only the root group can both have processes and delegate controllers. Otherwise our group is beside the platform's.
   return [...new Set([join(mount, path, name), join(mount, name)])].map((folder) => {
-    return { version: 2, memory: folder, pids: folder, cpu: folder, sockets: folder };
+    return { version: 2, memory: folder, pids: folder, cpu: folder, accounting: folder, sockets: folder };
   });
 }
 
@@ -106,7 +111,7 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
   const bytes = String(limits.memoryMb * 1024 * 1024);
   const quota = quotaOf(limits.cpu);
   const sockets = roots.sockets === null ? null : join(roots.sockets, id);
-  const folders = [...new Set([memory, pids, cpu, ...(sockets === null ? [] : [sockets])])];
+  const folders = foldersOf(roots).map((root) => join(root, id));
   for (const folder of folders) await mkdir(folder, { recursive: true });
   await writeFile(join(pids, 'pids.max'), String(limits.pids));
   if (roots.version === 1) {
@@ -185,6 +190,31 @@ export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void
   }
 }
 
-function foldersOf(roots: CgroupRoots): string[] {
-  return [...new Set([roots.memory, roots.pids, roots.cpu, ...(roots.sockets === null ? [] : [roots.sockets])])];
+function foldersOf({ memory, pids, cpu, accounting, sockets }: CgroupRoots): string[] {
+  return [...new Set([memory, pids, cpu, accounting, sockets].filter((folder) => folder !== null))];
+}
+
+/** What the processes of a sandbox use; null if it has no group, or its host does not count processor time. */
+export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceUsage | null> {
+  if (roots.accounting === null) return null;
+  const v1 = roots.version === 1;
+  try {
+    const [time, used, details] = await Promise.all([
+      readFile(join(roots.accounting, id, v1 ? 'cpuacct.usage' : 'cpu.stat'), 'utf8'),
+      readFile(join(roots.memory, id, v1 ? 'memory.usage_in_bytes' : 'memory.current'), 'utf8'),
+      readFile(join(roots.memory, id, 'memory.stat'), 'utf8'),
+    ]);
+    const cpuSeconds = v1 ? Number(time) / 1e9 : figureOf(time, 'usage_usec') / 1e6;
+    const cached = figureOf(details, v1 ? 'total_inactive_file' : 'inactive_file');
+    return { cpuSeconds, memoryBytes: Math.max(0, Number(used) - cached) };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    // It has ended, ends just now, or was made by a version that did not count.
+    if (code === 'ENOENT' || code === 'ENODEV') return null;
+    throw error;
+  }
+}
+
+function figureOf(text: string, name: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }

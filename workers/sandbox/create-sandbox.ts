@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import type { Logger } from '../../shared/core/log.js';
-import type { HostNetwork } from '../network/host-network.js';
+import type { HostNetworks } from '../network/open-network.js';
 import { type CgroupRoots, detectCgroups, TRIAL } from './cgroup.js';
 import { HostSandbox } from './host-sandbox.js';
 import { type PortRange, portGuardProblem } from './port-guard.js';
@@ -17,8 +17,8 @@ export interface SandboxOptions {
   level?: SandboxLevel;
   /** RUNTIME_PORTS: each may be listened on only by the replica that has it. */
   ports?: PortRange;
-  /** Opens the networks of the commands. It is called if the host gives them namespaces; null means that they share the host's. */
-  network?: () => Promise<HostNetwork | null>;
+  /** Opens the networks of the commands. Without it they share the host's. */
+  network?: (level: SandboxLevel) => Promise<HostNetworks>;
 }
 
 /** Tries what this host allows and returns the strongest sandbox. Throws if no command can be run. */
@@ -33,7 +33,7 @@ export async function createSandbox({ log, dataDir, level, ports, network }: San
   const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
   const dependencies = { log, dataDir: real, token, cgroups, guardedPorts };
   const sandbox = await strongest(real, log, (host) => new HostSandbox({ ...dependencies, host }), level);
-  if (network !== undefined && sandbox.level === 'namespaces') sandbox.useNetwork(await network());
+  if (network !== undefined) sandbox.useNetworks(await network(sandbox.level));
   return sandbox;
 }
 

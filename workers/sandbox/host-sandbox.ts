@@ -4,13 +4,15 @@ import { open, readdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
-import { discardTree, exists } from '../folders.js';
+import { discardTree } from '../folders.js';
 import type { HostNetwork } from '../network/host-network.js';
 import { startRelay } from '../network/loopback-relay.js';
 import type { NetworkSpec } from '../network/network-model.js';
+import type { HostNetworks } from '../network/open-network.js';
 import {
   type Cgroup,
   type CgroupRoots,
@@ -21,19 +23,23 @@ import {
   procsFilesOf,
   ranOutOfMemory,
   removeCgroup,
+  usageOf,
 } from './cgroup.js';
 import { guardPorts, type PortRange } from './port-guard.js';
 import { type Listener, listenersOf, listeningPortsOf, MARKER, markedProcesses, socketsOf } from './proc.js';
-import type {
-  DetachedOptions,
-  DetachedProcess,
-  PortHolder,
-  RunOptions,
-  RunOutcome,
-  Sandbox,
-  SandboxLevel,
-  SandboxSpec,
-  StartedProcess,
+import {
+  type DetachedOptions,
+  type DetachedProcess,
+  hasMounts,
+  hasUsers,
+  type PortHolder,
+  type ResourceUsage,
+  type RunOptions,
+  type RunOutcome,
+  type Sandbox,
+  type SandboxLevel,
+  type SandboxSpec,
+  type StartedProcess,
 } from './sandbox.js';
 import { ended, handOver, runChild, spawned } from './sandbox-child.js';
 import {
@@ -83,7 +89,7 @@ export class HostSandbox implements Sandbox {
   readonly #host: Host;
   readonly #cgroups: CgroupRoots | null;
   readonly #guardedPorts: PortRange | null;
-  #network: HostNetwork | null = null;
+  #networks: HostNetworks = { current: null, all: null };
   /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
 
@@ -97,12 +103,20 @@ export class HostSandbox implements Sandbox {
   }
 
   get network(): HostNetwork | null {
-    return this.#network;
+    return this.#networks.current;
   }
 
-  /** Gives each command from now on a network of its own. */
-  useNetwork(network: HostNetwork | null): void {
-    this.#network = network;
+  get allNetworks(): HostNetwork | null {
+    return this.#networks.all;
+  }
+
+  /** Gives each command from now on a network of its own, if `current` is not null. */
+  useNetworks(networks: HostNetworks): void {
+    this.#networks = networks;
+  }
+
+  get measuresUsage(): boolean {
+    return this.#cgroups !== null && this.#cgroups.accounting !== null;
   }
 
   get level(): SandboxLevel {
@@ -110,7 +124,7 @@ export class HostSandbox implements Sandbox {
   }
 
   pathOf({ directory, image }: Pick<SandboxSpec, 'directory' | 'image'>): string {
-    if (this.level === 'namespaces') return APP_PATH;
+    if (hasMounts(this.level)) return APP_PATH;
     return image === undefined ? directory : copiedImage(directory);
   }
 
@@ -152,7 +166,7 @@ export class HostSandbox implements Sandbox {
   }
 
   async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {
-    const namespace = await this.#network?.namespaceOf(id);
+    const namespace = await this.allNetworks?.namespaceOf(id);
     if (!namespace) throw new Error(`${id} has no network`);
     const mark = { [MARKER]: `${this.#token}:${id}` };
     const procsFiles = this.#cgroups === null ? [] : procsFilesOf(this.#cgroups, id);
@@ -178,6 +192,10 @@ export class HostSandbox implements Sandbox {
     if (this.#cgroups !== null) await limitCpu(this.#cgroups, id, cpu);
   }
 
+  async usage(id: string): Promise<ResourceUsage | null> {
+    return this.#cgroups === null ? null : usageOf(this.#cgroups, id);
+  }
+
   async listeningPorts(id: string): Promise<number[] | null> {
     return listeningPortsOf(await this.#members(id));
   }
@@ -186,8 +204,7 @@ export class HostSandbox implements Sandbox {
     const listeners = await listenersOf(address, port);
     if (listeners === null) return 'unknown';
     if (listeners.length === 0) return 'nobody';
-    // At level `none` all commands run as the platform's user; otherwise each service has a user of its own.
-    const uid = this.level === 'none' ? null : uidOf(userNumber);
+    const uid = hasUsers(this.level) ? uidOf(userNumber) : null;
     const sockets = uid === null ? await socketsOf(await this.#members(id)) : new Set<string>();
     const isOwn = (listener: Listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid);
     // The kernel lets only one user listen for IPv4 connections. An IPv6 socket for all addresses may or may not accept them.
@@ -204,7 +221,7 @@ export class HostSandbox implements Sandbox {
     const traces = await readdir(this.#scratchRoot()).catch(() => []);
     const groups = this.#cgroups === null ? [] : await listCgroups(this.#cgroups);
     let ended = 0;
-    const networks = (await this.#network?.ids()) ?? [];
+    const networks = (await this.allNetworks?.ids()) ?? [];
     for (const id of new Set([...processes.keys(), ...traces, ...groups, ...networks])) {
       if (this.#running.has(id)) continue;
       const owner = await ownerOf(join(this.#scratchRoot(), id));
@@ -220,10 +237,10 @@ export class HostSandbox implements Sandbox {
     // A worker that died may have left the same run behind. Its folder is made first and removed last.
     if (await exists(join(this.#scratchRoot(), spec.id))) await this.#end(spec.id, null);
     // Its network is made at the same time as its folder, and may be there without it.
-    await this.#network?.release(spec.id);
-    const uid = uidOf(spec.userNumber);
+    await this.allNetworks?.release(spec.id);
+    const uid = this.level === 'rootless' ? (process.getuid?.() ?? 0) : uidOf(spec.userNumber);
     const scratch = join(this.#scratchRoot(), spec.id);
-    const mounted = this.level === 'namespaces' && this.#host.overlay;
+    const mounted = hasMounts(this.level) && this.#host.overlay;
     const owner = tied ? { pid: process.pid, startedAt: (await processStart(process.pid)) ?? '' } : null;
     const folders = {
       ...spec,
@@ -235,14 +252,14 @@ export class HostSandbox implements Sandbox {
       log: this.#log,
       level: this.level,
     };
-    const attached = this.#network?.attach(spec.id, spec.network ?? aloneIn(spec)) ?? Promise.resolve(null);
+    const attached = this.network?.attach(spec.id, spec.network ?? aloneIn(spec)) ?? Promise.resolve(null);
     const [made, joined] = await Promise.allSettled([this.#prepareFolders(spec, folders), attached]);
     if (made.status === 'rejected' || joined.status === 'rejected') {
       await this.#discard(spec.id);
       throw made.status === 'rejected' ? made.reason : (joined as PromiseRejectedResult).reason;
     }
     const { directory, image, cgroup } = made.value;
-    const inside = this.level === 'namespaces';
+    const inside = hasMounts(this.level);
     const env = {
       PATH: searchPath(this.#host, spec.tools),
       HOME: inside ? HOME_PATH : join(scratch, 'home'),
@@ -272,7 +289,7 @@ export class HostSandbox implements Sandbox {
     const prepared = await prepareScratch(folders);
     const cgroup = this.#cgroups === null ? null : await makeCgroup(this.#cgroups, spec.id, spec.limits);
     // A sandbox with a network of its own shares no port with another.
-    if (this.#network === null && this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
+    if (this.network === null && this.#guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
       await guardPorts(cgroup.sockets, this.#guardedPorts, spec.port ?? 0);
     }
     return { ...prepared, cgroup };
@@ -286,7 +303,7 @@ export class HostSandbox implements Sandbox {
 
   async #runPrepared(id: string, prepared: Prepared, options: RunOptions): Promise<RunOutcome> {
     // At the other levels no namespace ends with the worker. The init notices its end by the end of descriptor 4.
-    const lifeline = this.level === 'namespaces' ? [] : (['pipe'] as const);
+    const lifeline = hasMounts(this.level) ? [] : (['pipe'] as const);
     const argv = sandboxArguments(this.#host, prepared.plan);
     const child = this.#spawn(argv, prepared, ['ignore', 'pipe', 'pipe', 'pipe', ...lifeline]);
     const { code, cut } = await runChild(child, prepared.script, options, () => this.#killAll(id, null, false));
@@ -301,7 +318,7 @@ export class HostSandbox implements Sandbox {
   }
 
   async #discard(id: string): Promise<void> {
-    await this.#network?.release(id);
+    await this.allNetworks?.release(id);
     if (this.#cgroups !== null) await removeCgroup(this.#cgroups, id);
     await discardTree({ dataDir: this.#dataDir, log: this.#log }, join(this.#scratchRoot(), id));
   }

@@ -1,18 +1,22 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { errorMessage } from '../../shared/core/errors.js';
+import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
-import { exists, removeTree } from '../folders.js';
-import type { Sandbox, SandboxLevel } from './sandbox.js';
-import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE } from './sandbox-plan.js';
+import { removeTree } from '../folders.js';
+import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
+import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';
 import { filterArguments } from './system-calls.js';
 
 const run = promisify(execFile);
 
-const LEVELS: readonly SandboxLevel[] = ['namespaces', 'user', 'none'];
+const LEVELS_OF_ROOT: readonly SandboxLevel[] = ['namespaces', 'user', 'none'];
+const LEVELS_OF_USERS: readonly SandboxLevel[] = process.platform === 'linux' ? ['rootless', 'none'] : ['none'];
 const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
 
@@ -30,8 +34,25 @@ export async function describeHost(level: SandboxLevel, overlay: boolean, dataDi
     tools: { setsid, prlimit },
     filter: level === 'none' ? [] : await usableFilter(),
     nodeFolder: dirname(process.execPath),
-    hidden: hiddenFolders(existing, [await realpath(dataDir), await platformFolder()]),
+    hidden: hiddenFolders(existing, [
+      await realpath(dataDir),
+      await platformFolder(),
+      ...(level === 'rootless' ? await ownHome() : []),
+    ]),
   };
+}
+
+/**
+ * The home of the platform's own user, if it exists. It holds that user's keys. Throws if it cannot be hidden because the Node.js that
+ * commands need is its neighbour in it.
+ */
+async function ownHome(): Promise<string[]> {
+  const home = await realpath(homedir()).catch(() => null);
+  if (home === null) return [];
+  if (isBelow(home, dirname(dirname(process.execPath)))) {
+    throw new Error(`the home folder ${home} cannot be hidden: Node.js is in ${dirname(process.execPath)}`);
+  }
+  return [home];
 }
 
 /** The platform's own checkout. It is hidden because a `.env` file may be in it. */
@@ -48,9 +69,8 @@ async function platformFolder(): Promise<string> {
 async function usableFilter(): Promise<readonly string[]> {
   const filter = filterArguments();
   if (filter === null) return [];
-  const [file = '', ...args] = filter;
   try {
-    await run(file, [...args, '/bin/sh', '-c', '! unshare --user true 2>/dev/null']);
+    await run('setpriv', ['--no-new-privs', '--', ...filter, '/bin/sh', '-c', '! unshare --user true 2>/dev/null']);
     return filter;
   } catch {
     return [];
@@ -76,20 +96,25 @@ export async function strongest<S extends Sandbox>(
   forced?: SandboxLevel,
 ): Promise<S> {
   const reasons: string[] = [];
-  const levels = forced === undefined ? LEVELS.filter((level) => isRoot() || level === 'none') : [forced];
+  const levels = forced === undefined ? (isRoot() ? LEVELS_OF_ROOT : LEVELS_OF_USERS) : [forced];
   for (const level of levels) {
     if (level === 'namespaces') await mkdir(INSIDE, { recursive: true }).catch(() => undefined);
     for (const overlay of level === 'namespaces' ? [true, false] : [false]) {
-      const host = await describeHost(level, overlay, dataDir);
-      const sandbox = make(host);
-      const problem = await probe(sandbox, dataDir, overlay);
-      if (problem === null) {
+      const host = await describeHost(level, overlay, dataDir).catch((error: unknown) => errorMessage(error));
+      const sandbox = typeof host === 'string' ? null : make(host);
+      const problem = sandbox === null ? host : await probe(sandbox, dataDir, overlay);
+      if (problem === null && sandbox !== null && typeof host !== 'string') {
         const detail = { level, overlay, reasons };
         if (level !== 'none' && host.filter.length === 0) {
           log.warn('hosted commands can make user namespaces: no filter of system calls works here (it needs perl)');
         }
         if (level === 'none' && isRoot()) log.error(detail, 'hosted commands run as root: nothing contains them');
-        else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
+        else if (level === 'rootless') {
+          log.warn(
+            detail,
+            "hosted commands see nothing of this user's home, but share this user and the host's network",
+          );
+        } else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
         else log.info(detail, 'hosted commands run in namespaces of their own');
         return sandbox;
       }
@@ -111,7 +136,7 @@ async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promi
     await ownDirectory(directory, PROBE_USER);
     const checks = ['touch "$HOME/x" "$TMPDIR/x" written'];
     if (sandbox.level !== 'none') checks.push('[ "$(id -u)" -ne 0 ]');
-    if (sandbox.level === 'namespaces') checks.push('[ ! -e "$SECRET" ]');
+    if (hasMounts(sandbox.level)) checks.push('[ ! -e "$SECRET" ]');
     if (overlay) checks.push('[ "$(cat file)" = content ]', 'echo changed >file');
     const lines: string[] = [];
     const outcome = await sandbox.run(

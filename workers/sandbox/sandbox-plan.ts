@@ -1,6 +1,6 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import type { Attachment } from '../network/host-network.js';
-import type { SandboxLevel, SandboxLimits } from './sandbox.js';
+import { hasMounts, hasUsers, type SandboxLevel, type SandboxLimits } from './sandbox.js';
 import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
 
 /** The command's folder appears below this path inside the namespaces. Absolute paths that a build wrote stay valid at run time. */
@@ -66,14 +66,14 @@ export function hiddenNode(host: Pick<Host, 'nodeFolder' | 'hidden'>): string | 
   return covered ? dirname(host.nodeFolder) : null;
 }
 
-/** The path at which a command sees the folder of a tool. At level `namespaces` it is the same for builds and replicas. */
+/** The path at which a command sees the folder of a tool. With mounts of its own it is the same for builds and replicas. */
 export function toolPath(host: Pick<Host, 'level'>, folder: string): string {
-  return host.level === 'namespaces' ? `${TOOLS_PATH}/${basename(folder)}` : folder;
+  return hasMounts(host.level) ? `${TOOLS_PATH}/${basename(folder)}` : folder;
 }
 
 /** PATH of a command: first its tools, then the platform's own Node, then the usual folders. */
 export function searchPath(host: Host, tools: readonly string[] = []): string {
-  const node = host.level === 'namespaces' && hiddenNode(host) !== null ? `${NODE_PATH}/bin` : host.nodeFolder;
+  const node = hasMounts(host.level) && hiddenNode(host) !== null ? `${NODE_PATH}/bin` : host.nodeFolder;
   const bins = tools.map((folder) => `${toolPath(host, folder)}/bin`);
   return [...bins, node, ...USUAL_PATH.filter((path) => path !== node)].join(':');
 }
@@ -90,10 +90,22 @@ function networkArguments({ network }: Plan): string[] {
 
 function withoutNetwork(host: Host, plan: Plan): string[] {
   const init = ['/bin/sh', '-c', INIT, 'sandbox-init', host.tools.setsid ? 'setsid' : 'same'];
-  const mounts = host.level === 'namespaces' ? mountOperations(host, plan) : [];
+  const mounts = hasMounts(host.level) ? mountOperations(host, plan) : [];
   const inner = [...init, ...mounts, '--', ...plan.procsFiles, '--', ...commandArguments(host, plan)];
-  if (host.level !== 'namespaces') return inner;
-  const unshare = ['unshare', '--mount', '--pid', '--ipc', '--propagation', 'private', '--fork', '--kill-child=KILL'];
+  if (!hasMounts(host.level)) return inner;
+  // An ordinary user may make mounts only as the root of a user namespace. The command itself gets the user back.
+  const asRoot = host.level === 'rootless' ? ['--user', '--map-root-user'] : [];
+  const unshare = [
+    'unshare',
+    ...asRoot,
+    '--mount',
+    '--pid',
+    '--ipc',
+    '--propagation',
+    'private',
+    '--fork',
+    '--kill-child=KILL',
+  ];
   return [...(plan.tied ? ['setpriv', '--pdeathsig', 'KILL'] : []), ...unshare, ...inner];
 }
 
@@ -115,10 +127,19 @@ export function commandArguments(host: Host, plan: Plan): string[] {
     '--bounding-set=-all',
     '--inh-caps=-all',
   ];
+  const asUser = [
+    'unshare',
+    '--user',
+    `--map-user=${plan.uid}`,
+    `--map-group=${plan.uid}`,
+    'setpriv',
+    '--no-new-privs',
+  ];
   return [
     ...(host.tools.setsid ? ['setsid'] : []),
     ...(host.tools.prlimit ? ['prlimit', ...resourceLimits(host, plan), '--'] : []),
-    ...(host.level === 'none' ? [] : [...drop, '--', ...host.filter]),
+    ...(hasUsers(host.level) ? [...drop, '--', ...host.filter] : []),
+    ...(host.level === 'rootless' ? [...asUser, '--', ...host.filter] : []),
     '/bin/sh',
     '-c',
     LOADER,
@@ -129,13 +150,13 @@ export function commandArguments(host: Host, plan: Plan): string[] {
 function resourceLimits(host: Host, plan: Plan): string[] {
   const { limits } = plan;
   const found = ['--core=0'];
-  if (host.level !== 'none') found.push(`--nofile=${OPEN_FILES}`);
+  if (hasUsers(host.level)) found.push(`--nofile=${OPEN_FILES}`);
   if (limits.fileSizeMb !== undefined) found.push(`--fsize=${limits.fileSizeMb * 1024 * 1024}`);
   if (plan.procsFiles.length > 0) return found;
   // Without control groups the kernel limits memory per process, and processes per user. A service's user may run several
   // replicas and a build at once; without such a user the command shares the count with the platform's own processes.
   found.push(`--data=${limits.memoryMb * 1024 * 1024}`);
-  found.push(`--nproc=${host.level === 'none' ? 4096 + limits.pids : 8 * limits.pids}`);
+  found.push(`--nproc=${hasUsers(host.level) ? 8 * limits.pids : 4096 + limits.pids}`);
   return found;
 }
 

@@ -81,12 +81,24 @@ export interface StartedProcess extends DetachedProcess {
   address?: string;
 }
 
+/** What a sandbox has used and uses. */
+export interface ResourceUsage {
+  /** Processor time since its start. */
+  cpuSeconds: number;
+  /** Memory that the kernel could not take back at once: file caches that are not in use are left out. */
+  memoryBytes: number;
+}
+
 export interface Sandbox {
-  /** `namespaces`, `user` or `none`: the strongest level this host allows. */
+  /** The strongest level this host allows. */
   readonly level: SandboxLevel;
-  /** The networks of the commands; null if they share the network of the host. */
+  /** False if this host does not count what a sandbox uses. */
+  readonly measuresUsage: boolean;
+  /** The networks of new commands; null if they share the network of the host. */
   readonly network: HostNetwork | null;
-  /** The path at which the command sees its folder. At level `namespaces` it is the same for every build and every run. */
+  /** The networks of all commands that have one, also of those that began when NETWORK was another; null if none has. */
+  readonly allNetworks: HostNetwork | null;
+  /** The path at which the command sees its folder. With mounts of its own it is the same for every build and every run. */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
   /** Runs a command to its end. Rejects only if the sandbox itself cannot be made. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
@@ -100,11 +112,13 @@ export interface Sandbox {
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
   /** Changes how many cores the sandbox may use, if this host limits them. Does nothing if it has ended. */
   limitCpu(id: string, cpu: number): Promise<void>;
+  /** What the sandbox has used so far; null if it has ended, or if this host does not count that. */
+  usage(id: string): Promise<ResourceUsage | null>;
   /** The TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
   /**
-   * Tells who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at level `none`, at which
-   * all commands share a user, a process of the sandbox. 'stranger' is any other process.
+   * Tells who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at levels at which all
+   * commands share a user, a process of the sandbox. 'stranger' is any other process.
    */
   portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;
   /**
@@ -117,5 +131,18 @@ export interface Sandbox {
 /** `nobody`: nothing listens. `unknown`: the host has no such information. */
 export type PortHolder = 'own' | 'stranger' | 'nobody' | 'unknown';
 
-/** `namespaces`: namespaces and an unprivileged user. `user`: only the user. `none`: no containment. */
-export type SandboxLevel = 'namespaces' | 'user' | 'none';
+/**
+ * `namespaces`: namespaces and an unprivileged user. `user`: only the user. `rootless`: namespaces that the platform's own
+ * user may make, without a user for each service. `none`: no containment.
+ */
+export type SandboxLevel = 'namespaces' | 'user' | 'rootless' | 'none';
+
+/** True if commands have mounts and process namespaces of their own at this level. */
+export function hasMounts(level: SandboxLevel): boolean {
+  return level === 'namespaces' || level === 'rootless';
+}
+
+/** True if each service has a user of its own at this level. */
+export function hasUsers(level: SandboxLevel): boolean {
+  return level === 'namespaces' || level === 'user';
+}

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../../shared/core/log.js';
 import { discardTree } from '../folders.js';
-import type { DetachedProcess, SandboxLevel } from './sandbox.js';
+import { type DetachedProcess, hasUsers, type SandboxLevel } from './sandbox.js';
 import { HOME_PATH, isBelow } from './sandbox-plan.js';
 import { ownDirectory } from './service-users.js';
 
@@ -46,7 +46,7 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
   for (const name of ['home', 'tmp']) {
     const folder = join(scratch, name);
     await mkdir(folder, { mode: 0o700 });
-    if (level !== 'none') await chown(folder, uid, uid);
+    if (hasUsers(level)) await chown(folder, uid, uid);
   }
   const root = 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n';
   await writeFile(join(scratch, 'passwd'), `${root}app:x:${uid}:${uid}:app:${HOME_PATH}:/bin/sh\n`);

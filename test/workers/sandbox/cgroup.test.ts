@@ -1,13 +1,23 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { access, rmdir } from 'node:fs/promises';
 import { expect } from 'chai';
-import { type CgroupRoots, detectCgroups, firstUsable } from '../../../workers/sandbox/cgroup.js';
+import {
+  type CgroupRoots,
+  detectCgroups,
+  firstUsable,
+  makeCgroup,
+  removeCgroup,
+  usageOf,
+} from '../../../workers/sandbox/cgroup.js';
 
 const IMPOSSIBLE: CgroupRoots = {
   version: 1,
   memory: '/dev/null/nowhere',
   pids: '/dev/null/nowhere',
   cpu: '/dev/null/nowhere',
+  accounting: null,
   sockets: null,
 };
 
@@ -26,7 +36,10 @@ describe('control groups of sandboxes (skipped if the host does not allow any)',
 
   after(async () => {
     if (roots === null) return;
-    for (const folder of new Set([roots.memory, roots.pids, roots.cpu])) await rmdir(folder);
+    const { memory, pids, cpu, accounting, sockets } = roots;
+    for (const folder of new Set([memory, pids, cpu, accounting, sockets])) {
+      if (folder !== null) await rmdir(folder).catch(() => undefined);
+    }
   });
 
   it('are found by every one of the workers of a host that start together', async () => {
@@ -44,6 +57,30 @@ describe('control groups of sandboxes (skipped if the host does not allow any)',
     expect(await firstUsable([IMPOSSIBLE], explain)).to.equal(null);
     expect(reasons).to.have.lengthOf(1);
     expect(reasons[0]).to.contain('/dev/null/nowhere');
+  });
+
+  it('count what the processes of a sandbox use', async function () {
+    if (roots === null || roots.accounting === null) return this.skip();
+    const id = `replica-${randomUUID()}`;
+    const { procsFiles } = await makeCgroup(roots, id, { memoryMb: 256, cpu: 1, pids: 32 });
+    const program = `
+      for (const file of ${JSON.stringify(procsFiles)}) require('node:fs').writeFileSync(file, String(process.pid));
+      const kept = Buffer.alloc(32e6, 1);
+      for (const until = Date.now() + 500; Date.now() < until; );
+      process.stdout.write('used');
+      setInterval(() => kept, 1000);`;
+    const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      await once(child.stdout, 'data');
+      const usage = await usageOf(roots, id);
+      expect(usage?.cpuSeconds).to.be.within(0.02, 10);
+      expect(usage?.memoryBytes).to.be.within(30e6, 256 * 1024 * 1024);
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      await removeCgroup(roots, id);
+    }
+    expect(await usageOf(roots, id)).to.equal(null);
   });
 
   it('leave no folder behind in a place that was tried in vain', async () => {

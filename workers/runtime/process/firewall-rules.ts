@@ -5,9 +5,9 @@ export interface FirewallState {
   dataDir: string;
   /**
    * The ports of replicas, each with the user that may listen on it. Null means nobody: the port was given back, but an edge
-   * may still send visitors there.
+   * may still send visitors there. To an open port every hosted process may connect: a database asks for a password.
    */
-  ports: readonly { port: number; uid: number | null }[];
+  ports: readonly { port: number; uid: number | null; open?: boolean }[];
   /** The users of the edge: they may connect to every hosted port. */
   edgeUsers: readonly number[];
   /** First and last user number of hosted processes. */
@@ -49,6 +49,10 @@ table inet ${table} {
     type inet_service . uid
     ${elements(sorted.flatMap(({ port, uid }) => (uid === null ? [] : [`${port} . ${uid}`])))}
   }
+  set open {
+    type inet_service
+    ${elements(sorted.filter(({ open }) => open).map(({ port }) => `${port}`))}
+  }
   chain input {
     type filter hook input priority -5; policy accept;
     iifname != "lo" tcp dport @handed drop
@@ -57,7 +61,7 @@ table inet ${table} {
     type filter hook output priority -5; policy accept;
     ${hostedButNotDns} ip daddr { ${METADATA_IPV4.join(', ')} } reject
     ${hostedButNotDns} ip6 daddr { ${METADATA_IPV6.join(', ')} } reject
-    oifname "lo" tcp dport @handed ${stranger} tcp dport . meta skuid != @own reject with tcp reset
+    oifname "lo" tcp dport @handed tcp dport != @open ${stranger} tcp dport . meta skuid != @own reject with tcp reset
     oifname "lo" tcp sport @handed tcp flags & (syn | ack) == (syn | ack) ${stranger} tcp sport . meta skuid != @own drop
   }
 }

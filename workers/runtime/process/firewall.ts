@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { exists } from '../../../shared/core/exists.js';
 import { hostPortsOf, restingPorts } from '../../../shared/replicas/port-store.js';
-import { exists } from '../../folders.js';
+import { hasUsers } from '../../sandbox/sandbox.js';
 import { isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
 import { type FirewallState, rulesOf, TABLE_PREFIX } from './firewall-rules.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
@@ -58,7 +59,11 @@ export class Firewall {
 
   async #apply(always: boolean): Promise<void> {
     const { db, hostId, config, sandbox } = this.#deps;
-    const taken = (await hostPortsOf(db, hostId)).map(({ port, user_number }) => ({ port, uid: uidOf(user_number) }));
+    const taken = (await hostPortsOf(db, hostId)).map(({ port, user_number, open }) => ({
+      port,
+      uid: uidOf(user_number),
+      open,
+    }));
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
     // Replicas with networks of their own have no ports of the host. Older ones may still run.
@@ -93,7 +98,7 @@ export class Firewall {
     const cause = await this.#hindrance();
     if (cause !== null) {
       log.warn(
-        `every process of this host${sandbox.level === 'none' ? '' : ', every hosted one,'} can connect to hosted ports past the ` +
+        `every process of this host${hasUsers(sandbox.level) ? ', every hosted one,' : ''} can connect to hosted ports past the ` +
           `edge, and hosted processes to the metadata address of a cloud: ${cause}`,
       );
       return false;
@@ -109,7 +114,7 @@ export class Firewall {
     const { config, sandbox } = this.#deps;
     if (!config.runtimeFirewall) return 'RUNTIME_FIREWALL is off';
     if (process.platform !== 'linux' || !isRoot()) return 'the platform is not root';
-    if (sandbox.level === 'none') return 'services have no users of their own';
+    if (!hasUsers(sandbox.level)) return 'services have no users of their own';
     try {
       await nft('list tables\n');
       return null;

@@ -107,7 +107,7 @@ export class PortFinder {
     }
     const key = JSON.stringify({ targets, relays });
     if (key === this.#opened) return;
-    const network = this.#sandbox.network;
+    const network = this.#sandbox.allNetworks;
     if (network === null) return;
     if (targets.length > 0 || this.#opened !== '') await network.setPorts(id, targets);
     for (const port of relays) await this.#sandbox.relay(id, spec.userNumber, address, port);

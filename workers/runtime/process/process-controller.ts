@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { exists } from '../../../shared/core/exists.js';
 import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import { restingPorts } from '../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
@@ -14,10 +15,10 @@ import {
   releaseReplica,
   replicasOfHost,
 } from '../../../shared/replicas/store.js';
-import { listensOnPort } from '../../../shared/services/model.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
+import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
+import { limitsOf, planOf } from '../../../shared/workspaces/catalog.js';
+import type { DataServices, TakenPorts } from '../../data/data-services.js';
 import { replicaDrained } from '../../edges-applied.js';
-import { exists } from '../../folders.js';
 import { scopeOf } from '../../network/network-model.js';
 import type { SandboxSpec, StartedProcess } from '../../sandbox/sandbox.js';
 import { HealthWatch } from '../health-watch.js';
@@ -41,6 +42,8 @@ import { ReplicaFiles } from './replica-files.js';
 import { NOBODY, type ProcessRuntimeDeps, processOf, sandboxIdOf, toolsOf } from './replica-sandbox.js';
 
 const PORT_TRIES = 20;
+/** The least time that the server of a data service has to stop, in milliseconds. */
+export const SERVER_GRACE_MS = 30_000;
 /** Output is copied this often while a replica stops, in milliseconds. */
 const FOLLOW_MS = 250;
 /** A replica of which nothing was observed is looked at after this time, in milliseconds: its end or output may have been missed. */
@@ -85,7 +88,7 @@ export class ProcessController implements ReplicaController {
     };
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config);
+    this.#health = new HealthWatch(deps.db, deps.config, { probe: deps.data ?? undefined });
     this.#output = new OutputWatch(this.#files.output, () => this.#followNews());
     this.#ports = new PortFinder(deps.sandbox);
   }
@@ -116,6 +119,7 @@ export class ProcessController implements ReplicaController {
 
   close(): void {
     this.#output.close();
+    this.#deps.data?.forget(this.#id);
   }
 
   async #apply(row: ReplicaRow, action: ProcessAction): Promise<void> {
@@ -164,18 +168,19 @@ export class ProcessController implements ReplicaController {
   }
 
   async #run(row: ReplicaRow, spec: ReleaseSpec, port: number | null): Promise<StartedProcess> {
-    if (!(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
+    const isData = isDataKind(spec.kind);
+    if (!isData && !(await exists(this.#imageOf(spec)))) throw new ReleaseError('its image is not on this host');
     try {
-      const tools = await toolsOf(spec, this.#deps.toolchains);
+      const tools = isData ? [] : await toolsOf(spec, this.#deps.toolchains);
       await this.#files.prepare();
-      return await this.#deps.sandbox.start(
-        { ...this.#sandboxSpec(row, spec, port), tools },
-        {
-          logFile: this.#files.output,
-          exitFile: this.#files.exit,
-          onExit: this.#wake,
-        },
-      );
+      const described = isData
+        ? { ...(await this.#data().prepare(spec, port ?? 0, this.#files.work)), id: sandboxIdOf(row) }
+        : { ...this.#sandboxSpec(row, spec, port), tools };
+      return await this.#deps.sandbox.start(described, {
+        logFile: this.#files.output,
+        exitFile: this.#files.exit,
+        onExit: this.#wake,
+      });
     } catch (error) {
       throw new ReleaseError(errorMessage(error));
     }
@@ -183,6 +188,7 @@ export class ProcessController implements ReplicaController {
 
   async #claim(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null | 'lost'> {
     const { db, config, sandbox } = this.#deps;
+    if (isDataKind(spec.kind)) return this.#claimServerPort(row, spec);
     if (sandbox.network) {
       // The port is recorded with the address, which the sandbox gets when it is made.
       if ((await claimReplica(db, row, null)) === 'lost') return 'lost';
@@ -200,10 +206,36 @@ export class ProcessController implements ReplicaController {
     throw new ReleaseError('every port that was tried went to another replica');
   }
 
-  async #takenPorts(): Promise<Set<number>> {
+  /** The server of a data service has the port that applications know. */
+  async #claimServerPort(row: ReplicaRow, spec: ReleaseSpec): Promise<number | 'lost'> {
+    const { db, sandbox } = this.#deps;
+    for (let tries = 0; tries < PORT_TRIES; tries++) {
+      const port = await this.#data().claimPort(spec, await this.#usedPorts());
+      const claim = await claimReplica(db, row, sandbox.network ? null : port);
+      if (claim === 'lost') return 'lost';
+      if (claim === 'taken') continue;
+      if (!sandbox.network) await this.#deps.firewall.apply();
+      return port;
+    }
+    throw new ReleaseError('every port that was tried went to another replica');
+  }
+
+  #data(): DataServices {
+    const { data } = this.#deps;
+    if (!data) throw new ReleaseError('this worker runs no databases');
+    return data;
+  }
+
+  async #usedPorts(): Promise<TakenPorts> {
     const { db, hostId } = this.#deps;
     const [rows, resting] = await Promise.all([replicasOfHost(db, hostId), restingPorts(db, hostId)]);
-    return new Set([...rows.flatMap((other) => other.port ?? []), ...resting]);
+    return { inUse: rows.flatMap((other) => other.port ?? []), resting };
+  }
+
+  /** Databases keep their ports while they are stopped. */
+  async #takenPorts(): Promise<Set<number>> {
+    const { inUse, resting } = await this.#usedPorts();
+    return new Set([...inUse, ...resting, ...((await this.#deps.data?.reservedPorts()) ?? [])]);
   }
 
   #sandboxSpec(row: ReplicaRow, spec: ReleaseSpec, port: number | null): SandboxSpec {
@@ -242,7 +274,9 @@ export class ProcessController implements ReplicaController {
   async #limitCpu(row: ReplicaRow): Promise<void> {
     if (this.#limitedAttempt === row.restarts || !isCpuLimited(row, Date.now())) return;
     const spec = await this.#release.readable(row.deployment_id);
-    if (spec) await this.#deps.sandbox.limitCpu(sandboxIdOf(row), planOf(spec.configuration.plan).cpu);
+    if (spec) {
+      await this.#deps.sandbox.limitCpu(sandboxIdOf(row), limitsOf(spec.kind, spec.configuration.plan).cpu);
+    }
     this.#limitedAttempt = row.restarts;
   }
 
@@ -255,7 +289,8 @@ export class ProcessController implements ReplicaController {
 
   async #checkHealth(row: ReplicaRow): Promise<void> {
     const spec = await this.#release.read(row.deployment_id);
-    if (this.#deps.sandbox.network?.owns(row.address)) return this.#checkOwnNetwork(row, spec);
+    if (isDataKind(spec.kind)) return this.#checkServer(row, spec);
+    if (this.#deps.sandbox.allNetworks?.owns(row.address)) return this.#checkOwnNetwork(row, spec);
     let lost = false;
     let elsewhere: number | null = null;
     await this.#health.check(row, spec, async (port) => {
@@ -266,6 +301,20 @@ export class ProcessController implements ReplicaController {
     });
     if (lost) await this.#losePort(row);
     if (elsewhere !== null && (await recordPort(this.#deps.db, row, elsewhere))) await this.#deps.firewall.apply();
+  }
+
+  /** A server that gives no answer at all for too long is ended, and starts again: there is never a second one beside it. */
+  async #checkServer(row: ReplicaRow, spec: ReleaseSpec): Promise<void> {
+    const { db, sandbox, config, data } = this.#deps;
+    await this.#health.check(row, spec, async () => true);
+    const limitMs = config.healthReplaceSeconds * 1000;
+    if (row.ready_at === null || (data?.silentMs(row.id) ?? 0) < limitMs) return;
+    // It hardly hears a request to stop. What it has not written is in its log.
+    await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
+    data?.forget(row.id);
+    await this.#follow(row, true);
+    await recordExit(db, row, `gave no answer for ${config.healthReplaceSeconds} s and was ended`, new Date());
+    this.#wake();
   }
 
   /** In a network of its own nobody else can have the replica's port, but the application may have chosen another one. */
@@ -308,7 +357,8 @@ export class ProcessController implements ReplicaController {
     await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
     if (!(await this.#follow(row, true))) return;
     const spec = await this.#release.readable(row.deployment_id);
-    const detail = spec ? await this.#files.exitDetail(planOf(spec.configuration.plan).memoryMb) : 'ended';
+    const memoryMb = spec && limitsOf(spec.kind, spec.configuration.plan).memoryMb;
+    const detail = memoryMb === null ? 'ended' : await this.#files.exitDetail(memoryMb);
     if (row.run_id === null) return recordExit(this.#deps.db, row, detail, new Date());
     await recordAttemptEnd(this.#deps.db, row, { detail, exitCode: await this.#files.exitCode() });
   }
@@ -317,7 +367,9 @@ export class ProcessController implements ReplicaController {
     const { db, sandbox, config } = this.#deps;
     const process = row.pid === null ? NOBODY : processOf(row);
     let running = true;
-    const stopped = sandbox.stop(sandboxIdOf(row), process, config.stopGraceSeconds * 1000).finally(() => {
+    // A server writes its data when it stops.
+    const graceMs = Math.max(config.stopGraceSeconds * 1000, row.volume_id === null ? 0 : SERVER_GRACE_MS);
+    const stopped = sandbox.stop(sandboxIdOf(row), process, graceMs).finally(() => {
       running = false;
     });
     // If copying the output fails first, nobody awaits this promise.

@@ -1,5 +1,6 @@
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
+import { isDataKind } from '../../../shared/services/model.js';
+import { limitsOf, planOf } from '../../../shared/workspaces/catalog.js';
 import { withAdvice } from '../../failure-advice.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import { exitMessage, LISTENS_NOWHERE, startAdvice } from '../failure-text.js';
@@ -14,7 +15,11 @@ type Deps = Pick<ProcessRuntimeDeps, 'sandbox' | 'config' | 'log'>;
 
 /** Why a replica ended before it was ever ready, with its last output. */
 export async function explainProcessExit({ config, log }: Deps, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
-  return exitMessage(row, await lastOutput({ config, log }, spec, row), planOf(spec.configuration.plan).memoryMb);
+  return exitMessage(
+    row,
+    await lastOutput({ config, log }, spec, row),
+    limitsOf(spec.kind, spec.configuration.plan).memoryMb,
+  );
 }
 
 /** The last output of a replica, masked. */
@@ -40,12 +45,17 @@ export async function explainProcessSilence(
   if (!late || late.port === null || late.pid === null) {
     return `${late ? `replica ${late.position}` : 'the release'} was not started ${within}; is a worker running on this host?`;
   }
+  if (isDataKind(spec.kind)) {
+    const output = await lastOutput({ config, log }, spec, late);
+    const said = output.length === 0 ? '' : `; its last output: ${output.slice(-5).join(' | ')}`;
+    return `the server accepted no connections ${within}${said}`;
+  }
   const { healthCheckPath: path } = spec.configuration;
   const target = { address: late.address, port: late.port, path, host: `${spec.slug}.${config.edgeDomain}` };
   const health = await checkHealth(target);
   if (health.healthy) return `replica ${late.position} answered on port ${late.port} only after ${seconds}`;
   if (health.kind === 'bad-answer') return `${health.answer} (replica ${late.position}, ${within})`;
-  const ports = sandbox.network?.owns(late.address)
+  const ports = sandbox.allNetworks?.owns(late.address)
     ? portsOf((await socketsOfNamespace(late.pid)) ?? [])
     : ((await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? []);
   const silence = `nothing answered on port ${late.port} (PORT) ${within}: ${health.answer}`;

@@ -8,7 +8,7 @@ import { planOf } from '../../../shared/workspaces/catalog.js';
 import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../supervisor.js';
 import type { Firewall } from './firewall.js';
-import { ProcessController } from './process-controller.js';
+import { ProcessController, SERVER_GRACE_MS } from './process-controller.js';
 import { ReplicaFiles } from './replica-files.js';
 import {
   COMMAND_SANDBOX,
@@ -44,7 +44,7 @@ export class ProcessHost implements ReplicaHost {
 
   /** Writes the names of neighbours again if a replica became ready or ceased to be. */
   async observe(rows: readonly ReplicaRow[]): Promise<void> {
-    const { network } = this.#deps.sandbox;
+    const network = this.#deps.sandbox.allNetworks;
     if (!network) return;
     const ready = rows.filter(({ state, desired }) => state === 'ready' && desired === 'running');
     const addresses = ready.map(({ address }) => address).sort();
@@ -67,7 +67,7 @@ export class ProcessHost implements ReplicaHost {
       return busy.some((replica) => id.startsWith(`${REPLICA_SANDBOX}${replica}`));
     });
     if (ended > 0) this.#deps.log.warn({ processes: ended }, 'ended processes that belong to no replica');
-    await this.#deps.sandbox.network?.sweep();
+    await this.#deps.sandbox.allNetworks?.sweep();
     const { config, log } = this.#deps;
     const present = new Set([...rows.map((row) => row.id), ...busy]);
     for (const name of await readdir(join(config.dataDir, 'replicas')).catch(() => [])) {
@@ -84,7 +84,8 @@ export class ProcessHost implements ReplicaHost {
       rows
         .filter((row) => row.pid !== null)
         .map(async (row) => {
-          await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
+          const graceMs = Math.max(config.stopGraceSeconds * 1000, row.volume_id === null ? 0 : SERVER_GRACE_MS);
+          await sandbox.stop(sandboxIdOf(row), processOf(row), graceMs);
           // A replica that was never ready would otherwise count as failed.
           if (row.ready_at === null) await releaseReplica(db, row);
           else await recordExit(db, row, 'ended with the platform', new Date());

@@ -1,5 +1,6 @@
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
+import type { DataServices } from '../../data/data-services.js';
 import type { DetachedProcess, Sandbox } from '../../sandbox/sandbox.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
@@ -8,6 +9,8 @@ import type { ReleaseSpec } from '../runtime-driver.js';
 export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   sandbox: Sandbox;
   toolchains: Pick<ToolchainStore, 'restore'>;
+  /** Prepares the servers of data services; absent or null if none are run. */
+  data?: DataServices | null;
 }
 
 /** Prefix of the sandboxes of replicas. The supervisor ends those that no row names. */

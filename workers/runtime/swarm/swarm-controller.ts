@@ -48,7 +48,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config, SETTLED_MS);
+    this.#health = new HealthWatch(deps.db, deps.config, { settledMs: SETTLED_MS });
   }
 
   get nextCheckAt(): number {

@@ -5,9 +5,11 @@ import { registryOf } from '../../docker/registry.js';
 import { ReplicaRuntime, type ReplicaRuntimeDeps } from '../replica-runtime.js';
 import type { RuntimeDriver } from '../runtime-driver.js';
 import { Supervisor } from '../supervisor.js';
+import { UsageSampler } from '../usage-sampler.js';
 import { runSwarmCommand } from './swarm-command.js';
 import { explainSwarmExit, explainSwarmSilence } from './swarm-failures.js';
 import { SwarmHost } from './swarm-host.js';
+import { SwarmUsage } from './swarm-usage.js';
 
 /** Turns a swarm's id into the id of a host, which is then the same for all workers that use the swarm. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
@@ -28,11 +30,26 @@ export async function createSwarmRuntime(shared: Omit<ReplicaRuntimeDeps, 'hostI
     installation: await installationId(shared.db),
   };
   const supervisor = new Supervisor(deps, new SwarmHost(deps));
+  const usage = new SwarmUsage(engine);
+  const sampler = new UsageSampler({
+    ...deps,
+    everyMs: deps.config.metricsSeconds * 1000,
+    prepare: () => usage.refresh(),
+    usage: (replica) => usage.usageOf(replica),
+    // Each worker measures what runs on its own engine.
+    active: () => true,
+  });
   return new ReplicaRuntime(deps, {
     name: 'swarm',
-    start: () => supervisor.start(),
+    start: async () => {
+      await supervisor.start();
+      sampler.start();
+    },
     // Swarm keeps releases running while the platform is off.
-    close: () => supervisor.close(false),
+    close: async () => {
+      await sampler.close();
+      await supervisor.close(false);
+    },
     explainExit: (spec, row) => explainSwarmExit(deps, spec, row),
     explainSilence: (spec, rows) => explainSwarmSilence(deps, spec, rows),
     runCommand: (spec, command, options) => runSwarmCommand(deps, spec, command, options),

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -49,5 +49,24 @@ describe('The slots of a host', () => {
     const second = await claim('a', 'build');
     await slots.release(first, 1_000);
     expect(await slots.find('a')).to.include({ number: second.number });
+  });
+
+  it('are found if the worker that took them was killed before it noted whose they are', async () => {
+    const [noted, lost] = [await claim('a'), await claim('b')];
+    await slots.forget(lost.id);
+    expect(await slots.orphans(Date.now())).to.deep.equal([]);
+    expect(await slots.orphans(Date.now() + 120_000)).to.deep.equal([lost]);
+    await slots.release(lost, 1_000);
+    expect(await slots.orphans(Date.now() + 120_000)).to.deep.equal([]);
+    expect(await slots.find('a')).to.deep.equal(noted);
+  });
+
+  it('leave no file that a killed worker did not finish', async () => {
+    await claim('a');
+    await writeFile(join(folder, 'slots', '.rvb'), '{}');
+    await slots.expire(Date.now());
+    expect(await readdir(join(folder, 'slots'))).to.have.length(2);
+    await slots.expire(Date.now() + 120_000);
+    expect(await readdir(join(folder, 'slots'))).to.have.length(1);
   });
 });

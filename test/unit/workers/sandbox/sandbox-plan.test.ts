@@ -107,6 +107,17 @@ describe('Sandbox plan', () => {
     ]);
   });
 
+  it('makes mounts as the root of a user namespace, and gives the command its user back, if the platform is not root', () => {
+    const rootless: Host = { ...HOST, level: 'rootless', tools: { setsid: false, prlimit: false } };
+    const made = sandboxArguments(rootless, { ...PLAN, uid: 1000, procsFiles: [] });
+    expect(made.slice(0, 6)).to.deep.equal(['setpriv', '--pdeathsig', 'KILL', 'unshare', '--user', '--map-root-user']);
+    expect(made.slice(made.lastIndexOf('unshare'))).to.deep.equal([
+      ...['unshare', '--user', '--map-user=1000', '--map-group=1000', 'setpriv', '--no-new-privs', '--'],
+      ...FILTER,
+      ...SHELL,
+    ]);
+  });
+
   it('a detached command is not tied to the worker and is outlived by its recorder', () => {
     const argv = detachedArguments(HOST, { ...PLAN, tied: false }, '/x/exit', '/cg/oom');
     expect(argv.slice(0, 7)).to.deep.equal([
