@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const SOURCES = join(ROOT, 'api/pages/console');
+
+/** Below it: one folder for each version, and `current.json`, which says what the API serves. */
+export const CONSOLE_FOLDER = join(ROOT, 'dist/console');
+export const CURRENT_FILE = join(CONSOLE_FOLDER, 'current.json');
+
+/** The folder of the version below `CONSOLE_FOLDER`, or why there is none. */
+export interface CurrentConsole {
+  version: string;
+  error: string | null;
+}
+
+/** Names what the console is built from: its sources and the versions of all packages. */
+export async function consoleVersion(): Promise<string> {
+  const paths = (await readdir(SOURCES, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  const hash = createHash('sha256');
+  for (const path of [...paths.sort(), join(ROOT, 'package-lock.json')]) {
+    hash.update(`${relative(ROOT, path).split(sep).join('/')}\0`).update(await readFile(path));
+  }
+  return hash.digest('hex').slice(0, 20);
+}
+
+/** The content of `current.json`; null before the first build. */
+export async function readCurrent(): Promise<CurrentConsole | null> {
+  try {
+    return JSON.parse(await readFile(CURRENT_FILE, 'utf8')) as CurrentConsole;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/**
+ * Builds the console unless this version has been built, and makes it the one that is served. Several may build at once. Throws what
+ * the build failed with, after it has told the API.
+ */
+export async function buildConsole(): Promise<{ version: string; built: boolean }> {
+  const version = await consoleVersion();
+  const current = await readCurrent();
+  if (current?.version === version && current.error === null) return { version, built: false };
+  const fresh = join(CONSOLE_FOLDER, `.${version}.${process.pid}`);
+  await mkdir(CONSOLE_FOLDER, { recursive: true });
+  try {
+    await runVite(fresh);
+    await rename(fresh, join(CONSOLE_FOLDER, version)).catch((error: NodeJS.ErrnoException) => {
+      // Another process was quicker.
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+    await writeCurrent({ version, error: null });
+  } catch (error) {
+    await writeCurrent({ version, error: error instanceof Error ? error.message : String(error) });
+    throw error;
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+  await removeOthers(version);
+  return { version, built: true };
+}
+
+async function runVite(outDir: string): Promise<void> {
+  const { build } = await import('vite');
+  await build({
+    root: SOURCES,
+    configFile: false,
+    envFile: false,
+    logLevel: 'error',
+    base: '/',
+    build: {
+      outDir,
+      emptyOutDir: true,
+      manifest: 'manifest.json',
+      // Inlined assets would need a weaker policy.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      target: 'es2022',
+    },
+  });
+}
+
+async function writeCurrent(current: CurrentConsole): Promise<void> {
+  const fresh = `${CURRENT_FILE}.${process.pid}`;
+  await writeFile(fresh, JSON.stringify(current));
+  await rename(fresh, CURRENT_FILE);
+}
+
+/** An API that serves an older version has it in memory. A folder with a dot is being built. */
+async function removeOthers(version: string): Promise<void> {
+  for (const entry of await readdir(CONSOLE_FOLDER, { withFileTypes: true })) {
+    if (!entry.isDirectory() || entry.name === version || entry.name.startsWith('.')) continue;
+    await rm(join(CONSOLE_FOLDER, entry.name), { recursive: true, force: true });
+  }
+}

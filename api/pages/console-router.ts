@@ -1,0 +1,85 @@
+import Router from '@koa/router';
+import type { ApiContext, ApiState } from '../http/state.js';
+import { BuiltConsole, type ConsoleFile } from './console-files.js';
+
+/** The page on which a user signs in. A one-time link carries its token in the fragment, which no server logs. */
+export const SIGN_IN_PATH = '/sign-in';
+
+/** Nothing outside this server is loaded or called, and nothing inline runs. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Pages that the console draws itself. Every other unknown path stays an error of the API. */
+const PAGES = ['/', SIGN_IN_PATH, /^\/w(\/.*)?$/];
+
+const SECONDS_OF_A_YEAR = 31_536_000;
+
+/** Serves the console. Until it is built, and if its build failed, its pages say so. */
+export function consoleRouter(): Router<ApiState> {
+  const router = new Router<ApiState>();
+  const console = new BuiltConsole();
+  for (const path of PAGES) {
+    router.get(path, async (ctx) => {
+      ctx.set('Content-Security-Policy', POLICY);
+      ctx.set('Referrer-Policy', 'no-referrer');
+      const { files, error } = await console.find();
+      const page = files?.files.get('index.html');
+      if (!files || !page) return notBuilt(ctx, error);
+      ctx.set('Cache-Control', 'no-cache');
+      ctx.set('ETag', `"${files.version}"`);
+      ctx.status = 200;
+      if (ctx.fresh) {
+        ctx.status = 304;
+        return;
+      }
+      send(ctx, page);
+    });
+  }
+  router.get('/assets/:name', async (ctx) => {
+    const { files } = await console.find();
+    const file = files?.files.get(`assets/${ctx.params.name}`);
+    if (!file) return;
+    ctx.set('Cache-Control', `public, max-age=${SECONDS_OF_A_YEAR}, immutable`);
+    send(ctx, file);
+  });
+  return router;
+}
+
+function send(ctx: ApiContext, { type, plain, gzip }: ConsoleFile): void {
+  ctx.type = type;
+  ctx.vary('Accept-Encoding');
+  if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
+    ctx.set('Content-Encoding', 'gzip');
+    ctx.body = gzip;
+  } else ctx.body = plain;
+}
+
+function notBuilt(ctx: ApiContext, error: string | null): void {
+  ctx.status = 503;
+  ctx.set('Retry-After', '2');
+  ctx.type = 'text/html; charset=utf-8';
+  const [title, text] =
+    error === null
+      ? ['The console is being built', 'This page loads again by itself. It takes some seconds after an upgrade.']
+      : ['The console could not be built', 'The API works. `npm run build` in the installation’s folder says why.'];
+  ctx.body = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    ${error === null ? '<meta http-equiv="refresh" content="2">' : ''}
+    <title>Ranvier</title>
+  </head>
+  <body><h1>${title}</h1><p>${text}</p></body>
+</html>
+`;
+}

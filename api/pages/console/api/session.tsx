@@ -1,0 +1,102 @@
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
+import { type ApiError, get, post, remove, setCsrfToken, whenSignedOut } from './client.js';
+import { queryClient } from './hooks.js';
+import type { Answer, OperationOf, Role, Schemas, Workspace } from './types.js';
+
+export type Bootstrap = Answer<OperationOf<'/bootstrap', 'get'>>;
+export type User = Schemas['User'];
+
+interface Session {
+  user: User | null;
+  workspaces: Workspace[];
+  /** True from the end of a session until the next sign-in: the page below keeps its input. */
+  expired: boolean;
+  welcome: (bootstrap: Bootstrap) => void;
+  signOut: () => Promise<void>;
+  reload: () => Promise<void>;
+}
+
+const SessionContext = createContext<Session | null>(null);
+
+/** Reads who is signed in before anything else is drawn. */
+export function SessionProvider({
+  children,
+  loading,
+  failed,
+}: {
+  children: ReactNode;
+  loading: ReactNode;
+  failed: (error: ApiError, retry: () => void) => ReactNode;
+}) {
+  const [known, setKnown] = useState<Bootstrap | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [expired, setExpired] = useState(false);
+
+  const welcome = useCallback((bootstrap: Bootstrap) => {
+    setCsrfToken(bootstrap.csrfToken);
+    setKnown((before) => {
+      // Nothing of one user is ever shown to another.
+      if (before?.user && bootstrap.user && before.user.id !== bootstrap.user.id) queryClient.clear();
+      return bootstrap;
+    });
+    setExpired(false);
+    setError(null);
+  }, []);
+  const reload = useCallback(async () => {
+    try {
+      welcome(await get('/bootstrap', {}));
+    } catch (failure) {
+      setError(failure as ApiError);
+    }
+  }, [welcome]);
+  const signOut = useCallback(async () => {
+    await remove('/session', {});
+    queryClient.clear();
+    await reload();
+  }, [reload]);
+
+  useEffect(() => {
+    whenSignedOut(() => setExpired(true));
+    void reload();
+  }, [reload]);
+
+  const session = useMemo<Session>(
+    () => ({
+      user: known?.user ?? null,
+      workspaces: known?.workspaces ?? [],
+      expired: expired && known?.user != null,
+      welcome,
+      signOut,
+      reload,
+    }),
+    [known, expired, welcome, signOut, reload],
+  );
+  if (known) return <SessionContext value={session}>{children}</SessionContext>;
+  return error ? failed(error, () => void reload()) : loading;
+}
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error('there is no session around this component');
+  return session;
+}
+
+const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
+
+/** Why the caller may not do what a role may, in words; null if it may. */
+export function useRefusal(workspaceId: string, needed: Role): string | null {
+  const { user, workspaces } = useSession();
+  const role = workspaces.find(({ id }) => id === workspaceId)?.role ?? 'viewer';
+  if (user && !user.emailVerified) return 'Verify your e-mail address first';
+  if (ROLES.indexOf(role) < ROLES.indexOf(needed)) return `This needs the role ${needed}; yours is ${role}`;
+  return null;
+}
+
+/** Signs in; throws ApiError. */
+export function signIn(body: { email: string; password: string; otp?: string }): Promise<Bootstrap> {
+  return post('/session', { body });
+}
+
+export function signInWithLink(body: { token: string; otp?: string }): Promise<Bootstrap> {
+  return post('/session/link', { body });
+}

@@ -1,0 +1,38 @@
+import type { components, paths } from '../../../../test/client/schema.js';
+
+/** The types of the API's OpenAPI document; `npm run types` writes them anew. */
+export type Schemas = components['schemas'];
+export type { paths as ApiPaths };
+
+export type Service = Schemas['Service'];
+export type ServiceConfiguration = Schemas['ServiceConfiguration'];
+export type Deployment = Schemas['Deployment'];
+export type Variable = Schemas['Variable'];
+export type LogLine = Schemas['LogLine'];
+export type Run = Schemas['Run'];
+export type Workspace = Schemas['Workspace'];
+export type Canvas = Schemas['Canvas'];
+export type Catalog = Schemas['Catalog'];
+export type Detection = Schemas['Detection'];
+export type Project = Schemas['Project'];
+export type Role = Workspace['role'];
+
+/** Paths that have an operation of a method. */
+export type PathsWith<Method extends string> = {
+  [P in keyof paths]: paths[P] extends Record<Method, unknown> ? P : never;
+}[keyof paths];
+
+export type OperationOf<P extends keyof paths, Method> = Method extends keyof paths[P] ? paths[P][Method] : never;
+
+/** What an operation answers when it succeeds. */
+export type Answer<O> = O extends { responses: infer R }
+  ? R extends { 200: { content: { 'application/json': infer T } } }
+    ? T
+    : R extends { 201: { content: { 'application/json': infer T } } }
+      ? T
+      : never
+  : never;
+
+export type PathOf<O> = O extends { parameters: { path: infer T } } ? T : undefined;
+export type QueryOf<O> = O extends { parameters: { query?: infer T } } ? T : undefined;
+export type BodyOf<O> = O extends { requestBody?: { content: { 'application/json': infer T } } } ? T : undefined;

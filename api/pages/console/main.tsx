@@ -1,0 +1,33 @@
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { createRoot } from 'react-dom/client';
+import './base.css';
+import { queryClient } from './api/hooks.js';
+import { SessionProvider } from './api/session.js';
+import { StartFailed, StartSkeleton } from './pages/start.js';
+import { router } from './router.js';
+import { applyTheme } from './ui/theme.js';
+
+applyTheme();
+
+// A page of an older version asks for a part that an upgrade has replaced.
+window.addEventListener('vite:preloadError', (event) => {
+  event.preventDefault();
+  location.reload();
+});
+
+const root = document.getElementById('root');
+if (!root) throw new Error('the page has no #root');
+createRoot(root).render(
+  <CSPProvider disableStyleElements>
+    <QueryClientProvider client={queryClient}>
+      <SessionProvider
+        loading={<StartSkeleton />}
+        failed={(error, retry) => <StartFailed error={error} retry={retry} />}
+      >
+        <RouterProvider router={router} />
+      </SessionProvider>
+    </QueryClientProvider>
+  </CSPProvider>,
+);

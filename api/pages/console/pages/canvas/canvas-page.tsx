@@ -1,0 +1,72 @@
+import { useParams } from '@tanstack/react-router';
+import { useSyncExternalStore } from 'react';
+import { useGet } from '../../api/hooks.js';
+import { LinkButton } from '../../ui/button.js';
+import { Empty, Loaded, Notice } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import { ServicesPage } from '../services/services-page.js';
+import c from '../shell.module.css';
+import { CanvasView } from './canvas-view.js';
+
+const PHONE = matchMedia('(max-width: 640px)');
+
+function usePhone(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      PHONE.addEventListener('change', listener);
+      return () => PHONE.removeEventListener('change', listener);
+    },
+    () => PHONE.matches,
+  );
+}
+
+/** Home: is all well? On a phone, and if the canvas is too large, the list is shown instead. */
+export function CanvasPage() {
+  const phone = usePhone();
+  if (phone) return <ServicesPage />;
+  return (
+    <>
+      <h1 className={u.visuallyHidden}>Canvas</h1>
+      <WideCanvas />
+    </>
+  );
+}
+
+function WideCanvas() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const query = useGet(
+    '/workspaces/{workspaceId}/canvas',
+    { path: { workspaceId } },
+    { working: ({ nodes }) => nodes.some(({ status }) => status === 'deploying' || status === 'deleting') },
+  );
+  if (query.error?.code === 'canvas_too_large') {
+    return (
+      <>
+        <div className={c.page} style={{ paddingBottom: 0 }}>
+          <Notice tone="plain">{query.error.message}. The list shows everything.</Notice>
+        </div>
+        <ServicesPage />
+      </>
+    );
+  }
+  return (
+    <Loaded query={query} skeleton={<div className={u.skeleton} style={{ flex: 1, borderRadius: 0 }} />}>
+      {(canvas) =>
+        canvas.nodes.length === 0 ? (
+          <Empty
+            title="Nothing runs here yet"
+            action={
+              <LinkButton look="primary" to="/w/$workspaceId/new" params={{ workspaceId }}>
+                Deploy a repository
+              </LinkButton>
+            }
+          >
+            Paste the address of a git repository. It is cloned, built and released to a URL.
+          </Empty>
+        ) : (
+          <CanvasView key={workspaceId} workspaceId={workspaceId} canvas={canvas} />
+        )
+      }
+    </Loaded>
+  );
+}

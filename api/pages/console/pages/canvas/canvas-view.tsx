@@ -1,0 +1,106 @@
+import {
+  Background,
+  BackgroundVariant,
+  Controls,
+  type NodeMouseHandler,
+  type OnSelectionChangeParams,
+  ReactFlow,
+  ReactFlowProvider,
+} from '@xyflow/react';
+import '@xyflow/react/dist/base.css';
+import { useCallback, useMemo, useState } from 'react';
+import { useRefusal } from '../../api/session.js';
+import type { Canvas } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ErrorNotice, Notice } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import c from './canvas.module.css';
+import { type CanvasNode, edgesOf } from './layout.js';
+import { FarContext, GroupCard, ServiceCard, useFar } from './service-card.js';
+import { ServicePanel } from './service-panel.js';
+import { type SaveState, useSavedLayout } from './use-saved-layout.js';
+
+const NODE_TYPES = { service: ServiceCard, environmentGroup: GroupCard };
+const SAVE_TEXT: Record<SaveState, string> = {
+  saved: '',
+  saving: 'Saving…',
+  unsaved: 'Not saved yet',
+  conflict: 'Not saved',
+};
+
+/** The services of a workspace as cards that can be arranged. */
+export function CanvasView({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) {
+  return (
+    <ReactFlowProvider>
+      <Flow workspaceId={workspaceId} canvas={canvas} />
+    </ReactFlowProvider>
+  );
+}
+
+function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) {
+  const { nodes, change, state, error, settle } = useSavedLayout(workspaceId, canvas);
+  const refusal = useRefusal(workspaceId, 'developer');
+  const [openId, setOpenId] = useState<string | null>(null);
+  const far = useFar();
+  const edges = useMemo(() => edgesOf(canvas), [canvas]);
+  const open = canvas.nodes.find(({ id }) => id === openId);
+  const { viewport } = canvas.layout;
+
+  const onClick: NodeMouseHandler<CanvasNode> = useCallback((_, node) => {
+    if (node.type === 'service') setOpenId(node.id);
+  }, []);
+  // The keyboard selects with Enter, and Escape takes the selection back.
+  const onSelect = useCallback(({ nodes: [first] }: OnSelectionChangeParams<CanvasNode>) => {
+    setOpenId(first?.type === 'service' ? first.id : null);
+  }, []);
+  return (
+    <section className={c.canvas} aria-label="Canvas of the services" data-whole-page>
+      <FarContext value={far}>
+        <div className={c.flow}>
+          <ReactFlow
+            nodes={nodes}
+            edges={far ? NO_EDGES : edges}
+            nodeTypes={NODE_TYPES}
+            onNodesChange={change}
+            onNodeClick={onClick}
+            onSelectionChange={onSelect}
+            nodesDraggable={refusal === null}
+            nodesConnectable={false}
+            selectNodesOnDrag={false}
+            deleteKeyCode={null}
+            onlyRenderVisibleElements
+            minZoom={0.1}
+            maxZoom={2}
+            {...(viewport
+              ? { defaultViewport: viewport }
+              : { fitView: true, fitViewOptions: { maxZoom: 1, padding: 0.2 } })}
+          >
+            <Background variant={BackgroundVariant.Dots} gap={22} size={1.2} />
+            <Controls showInteractive={false} position="bottom-left" />
+          </ReactFlow>
+        </div>
+      </FarContext>
+      <div className={c.over}>
+        {state === 'conflict' ? (
+          <Notice tone="warn" title="Somebody else has arranged the canvas meanwhile">
+            <div className={u.actions}>
+              <Button small onClick={() => void settle('mine')}>
+                Keep mine
+              </Button>
+              <Button small onClick={() => void settle('theirs')}>
+                Take theirs
+              </Button>
+            </div>
+          </Notice>
+        ) : null}
+        {error ? <ErrorNotice title="The places could not be saved" error={error} /> : null}
+      </div>
+      <span className={c.saved} role="status">
+        {SAVE_TEXT[state]}
+      </span>
+      {open ? <ServicePanel workspaceId={workspaceId} service={open} onClose={() => setOpenId(null)} /> : null}
+    </section>
+  );
+}
+
+const NO_EDGES: never[] = [];

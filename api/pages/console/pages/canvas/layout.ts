@@ -1,0 +1,91 @@
+import type { Edge, Node } from '@xyflow/react';
+import type { Canvas, Service } from '../../api/types.js';
+
+export const CARD = { width: 232, height: 84 };
+export const GROUP = { width: 168, height: 44 };
+const GAP = { x: 40, y: 36 };
+
+export type ServiceNode = Node<{ service: Service }, 'service'>;
+export type GroupNode = Node<{ name: string; services: number }, 'environmentGroup'>;
+export type CanvasNode = ServiceNode | GroupNode;
+type Positions = Canvas['layout']['positions'];
+
+/**
+ * The nodes of a canvas. Those on the screen keep their places unless `moved` says that another person's layout is to be shown; new
+ * ones stand in rows below the others. A node that has not changed is the same object, so that it is not drawn again.
+ */
+export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boolean): CanvasNode[] {
+  const before = new Map(shown.map((node) => [node.id, node]));
+  const known = (id: string) => (moved ? undefined : before.get(id)?.position) ?? canvas.layout.positions[id];
+  const place = freePlaces(canvas, known);
+  const services = canvas.nodes.map((service): CanvasNode => {
+    const old = before.get(service.id) as ServiceNode | undefined;
+    const position = known(service.id) ?? place();
+    if (old && old.data.service === service && samePlace(old.position, position)) return old;
+    return {
+      ...old,
+      id: service.id,
+      type: 'service',
+      position,
+      data: { service },
+      ...CARD,
+      ariaLabel: `${service.name}, ${service.kind}`,
+    };
+  });
+  const groups = canvas.groups.map((group): CanvasNode => {
+    const old = before.get(group.id) as GroupNode | undefined;
+    const position = known(group.id) ?? place();
+    return {
+      ...old,
+      id: group.id,
+      type: 'environmentGroup',
+      position,
+      data: { name: group.name, services: group.serviceIds.length },
+      ...GROUP,
+      selectable: false,
+      ariaLabel: `Environment group ${group.name}`,
+    };
+  });
+  return [...services, ...groups];
+}
+
+/** Gives one place after another, in rows below everything that has its place. */
+function freePlaces(canvas: Canvas, known: (id: string) => { x: number; y: number } | undefined) {
+  const ids = [...canvas.nodes, ...canvas.groups].map(({ id }) => id);
+  const taken = ids.map(known).filter((place) => place !== undefined);
+  const left = taken.length === 0 ? 0 : Math.min(...taken.map(({ x }) => x));
+  const top = taken.length === 0 ? 0 : Math.max(...taken.map(({ y }) => y)) + CARD.height + GAP.y;
+  const columns = Math.max(1, Math.ceil(Math.sqrt((ids.length - taken.length) * 0.6)));
+  let next = 0;
+  return () => {
+    const index = next++;
+    return {
+      x: left + (index % columns) * (CARD.width + GAP.x),
+      y: top + Math.floor(index / columns) * (CARD.height + GAP.y),
+    };
+  };
+}
+
+function samePlace(a: { x: number; y: number }, b: { x: number; y: number }): boolean {
+  return a.x === b.x && a.y === b.y;
+}
+
+/** What is saved: whole pixels, and only of nodes that the canvas has. */
+export function positionsOf(nodes: readonly CanvasNode[]): Positions {
+  return Object.fromEntries(
+    nodes.map(({ id, position }) => [id, { x: Math.round(position.x), y: Math.round(position.y) }]),
+  );
+}
+
+/** Lines lead from what offers variables (a service, a group) to the service that uses them. */
+export function edgesOf(canvas: Canvas): Edge[] {
+  return canvas.edges.map(({ id, source, target, kind, keys }) => ({
+    id,
+    // The API names the user of a reference first.
+    ...(kind === 'reference' ? { source: target, target: source } : { source, target }),
+    className: kind,
+    focusable: false,
+    selectable: false,
+    ...(keys && keys.length > 0 ? { label: keys.length > 2 ? `${keys.length} variables` : keys.join(', ') } : {}),
+  }));
+}

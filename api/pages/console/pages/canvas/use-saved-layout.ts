@@ -1,0 +1,102 @@
+import { type OnNodesChange, useNodesState, useReactFlow } from '@xyflow/react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { ApiError, get, patch } from '../../api/client.js';
+import { keyOf, queryClient } from '../../api/hooks.js';
+import { useSilence } from '../../api/reach.js';
+import type { Canvas } from '../../api/types.js';
+import { type CanvasNode, nodesOf, positionsOf } from './layout.js';
+
+const PATH = '/workspaces/{workspaceId}/canvas';
+/** A save waits until the hand rests. */
+const REST_MS = 500;
+
+export type SaveState = 'saved' | 'saving' | 'unsaved' | 'conflict';
+
+/**
+ * The canvas's nodes and the saving of their places. Another person's layout appears by itself while nothing of ours is unsaved;
+ * otherwise the API refuses our save, and the caller asks which layout is to stay.
+ */
+export function useSavedLayout(workspaceId: string, canvas: Canvas) {
+  const [nodes, setNodes, onNodesChange] = useNodesState<CanvasNode>(nodesOf(canvas, [], false));
+  const [state, setState] = useState<SaveState>('saved');
+  const [error, setError] = useState<ApiError | null>(null);
+  const { getNodes, getViewport } = useReactFlow<CanvasNode>();
+  const revision = useRef(canvas.layout.revision);
+  const drawn = useRef(canvas);
+  const clean = state === 'saved';
+  const silent = useSilence() !== null;
+
+  useEffect(() => {
+    if (drawn.current === canvas) return;
+    drawn.current = canvas;
+    const moved = clean && canvas.layout.revision > revision.current;
+    if (moved) revision.current = canvas.layout.revision;
+    setNodes((shown) => nodesOf(canvas, shown, moved));
+  }, [canvas, clean, setNodes]);
+
+  const save = useCallback(
+    async (onRevision: number) => {
+      setState('saving');
+      setError(null);
+      const { x, y, zoom } = getViewport();
+      const viewport = { x: Math.round(x), y: Math.round(y), zoom: Math.min(4, Math.max(0.1, zoom)) };
+      try {
+        const positions = positionsOf(getNodes());
+        const answer = await patch(PATH, {
+          path: { workspaceId },
+          body: { revision: onRevision, positions, viewport },
+        });
+        revision.current = answer.layout.revision;
+        queryClient.setQueryData(keyOf(PATH, { workspaceId }), answer);
+        // What was moved while this was on its way is saved next.
+        setState((now) => (now === 'saving' ? 'saved' : now));
+      } catch (failure) {
+        if (!(failure instanceof ApiError)) throw failure;
+        setState(failure.code === 'canvas_revision_conflict' ? 'conflict' : 'unsaved');
+        if (failure.code !== 'canvas_revision_conflict' && failure.status !== 0) setError(failure);
+      }
+    },
+    [workspaceId, getNodes, getViewport],
+  );
+
+  // Also after an outage; a refused save waits for the next move.
+  const refused = error !== null;
+  useEffect(() => {
+    if (state !== 'unsaved' || silent || refused) return;
+    const timer = setTimeout(() => void save(revision.current), REST_MS);
+    return () => clearTimeout(timer);
+  }, [state, silent, refused, save]);
+
+  const change: OnNodesChange<CanvasNode> = useCallback(
+    (changes) => {
+      onNodesChange(changes);
+      const placed = changes.some((one) => one.type === 'position' && one.dragging !== true && one.position);
+      if (!placed) return;
+      setError(null);
+      setState((now) => (now === 'conflict' ? now : 'unsaved'));
+    },
+    [onNodesChange],
+  );
+
+  const latest = useCallback(() => get(PATH, { path: { workspaceId } }), [workspaceId]);
+  /** Both throw nothing: what fails shows as an error. */
+  const settle = useCallback(
+    async (keep: 'mine' | 'theirs') => {
+      try {
+        const theirs = await latest();
+        revision.current = theirs.layout.revision;
+        if (keep === 'mine') return await save(theirs.layout.revision);
+        drawn.current = theirs;
+        setNodes((shown) => nodesOf(theirs, shown, true));
+        queryClient.setQueryData(keyOf(PATH, { workspaceId }), theirs);
+        setState('saved');
+      } catch (failure) {
+        if (!(failure instanceof ApiError)) throw failure;
+        setError(failure);
+      }
+    },
+    [latest, save, setNodes, workspaceId],
+  );
+
+  return { nodes, change, state, error, settle };
+}

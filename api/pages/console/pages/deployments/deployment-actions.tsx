@@ -1,0 +1,77 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { post } from '../../api/client.js';
+import { useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Deployment } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { ErrorNotice } from '../../ui/states.js';
+import { isUnfinished } from '../../ui/status.js';
+import u from '../../ui/ui.module.css';
+import { useService } from '../services/service-shell.js';
+import { commitText } from './deployment-text.js';
+
+const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}';
+
+/** Cancel what runs, or return to what ran. */
+export function DeploymentActions({
+  deployment,
+  path,
+}: {
+  deployment: Deployment;
+  path: { workspaceId: string; serviceId: string };
+}) {
+  const service = useService();
+  const navigate = useNavigate();
+  const refusal = useRefusal(path.workspaceId, 'developer');
+  const [asked, setAsked] = useState(false);
+  const of = { ...path, deploymentId: deployment.id };
+  const cancel = useWrite(() => post(`${DEPLOYMENT}/cancel`, { path: of }));
+  const rollback = useWrite(() => post(`${DEPLOYMENT}/rollback`, { path: of, body: { confirm: service.name } }), {
+    onDone: ({ deployment: { id } }) => {
+      setAsked(false);
+      return navigate({ to: '/w/$workspaceId/s/$serviceId/d/$deploymentId', params: { ...path, deploymentId: id } });
+    },
+  });
+  const live = deployment.id === service.liveDeploymentId;
+  return (
+    <div className={u.stack}>
+      <div className={u.actions}>
+        {isUnfinished(deployment) ? (
+          <Button
+            pending={cancel.isPending || deployment.cancelRequested}
+            refusal={refusal}
+            onClick={() => cancel.mutate()}
+          >
+            {deployment.cancelRequested ? 'Cancelling…' : 'Cancel'}
+          </Button>
+        ) : null}
+        {deployment.canRollback && !live ? (
+          <Button refusal={refusal} onClick={() => setAsked(true)}>
+            Roll back to this
+          </Button>
+        ) : null}
+        {deployment.status === 'live' && !deployment.canRollback && !live ? (
+          <Button refusal="Its image is gone: deploy its commit anew" disabled>
+            Roll back to this
+          </Button>
+        ) : null}
+      </div>
+      {cancel.error ? <ErrorNotice title="It was not cancelled" error={cancel.error} /> : null}
+      <ConfirmDialog
+        title={`Roll ${service.name} back?`}
+        name={service.name}
+        action="Roll back"
+        open={asked}
+        onClose={() => setAsked(false)}
+        onConfirm={() => rollback.mutate()}
+        pending={rollback.isPending}
+        error={rollback.error}
+      >
+        <strong>{commitText(deployment)}</strong> is released again with the configuration and the variables that it
+        had. Nothing is built, so it takes seconds.
+      </ConfirmDialog>
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { useParams } from '@tanstack/react-router';
+import { useGet } from '../../api/hooks.js';
+import type { Deployment } from '../../api/types.js';
+import { OutLink } from '../../ui/button.js';
+import { Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { deploymentStatus, isUnfinished, Status } from '../../ui/status.js';
+import { Ago, Duration } from '../../ui/time.js';
+import u from '../../ui/ui.module.css';
+import { LogView } from '../logs/log-view.js';
+import { useService } from '../services/service-shell.js';
+import c from '../shell.module.css';
+import { DeploymentActions } from './deployment-actions.js';
+import { commitText, shortSha, TRIGGER_TEXT } from './deployment-text.js';
+import d from './deployments.module.css';
+import { StepTimeline } from './step-timeline.js';
+
+const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
+/** Enough to find five that went live among some that did not. */
+const COMPARED = 20;
+
+/** Why did it end so: what went wrong on top, then the steps, then the log. */
+export function DeploymentPage() {
+  const { deploymentId, ...path } = useParams({ from: '/w/$workspaceId/s/$serviceId/d/$deploymentId' });
+  const query = useGet(
+    `${DEPLOYS}/{deploymentId}`,
+    { path: { ...path, deploymentId } },
+    { working: ({ deployment }) => isUnfinished(deployment) },
+  );
+  const others = useGet(DEPLOYS, { path, query: { limit: COMPARED } }, { poll: false });
+  return (
+    <Loaded
+      query={query}
+      skeleton={
+        <>
+          <Skeleton rows={1} height={52} />
+          <Skeleton rows={1} height={124} />
+          <Skeleton rows={1} height={420} />
+        </>
+      }
+    >
+      {({ deployment }) => (
+        <>
+          <Head deployment={deployment} path={path} />
+          <Outcome deployment={deployment} />
+          <section className={u.card}>
+            <StepTimeline
+              deployment={deployment}
+              others={(others.data?.items ?? []).filter(({ id }) => id !== deployment.id)}
+            />
+          </section>
+          <LogView
+            key={deployment.id}
+            path={path}
+            filter={{ deploymentId: deployment.id }}
+            working={isUnfinished(deployment)}
+            title="Log"
+          />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Head({ deployment, path }: { deployment: Deployment; path: { workspaceId: string; serviceId: string } }) {
+  const service = useService();
+  const { tone, text } = deploymentStatus(deployment, service.liveDeploymentId);
+  const { trigger, actor, branch, commitSha, createdAt, startedAt, finishedAt } = deployment;
+  return (
+    <div className={c.head}>
+      <div className={u.stack} style={{ gap: 4 }}>
+        <div className={u.row}>
+          <Status tone={tone}>{text}</Status>
+          <h2>{commitText(deployment)}</h2>
+        </div>
+        <div className={d.meta}>
+          <span>
+            <Ago at={createdAt} />, {TRIGGER_TEXT[trigger]}, {actor}
+          </span>
+          {commitSha === '' ? null : (
+            <span>
+              {branch} <code>{shortSha(commitSha)}</code>
+            </span>
+          )}
+          {startedAt === null ? null : (
+            <span>
+              took <Duration from={startedAt} to={finishedAt} />
+            </span>
+          )}
+        </div>
+      </div>
+      <DeploymentActions deployment={deployment} path={path} />
+    </div>
+  );
+}
+
+/** The end and what to do about it, or why it waits. */
+function Outcome({ deployment }: { deployment: Deployment }) {
+  const service = useService();
+  const { status, error, blockedReason } = deployment;
+  if (status === 'failed') {
+    const [first = '', ...rest] = error.split('\n');
+    return (
+      <Notice tone="bad" title={first}>
+        {rest.length === 0 ? null : <div className={d.error}>{rest.join('\n').trim()}</div>}
+        {service.liveDeploymentId === null ? null : <p>The release before it goes on serving.</p>}
+      </Notice>
+    );
+  }
+  if (isUnfinished(deployment) && blockedReason !== '') {
+    return (
+      <Notice tone="warn" title="It waits">
+        {blockedReason}
+      </Notice>
+    );
+  }
+  if (deployment.id === service.liveDeploymentId && service.url !== '') {
+    return (
+      <Notice tone="good" title="It is live">
+        <div className={d.url}>
+          <OutLink href={service.url}>{service.url}</OutLink>
+        </div>
+      </Notice>
+    );
+  }
+  return null;
+}

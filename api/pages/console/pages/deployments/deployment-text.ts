@@ -1,0 +1,42 @@
+import type { Deployment } from '../../api/types.js';
+
+export const TRIGGER_TEXT: Readonly<Record<Deployment['trigger'], string>> = {
+  manual: 'by hand',
+  api: 'through the API',
+  create: 'with the service',
+  rollback: 'rollback',
+  'clear-cache': 'without caches',
+  commit: 'by a commit',
+  schedule: 'by a schedule',
+};
+
+export function shortSha(sha: string): string {
+  return sha.slice(0, 7);
+}
+
+/** `4f2c1ab Fix the cart`; before the commit is known, the branch. */
+export function commitText({ commitSha, commitMessage, branch }: Deployment): string {
+  const [subject = ''] = commitMessage.split('\n');
+  if (commitSha === '') return branch === '' ? 'Deployment' : branch;
+  return `${shortSha(commitSha)} ${subject}`.trim();
+}
+
+export const STEPS = ['queued', 'build', 'release'] as const;
+export type StepName = (typeof STEPS)[number];
+
+export const STEP_TEXT: Readonly<Record<StepName, string>> = {
+  queued: 'Queued',
+  build: 'Build',
+  release: 'Release',
+};
+
+/** Milliseconds that a step usually takes: the median of the last five deployments that ended it. */
+export function usualMs(name: StepName, others: readonly Deployment[]): number | null {
+  const times = others
+    .filter(({ status }) => status === 'live')
+    .slice(0, 5)
+    .flatMap(({ steps }) => steps.filter((step) => step.name === name && step.finishedAt !== null))
+    .map(({ startedAt, finishedAt }) => Date.parse(finishedAt ?? startedAt) - Date.parse(startedAt))
+    .sort((a, b) => a - b);
+  return times[Math.floor(times.length / 2)] ?? null;
+}

@@ -1,0 +1,60 @@
+import type { Deployment } from '../../api/types.js';
+import { Glyph, isUnfinished, type Tone } from '../../ui/status.js';
+import { durationText, useNow } from '../../ui/time.js';
+import u from '../../ui/ui.module.css';
+import { STEP_TEXT, STEPS, type StepName, usualMs } from './deployment-text.js';
+import d from './deployments.module.css';
+
+/** The steps of a deployment with their durations, each against what it usually takes. */
+export function StepTimeline({ deployment, others }: { deployment: Deployment; others: readonly Deployment[] }) {
+  const unfinished = isUnfinished(deployment);
+  const now = useNow(unfinished ? 250 : null);
+  const rows = STEPS.map((name) => rowOf(name, deployment, others, now));
+  const longest = Math.max(1000, ...rows.flatMap(({ milliseconds, usual }) => [milliseconds ?? 0, usual ?? 0]));
+  return (
+    <ol className={d.steps} aria-label="Steps">
+      {rows.map(({ name, tone, state, milliseconds, usual }) => (
+        <li key={name} className={d.step}>
+          <Glyph tone={tone} />
+          <span>
+            {STEP_TEXT[name]} <span className={u.visuallyHidden}>{state}</span>
+          </span>
+          <div className={d.bar} aria-hidden="true">
+            {milliseconds === null ? null : (
+              <div className={`${d.fill} ${d[tone]}`} style={{ width: `${(milliseconds / longest) * 100}%` }} />
+            )}
+            {usual === null ? null : <div className={d.usual} style={{ left: `${(usual / longest) * 100}%` }} />}
+          </div>
+          <span className={d.number}>{milliseconds === null ? '–' : durationText(milliseconds)}</span>
+          <span className={`${d.usualText} ${d.number} ${u.dim}`}>
+            {usual === null ? '' : `usually ${durationText(usual)}`}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface Row {
+  name: StepName;
+  tone: Tone;
+  state: string;
+  milliseconds: number | null;
+  usual: number | null;
+}
+
+function rowOf(name: StepName, deployment: Deployment, others: readonly Deployment[], now: number): Row {
+  const usual = usualMs(name, others);
+  const step = deployment.steps.find((one) => one.name === name);
+  const last = deployment.steps.at(-1)?.name === name;
+  if (!step) {
+    return { name, tone: 'plain', state: 'did not begin', milliseconds: null, usual };
+  }
+  const end = step.finishedAt ?? deployment.finishedAt;
+  const milliseconds = (end === null ? now : Date.parse(end)) - Date.parse(step.startedAt);
+  if (end === null) return { name, tone: 'busy', state: 'goes on', milliseconds, usual };
+  if (last && deployment.status === 'failed') return { name, tone: 'bad', state: 'failed', milliseconds, usual };
+  if (last && deployment.status === 'cancelled')
+    return { name, tone: 'plain', state: 'cancelled', milliseconds, usual };
+  return { name, tone: 'good', state: 'done', milliseconds, usual };
+}

@@ -1,0 +1,100 @@
+import type { ApiError } from '../../api/client.js';
+import type { Detection } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ErrorNotice } from '../../ui/states.js';
+import { Glyph } from '../../ui/status.js';
+import u from '../../ui/ui.module.css';
+import { shortSha } from '../deployments/deployment-text.js';
+import n from './new.module.css';
+
+/** What will happen: framework, versions and commands; of a monorepo its applications. It has its height from the start. */
+export function DetectionCard({
+  detection,
+  detecting,
+  error,
+  retry,
+  address,
+  rootDirectory,
+  onApplication,
+}: {
+  detection: Detection | null;
+  detecting: boolean;
+  error: ApiError | null;
+  retry: () => void;
+  address: string;
+  rootDirectory: string;
+  onApplication: (rootDirectory: string) => void;
+}) {
+  if (error) return <ErrorNotice title="The repository cannot be used as it is" error={error} retry={retry} />;
+  if (!detection) {
+    return (
+      <div className={`${u.card} ${n.detection} ${u.dim}`} role="status">
+        {detecting ? (
+          <span className={u.status}>
+            <Glyph tone="busy" /> Looking into the repository…
+          </span>
+        ) : address === '' ? (
+          'Paste an address, and what a deployment will do shows here.'
+        ) : (
+          'Waiting for a complete address.'
+        )}
+      </div>
+    );
+  }
+  const versions = Object.entries(detection.versions).map(([tool, version]) => `${tool} ${version}`);
+  const facts: [string, string][] = [
+    [
+      'Found',
+      [detection.framework ?? detection.runtime, detection.kind === 'static' ? 'a site' : 'a server'].join(', '),
+    ],
+    [
+      'With',
+      [...versions, ...(versions.length === 0 && detection.packageManager ? [detection.packageManager] : [])].join(
+        ', ',
+      ),
+    ],
+    ['Install', detection.installCommand],
+    ['Build', detection.buildCommand],
+    ...(detection.kind === 'static'
+      ? ([['Publish', detection.publishDirectory]] as [string, string][])
+      : ([['Start', detection.startCommand]] as [string, string][])),
+  ];
+  return (
+    <div className={`${u.card} ${n.detection}`}>
+      <div className={u.row}>
+        <span className={`${u.status} ${u.good}`}>
+          <Glyph tone="good" /> Read at {shortSha(detection.commitSha)}
+        </span>
+      </div>
+      <dl className={n.facts}>
+        {facts
+          .filter(([, value]) => value !== '')
+          .map(([name, value], index) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{index < 2 ? value : <code>{value}</code>}</dd>
+            </div>
+          ))}
+      </dl>
+      {detection.applications.length > 1 ? (
+        <div className={u.stack} style={{ gap: 6 }}>
+          <h2>Which application of the repository?</h2>
+          <div className={u.actions}>
+            {detection.applications.map((application) => (
+              <Button
+                key={application.rootDirectory}
+                small
+                look={application.rootDirectory === rootDirectory ? 'primary' : 'plain'}
+                aria-pressed={application.rootDirectory === rootDirectory}
+                onClick={() => onApplication(application.rootDirectory)}
+              >
+                {application.rootDirectory || '.'}
+                {application.framework ? ` · ${application.framework}` : ''}
+              </Button>
+            ))}
+          </div>
+        </div>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,179 @@
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { post } from '../../api/client.js';
+import { useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Service } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { parseEnv } from '../../ui/env-text.js';
+import { AreaField, SelectField, TextField } from '../../ui/field.js';
+import { KIND_TEXT, repositoryName } from '../../ui/source-text.js';
+import { ErrorNotice } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import c from '../shell.module.css';
+import { DatabaseCard } from './database-card.js';
+import { DetectionCard } from './detection-card.js';
+import n from './new.module.css';
+import { useDetection } from './use-detection.js';
+
+const KINDS = (['web', 'static', 'private', 'worker', 'cron'] as const).map((value) => ({
+  value,
+  text: KIND_TEXT[value],
+}));
+
+/** From a repository's address to its live deployment: paste, look at what will happen, Deploy. */
+export function NewPage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const navigate = useNavigate();
+  const refusal = useRefusal(workspaceId, 'developer');
+  const [repository, setRepository] = useState('');
+  const [name, setName] = useState<string | null>(null);
+  const [branch, setBranch] = useState('main');
+  const [rootDirectory, setRootDirectory] = useState('');
+  const [kind, setKind] = useState<Service['kind'] | null>(null);
+  const [commands, setCommands] = useState({ buildCommand: '', startCommand: '', publishDirectory: '', schedule: '' });
+  const [variables, setVariables] = useState('');
+
+  const address = repository.trim();
+  const found = useDetection(workspaceId, {
+    repository: address,
+    branch: branch.trim(),
+    rootDirectory: rootDirectory.trim(),
+  });
+  const suggested = nameOf(rootDirectory.trim() || repositoryName({ repository: address }));
+  const shownKind = kind ?? found.detection?.kind ?? 'web';
+  const { entries, problems } = parseEnv(variables);
+
+  const create = useWrite(
+    () =>
+      post('/workspaces/{workspaceId}/services', {
+        path: { workspaceId },
+        body: {
+          name: (name ?? suggested).trim(),
+          kind: shownKind,
+          deploy: true,
+          configuration: {
+            repository: address,
+            branch: branch.trim(),
+            ...Object.fromEntries(
+              Object.entries({ rootDirectory, ...commands })
+                .map(([key, value]) => [key, value.trim()])
+                .filter(([, value]) => value !== ''),
+            ),
+          },
+          ...(entries.length > 0 ? { variables: entries } : {}),
+        },
+      }),
+    {
+      onDone: ({ service }) => {
+        setVariables('');
+        const params = { workspaceId, serviceId: service.id };
+        return service.deploymentId === null
+          ? navigate({ to: '/w/$workspaceId/s/$serviceId', params })
+          : navigate({
+              to: '/w/$workspaceId/s/$serviceId/d/$deploymentId',
+              params: { ...params, deploymentId: service.deploymentId },
+            });
+      },
+    },
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (address !== '' && !create.isPending) create.mutate();
+  };
+  const command = (key: keyof typeof commands, label: string, placeholder: string, hint?: string) => (
+    <TextField
+      label={label}
+      hint={hint}
+      placeholder={placeholder}
+      value={commands[key]}
+      onChange={(event) => setCommands({ ...commands, [key]: event.target.value })}
+    />
+  );
+  return (
+    <div className={c.page}>
+      <h1>Deploy a repository</h1>
+      <form className={n.form} onSubmit={submit}>
+        <TextField
+          label="Address of the repository"
+          hint="As you would clone it. A private one takes https://user:token@…, which is stored sealed."
+          placeholder="https://github.com/owner/name"
+          autoFocus
+          value={repository}
+          onChange={(event) => setRepository(event.target.value)}
+        />
+        <DetectionCard {...found} address={address} onApplication={setRootDirectory} rootDirectory={rootDirectory} />
+        {address === '' ? null : (
+          <>
+            <div className={n.two}>
+              <TextField label="Name" value={name ?? suggested} onChange={(event) => setName(event.target.value)} />
+              <TextField label="Branch" value={branch} onChange={(event) => setBranch(event.target.value)} />
+            </div>
+            <details className={n.more}>
+              <summary>Commands, folder, kind and variables</summary>
+              <div className={n.two}>
+                <SelectField
+                  label="Kind"
+                  options={KINDS}
+                  value={shownKind}
+                  onChange={(event) => setKind(event.target.value as Service['kind'])}
+                />
+                <TextField
+                  label="Folder in the repository"
+                  placeholder="."
+                  value={rootDirectory}
+                  onChange={(event) => setRootDirectory(event.target.value)}
+                />
+                {command('buildCommand', 'Build command', found.detection?.buildCommand || 'found by itself')}
+                {shownKind === 'static'
+                  ? command(
+                      'publishDirectory',
+                      'Folder to publish',
+                      found.detection?.publishDirectory || 'found by itself',
+                    )
+                  : command('startCommand', 'Start command', found.detection?.startCommand || 'found by itself')}
+                {shownKind === 'cron'
+                  ? command('schedule', 'Schedule', '0 * * * *', 'Minute, hour, day, month, weekday')
+                  : null}
+              </div>
+              <AreaField
+                label="Variables"
+                hint={entries.length === 0 ? 'As in a .env file: KEY=value, one a line' : `${entries.length} variables`}
+                error={problems[0]}
+                value={variables}
+                onChange={(event) => setVariables(event.target.value)}
+              />
+            </details>
+          </>
+        )}
+        {create.error ? <ErrorNotice title="The service was not created" error={create.error} /> : null}
+        <div className={u.actions}>
+          <Button
+            look="primary"
+            type="submit"
+            pending={create.isPending}
+            refusal={refusal}
+            disabled={address === '' || problems.length > 0}
+          >
+            {create.isPending ? 'Queueing…' : 'Deploy'}
+          </Button>
+          {address !== '' && found.detecting ? (
+            <span className={u.dim}>You need not wait for the look into the repository.</span>
+          ) : null}
+        </div>
+      </form>
+      {address === '' ? <DatabaseCard workspaceId={workspaceId} refusal={refusal} /> : null}
+    </div>
+  );
+}
+
+/** The end of the address, in characters that a name may have. */
+function nameOf(text: string): string {
+  return (
+    text
+      .split('/')
+      .at(-1)
+      ?.replace(/[^\p{L}\p{N} ._-]+/gu, '-')
+      .slice(0, 60) ?? ''
+  );
+}

@@ -1,0 +1,49 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { type ApiError, post } from '../../api/client.js';
+import type { Detection } from '../../api/types.js';
+
+/** The API is asked when typing has paused for this long, in milliseconds. */
+const REST_MS = 500;
+
+export interface Asked {
+  repository: string;
+  branch: string;
+  rootDirectory: string;
+}
+
+/** What a deployment of the address would do, found by a worker that reads the repository. */
+export function useDetection(workspaceId: string, { repository, branch, rootDirectory }: Asked) {
+  const [detection, setDetection] = useState<Detection | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [detecting, setDetecting] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+  const last = useRef(0);
+
+  useEffect(() => {
+    const number = ++last.current;
+    setDetection(null);
+    setError(null);
+    setDetecting(false);
+    if (!isAddress(repository)) return;
+    const timer = setTimeout(async () => {
+      setDetecting(true);
+      try {
+        const body = { repository, branch, ...(rootDirectory === '' ? {} : { rootDirectory }) };
+        const answer = await post('/workspaces/{workspaceId}/detect', { path: { workspaceId }, body });
+        if (number === last.current) setDetection(answer.detection);
+      } catch (failure) {
+        if (number === last.current) setError(failure as ApiError);
+      }
+      if (number === last.current) setDetecting(false);
+    }, REST_MS);
+    return () => clearTimeout(timer);
+  }, [workspaceId, repository, branch, rootDirectory, attempt]);
+
+  const retry = useCallback(() => setAttempt((count) => count + 1), []);
+  return { detection, error, detecting, retry };
+}
+
+/** True if the text is plausibly complete: the API says what else is wrong with it. */
+function isAddress(text: string): boolean {
+  return /^(https?|ssh|git|file):\/\/[^\s]+\/[^\s]+$/i.test(text) || /^[\w.-]+@[\w.-]+:[^\s]+$/.test(text);
+}

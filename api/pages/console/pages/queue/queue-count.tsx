@@ -1,0 +1,13 @@
+import { useGet } from '../../api/hooks.js';
+import c from '../shell.module.css';
+
+/** How many deployments of the workspace run or wait just now. */
+export function QueueCount({ workspaceId }: { workspaceId: string }) {
+  const { data } = useGet(
+    '/workspaces/{workspaceId}/deploys',
+    { path: { workspaceId }, query: { active: 'true', limit: 100 } },
+    { working: ({ items }) => items.length > 0 },
+  );
+  const count = data?.items.length ?? 0;
+  return count === 0 ? null : <span className={c.badge}>{count}</span>;
+}

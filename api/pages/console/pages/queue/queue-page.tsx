@@ -1,0 +1,112 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useGet } from '../../api/hooks.js';
+import type { Schemas } from '../../api/types.js';
+import { Empty, Loaded, Skeleton } from '../../ui/states.js';
+import { deploymentStatus, Status } from '../../ui/status.js';
+import { Duration } from '../../ui/time.js';
+import u from '../../ui/ui.module.css';
+import { commitText } from '../deployments/deployment-text.js';
+import d from '../deployments/deployments.module.css';
+import c from '../shell.module.css';
+
+type Queued = Schemas['WorkspaceDeployment'];
+
+/** What runs, what waits, and why. */
+export function QueuePage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const query = useGet(
+    '/workspaces/{workspaceId}/deploys',
+    { path: { workspaceId }, query: { active: 'true', limit: 100 } },
+    { working: ({ items }) => items.length > 0 },
+  );
+  return (
+    <div className={c.page}>
+      <div className={c.head}>
+        <h1>Queue</h1>
+      </div>
+      <Loaded query={query} skeleton={<Skeleton rows={2} height={120} />}>
+        {({ items }) => {
+          if (items.length === 0) {
+            return (
+              <Empty
+                title="Nothing waits"
+                action={
+                  <Link to="/w/$workspaceId" params={{ workspaceId }}>
+                    Go to the canvas
+                  </Link>
+                }
+              >
+                Deployments show here while they run or wait, with the reason why.
+              </Empty>
+            );
+          }
+          const oldestFirst = [...items].reverse();
+          return (
+            <>
+              <Part
+                title="Running"
+                none="Nothing runs."
+                workspaceId={workspaceId}
+                items={oldestFirst.filter(({ startedAt }) => startedAt !== null)}
+              />
+              <Part
+                title="Waiting"
+                none="Nothing waits."
+                workspaceId={workspaceId}
+                items={oldestFirst.filter(({ startedAt }) => startedAt === null)}
+              />
+            </>
+          );
+        }}
+      </Loaded>
+    </div>
+  );
+}
+
+function Part({
+  title,
+  none,
+  workspaceId,
+  items,
+}: {
+  title: string;
+  none: string;
+  workspaceId: string;
+  items: readonly Queued[];
+}) {
+  return (
+    <section className={u.card}>
+      <div className={u.cardHead}>
+        <h2>
+          {title} ({items.length})
+        </h2>
+      </div>
+      {items.length === 0 ? <p className={`${u.cardBody} ${u.dim}`}>{none}</p> : null}
+      <ol>
+        {items.map((item) => {
+          const { tone, text } = deploymentStatus(item, null);
+          return (
+            <li key={item.id} className={d.row}>
+              <div className={d.state}>
+                <Status tone={tone}>{text}</Status>
+              </div>
+              <div className={d.what}>
+                <Link
+                  to="/w/$workspaceId/s/$serviceId/d/$deploymentId"
+                  params={{ workspaceId, serviceId: item.serviceId, deploymentId: item.id }}
+                  className={d.link}
+                >
+                  {item.serviceName}
+                </Link>
+                <span className={u.dim}>{item.blockedReason || commitText(item)}</span>
+              </div>
+              <div className={`${d.when} ${u.dim}`}>
+                <Duration from={item.startedAt ?? item.createdAt} to={null} />
+              </div>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,80 @@
+import { post } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Run } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { RUN_STATUS, Status } from '../../ui/status.js';
+import { Ago, Duration } from '../../ui/time.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import d from '../deployments/deployments.module.css';
+import { useService, useServicePath } from './service-shell.js';
+
+const RUNS = '/workspaces/{workspaceId}/services/{serviceId}/runs';
+
+export function isOpen({ status }: Run): boolean {
+  return status === 'queued' || status === 'running';
+}
+
+/** Was the last run good? The runs of a cron service, newest first. */
+export function RunsPage() {
+  const path = useServicePath();
+  const service = useService();
+  const role = useRefusal(path.workspaceId, 'developer');
+  const refusal = role ?? (service.liveDeploymentId === null ? 'It has no live release yet: deploy it first' : null);
+  const query = useGet(RUNS, { path, query: { limit: 50 } }, { working: ({ runs }) => runs.some(isOpen) });
+  const start = useWrite(() => post(RUNS, { path }), { onDone: () => toast('A run is queued') });
+  const cancel = useWrite((runId: string) => post(`${RUNS}/{runId}/cancel`, { path: { ...path, runId } }));
+  const now = (
+    <Button look="primary" pending={start.isPending} refusal={refusal} onClick={() => start.mutate()}>
+      Run now
+    </Button>
+  );
+  return (
+    <>
+      {start.error ? <ErrorNotice title="It was not queued" error={start.error} /> : null}
+      {cancel.error ? <ErrorNotice title="It was not cancelled" error={cancel.error} /> : null}
+      <section className={u.card}>
+        <div className={u.cardHead}>
+          <h2>
+            <code>{service.configuration.schedule}</code> in {service.configuration.timezone}
+          </h2>
+          {now}
+        </div>
+        <Loaded query={query} skeleton={<Skeleton rows={4} height={52} />}>
+          {({ runs }) =>
+            runs.length === 0 ? (
+              <Empty title="It has not run yet">Each tick of the schedule is one run of the live release.</Empty>
+            ) : (
+              <ul>
+                {runs.map((run) => (
+                  <li key={run.id} className={d.row}>
+                    <Status tone={RUN_STATUS[run.status].tone}>{RUN_STATUS[run.status].text}</Status>
+                    <div className={d.what}>
+                      <span>
+                        {run.trigger === 'manual' ? 'Started by hand' : 'On schedule'}
+                        {run.attempt > 1 ? `, attempt ${run.attempt}` : ''}
+                        {run.exitCode === null || run.exitCode === 0 ? '' : `, exit code ${run.exitCode}`}
+                      </span>
+                      {run.error === '' ? null : <span className={u.dim}>{run.error}</span>}
+                    </div>
+                    <div className={`${d.when} ${u.dim}`}>
+                      <Ago at={run.scheduledAt} />
+                      {run.startedAt === null ? null : <Duration from={run.startedAt} to={run.finishedAt} />}
+                      {isOpen(run) ? (
+                        <Button small refusal={role} pending={cancel.isPending} onClick={() => cancel.mutate(run.id)}>
+                          Cancel
+                        </Button>
+                      ) : null}
+                    </div>
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </section>
+    </>
+  );
+}

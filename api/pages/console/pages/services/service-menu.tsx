@@ -1,0 +1,139 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { post, remove } from '../../api/client.js';
+import { useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Service } from '../../api/types.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { Menu, MenuGroup, MenuItem, MenuSeparator } from '../../ui/menu.js';
+import { ErrorNotice } from '../../ui/states.js';
+import { toast } from '../../ui/toast.js';
+
+type Action = 'restart' | 'suspend' | 'resume' | 'clear-cache';
+type Asked = 'restart' | 'suspend' | 'archive' | 'delete';
+
+const SERVICE = '/workspaces/{workspaceId}/services/{serviceId}';
+const DONE: Record<Action, string> = {
+  restart: 'The restart is queued: its replicas are replaced one after another',
+  suspend: 'The suspension is queued',
+  resume: 'The resumption is queued',
+  'clear-cache': 'A deployment without caches is queued',
+};
+
+/** What can be done to a service as a whole. What stops or deletes something asks first. */
+export function ServiceMenu({ service, path }: { service: Service; path: { workspaceId: string; serviceId: string } }) {
+  const navigate = useNavigate();
+  const refusal = useRefusal(path.workspaceId, 'developer');
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const close = () => setAsked(null);
+
+  const act = useWrite((action: Action) => post(`${SERVICE}/actions`, { path, body: { action } }), {
+    onDone: (_, action) => {
+      close();
+      toast(DONE[action]);
+    },
+  });
+  const archive = useWrite((restore: boolean) => post(`${SERVICE}/${restore ? 'restore' : 'archive'}`, { path }), {
+    onDone: (_, restore) => {
+      close();
+      toast(restore ? `${service.name} can be deployed again` : `${service.name} is archived`);
+    },
+  });
+  const erase = useWrite(() => remove(SERVICE, { path, body: { confirm: service.name } }), {
+    onDone: async ({ deleted }) => {
+      close();
+      toast(deleted ? `${service.name} is deleted` : `The deletion of ${service.name} is queued`);
+      if (deleted) await navigate({ to: '/w/$workspaceId', params: { workspaceId: path.workspaceId } });
+    },
+  });
+
+  const failure = act.error ?? archive.error;
+  const off = refusal !== null || service.status === 'deleting';
+  const runs = service.liveDeploymentId !== null && service.lifecycleStatus === 'active';
+  const suspended = service.lifecycleStatus === 'suspended';
+  return (
+    <>
+      <Menu label="More actions" trigger="More">
+        <MenuGroup label={refusal ?? 'Service'}>
+          <MenuItem disabled={off || service.archived} onClick={() => act.mutate('clear-cache')}>
+            Deploy without caches
+          </MenuItem>
+          <MenuItem disabled={off || !runs} onClick={() => setAsked('restart')}>
+            Restart
+          </MenuItem>
+          {suspended ? (
+            <MenuItem disabled={off} onClick={() => act.mutate('resume')}>
+              Resume
+            </MenuItem>
+          ) : (
+            <MenuItem disabled={off || !runs} onClick={() => setAsked('suspend')}>
+              Suspend
+            </MenuItem>
+          )}
+          {service.archived ? (
+            <MenuItem disabled={off} onClick={() => archive.mutate(true)}>
+              Restore
+            </MenuItem>
+          ) : (
+            <MenuItem disabled={off} onClick={() => setAsked('archive')}>
+              Archive
+            </MenuItem>
+          )}
+          <MenuSeparator />
+          <MenuItem disabled={off} onClick={() => setAsked('delete')}>
+            Delete…
+          </MenuItem>
+        </MenuGroup>
+      </Menu>
+      {asked === null && failure ? <ErrorNotice title="It was refused" error={failure} /> : null}
+      <ConfirmDialog
+        title={`Restart ${service.name}?`}
+        name={null}
+        action="Restart"
+        open={asked === 'restart'}
+        onClose={close}
+        onConfirm={() => act.mutate('restart')}
+        pending={act.isPending}
+        error={act.error}
+      >
+        New replicas of the live release start, then the old ones end. Requests do not fail meanwhile.
+      </ConfirmDialog>
+      <ConfirmDialog
+        title={`Suspend ${service.name}?`}
+        name={null}
+        action="Suspend"
+        open={asked === 'suspend'}
+        onClose={close}
+        onConfirm={() => act.mutate('suspend')}
+        pending={act.isPending}
+        error={act.error}
+      >
+        Its replicas end, and visitors see that nothing is there. Its settings, variables and releases stay.
+      </ConfirmDialog>
+      <ConfirmDialog
+        title={`Archive ${service.name}?`}
+        name={null}
+        action="Archive"
+        open={asked === 'archive'}
+        onClose={close}
+        onConfirm={() => archive.mutate(false)}
+        pending={archive.isPending}
+        error={archive.error}
+      >
+        It cannot be deployed until it is restored. What runs goes on running.
+      </ConfirmDialog>
+      <ConfirmDialog
+        title={`Delete ${service.name}?`}
+        name={service.name}
+        action="Delete for good"
+        open={asked === 'delete'}
+        onClose={close}
+        onConfirm={() => erase.mutate()}
+        pending={erase.isPending}
+        error={erase.error}
+      >
+        Its replicas, releases, variables and logs are deleted. Nothing of them can be brought back.
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,152 @@
+import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { createContext, useContext, useEffect } from 'react';
+import { useGet } from '../../api/hooks.js';
+import type { Service } from '../../api/types.js';
+import { OutLink } from '../../ui/button.js';
+import { Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { Status, serviceStatus } from '../../ui/status.js';
+import u from '../../ui/ui.module.css';
+import c from '../shell.module.css';
+import { DeployButton } from './deploy-button.js';
+import { ServiceMenu } from './service-menu.js';
+import p from './services.module.css';
+
+const ServiceContext = createContext<Service | null>(null);
+
+/** The service of the page, read anew each second while something happens to it. */
+export function useService(): Service {
+  const service = useContext(ServiceContext);
+  if (!service) throw new Error('there is no service around this component');
+  return service;
+}
+
+export function useServicePath(): { workspaceId: string; serviceId: string } {
+  return useParams({ from: '/w/$workspaceId/s/$serviceId' });
+}
+
+/** The frame of every page of a service. */
+export function ServiceShell() {
+  const path = useParams({ from: '/w/$workspaceId/s/$serviceId' });
+  const query = useGet(
+    '/workspaces/{workspaceId}/services/{serviceId}',
+    { path },
+    {
+      working: ({ service }) =>
+        service.status === 'deploying' || service.status === 'deleting' || service.healthStatus === 'starting',
+    },
+  );
+  const name = query.data?.service.name;
+  useEffect(() => {
+    if (name === undefined) return;
+    const before = document.title;
+    document.title = `${name} · Ranvier`;
+    return () => {
+      document.title = before;
+    };
+  }, [name]);
+  return (
+    <Loaded
+      query={query}
+      skeleton={
+        <div className={c.page}>
+          <Skeleton rows={1} height={72} />
+          <Skeleton rows={3} height={64} />
+        </div>
+      }
+    >
+      {({ service }) => (
+        <ServiceContext value={service}>
+          <Header service={service} path={path} />
+          <div className={c.page}>
+            <Circumstances service={service} />
+            <Outlet />
+          </div>
+        </ServiceContext>
+      )}
+    </Loaded>
+  );
+}
+
+function Header({ service, path }: { service: Service; path: ReturnType<typeof useServicePath> }) {
+  const { tone, text } = serviceStatus(service);
+  return (
+    <div className={p.service}>
+      <div className={p.serviceHead}>
+        <div className={p.serviceName}>
+          <h1>{service.name}</h1>
+          <Status tone={tone}>{text}</Status>
+          {service.url === '' || service.archived ? null : <OutLink href={service.url}>{service.url}</OutLink>}
+        </div>
+        <div className={u.actions}>
+          <DeployButton workspaceId={path.workspaceId} service={service} primary />
+          <ServiceMenu service={service} path={path} />
+        </div>
+      </div>
+      <nav className={p.tabs} aria-label={`Pages of ${service.name}`}>
+        <Link to="/w/$workspaceId/s/$serviceId" params={path} activeOptions={{ exact: true }}>
+          Deployments
+        </Link>
+        <Link to="/w/$workspaceId/s/$serviceId/logs" params={path}>
+          Logs
+        </Link>
+        {service.kind === 'cron' ? (
+          <Link to="/w/$workspaceId/s/$serviceId/runs" params={path}>
+            Runs
+          </Link>
+        ) : null}
+        <Link to="/w/$workspaceId/s/$serviceId/metrics" params={path}>
+          Metrics
+        </Link>
+        <Link to="/w/$workspaceId/s/$serviceId/variables" params={path}>
+          Variables
+        </Link>
+        {service.kind === 'postgres' || service.kind === 'redis' ? (
+          <Link to="/w/$workspaceId/s/$serviceId/backups" params={path}>
+            Backups
+          </Link>
+        ) : null}
+        {service.kind === 'web' || service.kind === 'static' ? (
+          <Link to="/w/$workspaceId/s/$serviceId/domains" params={path}>
+            Domains
+          </Link>
+        ) : null}
+        <Link to="/w/$workspaceId/s/$serviceId/settings" params={path}>
+          Settings
+        </Link>
+      </nav>
+    </div>
+  );
+}
+
+/** What is unusual about the service, said on each of its pages. */
+function Circumstances({ service }: { service: Service }) {
+  if (service.status === 'deleting') {
+    return (
+      <Notice tone="warn" title="This service is being deleted">
+        Its replicas end, then its records.
+      </Notice>
+    );
+  }
+  if (service.archived) {
+    return (
+      <Notice tone="plain" title="This service is archived">
+        Nothing of it deploys. What ran goes on running. Restore it in the menu beside Deploy.
+      </Notice>
+    );
+  }
+  if (service.lifecycleStatus === 'suspended') {
+    return (
+      <Notice tone="plain" title="This service is suspended">
+        Nothing of it runs. Resume it in the menu beside Deploy.
+      </Notice>
+    );
+  }
+  if (service.healthStatus === 'unhealthy') {
+    return (
+      <Notice tone="bad" title="The service is unhealthy">
+        {service.runtimeDetail}
+      </Notice>
+    );
+  }
+  return null;
+}

@@ -1,0 +1,83 @@
+import type { FieldSchema } from '../../api/document.js';
+import { AreaField, CheckField, SelectField, TextField } from '../../ui/field.js';
+import type { FieldText } from './schema-form.js';
+import f from './settings.module.css';
+
+/** Longer texts get several lines. */
+const AREA_FROM = 5000;
+
+/** The control that fits a field's schema. */
+export function SchemaField({
+  field: { name, label, hint },
+  schema,
+  value,
+  changed,
+  error,
+  onChange,
+}: {
+  field: FieldText;
+  schema: FieldSchema;
+  value: unknown;
+  changed: boolean;
+  error: string | undefined;
+  onChange: (value: unknown) => void;
+}) {
+  const shared = { label, hint, error, name };
+  return <div className={`${f.field} ${changed ? f.changed : ''}`}>{control()}</div>;
+
+  function control() {
+    if (schema.type === 'boolean') {
+      return (
+        <CheckField
+          label={label}
+          hint={hint}
+          checked={value === true}
+          onChange={(event) => onChange(event.target.checked)}
+        />
+      );
+    }
+    if (schema.enum) {
+      return (
+        <SelectField
+          {...shared}
+          options={schema.enum.map((one) => ({ value: one, text: one.replaceAll('_', ' ') }))}
+          value={String(value)}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      );
+    }
+    if (schema.type === 'integer' || schema.type === 'number') {
+      return (
+        <TextField
+          {...shared}
+          type="number"
+          min={schema.minimum}
+          max={schema.maximum}
+          value={value === '' ? '' : String(value)}
+          onChange={(event) => onChange(event.target.value === '' ? '' : Number(event.target.value))}
+        />
+      );
+    }
+    if (schema.type === 'array') {
+      return (
+        <AreaField
+          {...shared}
+          rows={2}
+          value={(value as string[]).join('\n')}
+          onChange={(event) => onChange(event.target.value === '' ? [] : event.target.value.split('\n'))}
+        />
+      );
+    }
+    if ((schema.maxLength ?? 0) >= AREA_FROM) {
+      return <AreaField {...shared} value={String(value)} onChange={(event) => onChange(event.target.value)} />;
+    }
+    return (
+      <TextField
+        {...shared}
+        maxLength={schema.maxLength}
+        value={String(value)}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    );
+  }
+}

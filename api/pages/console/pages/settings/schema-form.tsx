@@ -1,0 +1,115 @@
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { ApiError } from '../../api/client.js';
+import type { FieldSchemas } from '../../api/document.js';
+import { Button } from '../../ui/button.js';
+import { ErrorNotice } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import { UnsavedGuard } from '../../ui/unsaved-guard.js';
+import { SchemaField } from './schema-field.js';
+import f from './settings.module.css';
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export interface FieldText {
+  name: string;
+  label: string;
+  hint?: string;
+  /** What a change does; empty if it acts at once. */
+  effect?: string;
+}
+
+export interface FieldGroup {
+  title: string;
+  fields: readonly FieldText[];
+}
+
+/** True if two values of a field are the same. */
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/**
+ * A form over the fields of a JSON schema. It keeps the input apart from the API's answers, so that no answer overwrites it, and
+ * only fields that differ are changed.
+ */
+export function SchemaForm({
+  groups,
+  schemas,
+  values,
+  refusal,
+  pending,
+  error,
+  onSave,
+  children,
+}: {
+  groups: readonly FieldGroup[];
+  schemas: FieldSchemas;
+  values: Values;
+  refusal: string | null;
+  pending: boolean;
+  error: ApiError | null;
+  /** Resolves when the changes are stored. */
+  onSave: (changes: Values) => Promise<unknown>;
+  children?: ReactNode;
+}) {
+  const [draft, setDraft] = useState<Values>({});
+  const changes = Object.fromEntries(Object.entries(draft).filter(([name, value]) => !same(value, values[name])));
+  const changed = groups.flatMap(({ fields }) => fields).filter(({ name }) => name in changes);
+  const problems = new Map(error?.details.map(({ path, message }) => [path.replace('/configuration/', ''), message]));
+  const effects = [...new Set(changed.flatMap(({ effect }) => (effect ? [effect] : [])))];
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (changed.length === 0 || pending) return;
+    const saved = await onSave(changes).then(
+      () => true,
+      () => false,
+    );
+    if (saved) setDraft({});
+  };
+  return (
+    <form className={u.stack} noValidate onSubmit={(event) => void submit(event)}>
+      <UnsavedGuard dirty={changed.length > 0} />
+      {groups.map(({ title, fields }) => (
+        <fieldset key={title} className={u.card} disabled={refusal !== null}>
+          <div className={u.cardHead}>
+            <h2>{title}</h2>
+          </div>
+          <div className={f.fields}>
+            {fields.map((field) => (
+              <SchemaField
+                key={field.name}
+                field={field}
+                schema={schemas[field.name] ?? {}}
+                value={field.name in draft ? draft[field.name] : values[field.name]}
+                changed={field.name in changes}
+                error={problems.get(field.name)}
+                onChange={(value) => setDraft((before) => ({ ...before, [field.name]: value }))}
+              />
+            ))}
+          </div>
+        </fieldset>
+      ))}
+      {children}
+      <div className={`${f.bar} ${changed.length > 0 ? f.dirty : ''}`}>
+        {error ? (
+          <div className={f.wide}>
+            <ErrorNotice title="Nothing was saved" error={error} />
+          </div>
+        ) : null}
+        <span className={u.dim}>
+          {refusal ??
+            (changed.length === 0
+              ? 'Nothing is changed.'
+              : `Changed: ${changed.map(({ label }) => label.toLowerCase()).join(', ')}. ${effects.join(' ')}`)}
+        </span>
+        <div className={u.actions}>
+          {changed.length > 0 ? <Button onClick={() => setDraft({})}>Discard</Button> : null}
+          <Button look="primary" type="submit" refusal={refusal} pending={pending} disabled={changed.length === 0}>
+            {pending ? 'Saving…' : 'Save'}
+          </Button>
+        </div>
+      </div>
+    </form>
+  );
+}

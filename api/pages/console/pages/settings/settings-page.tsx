@@ -1,0 +1,62 @@
+import { useState } from 'react';
+import { patch } from '../../api/client.js';
+import { useFieldSchemas } from '../../api/document.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Schemas } from '../../api/types.js';
+import { Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { toast } from '../../ui/toast.js';
+import { DeployButton } from '../services/deploy-button.js';
+import { useService, useServicePath } from '../services/service-shell.js';
+import { SchemaForm, type Values } from './schema-form.js';
+import { fieldGroups, needsDeployment } from './service-fields.js';
+
+/** Every setting of a service, with what a change of it does. */
+export function SettingsPage() {
+  const path = useServicePath();
+  const service = useService();
+  const refusal = useRefusal(path.workspaceId, 'developer');
+  const schemas = useFieldSchemas('ServiceConfiguration');
+  const catalog = useGet('/catalog', {}, { poll: false });
+  const [waits, setWaits] = useState(false);
+  const save = useWrite(
+    (configuration: Values) =>
+      patch('/workspaces/{workspaceId}/services/{serviceId}', {
+        path,
+        body: { configuration: configuration as Schemas['PartialServiceConfiguration'] },
+      }),
+    {
+      onDone: (_, changes) => {
+        if (needsDeployment(Object.keys(changes))) setWaits(true);
+        else toast('Saved');
+      },
+    },
+  );
+  return (
+    <Loaded
+      query={catalog.data || catalog.error ? schemas : { ...schemas, data: undefined }}
+      skeleton={<Skeleton rows={3} height={220} />}
+    >
+      {(fields) => (
+        <SchemaForm
+          groups={fieldGroups(service.kind, catalog.data?.capabilities ?? {})}
+          schemas={fields}
+          values={service.configuration}
+          refusal={refusal ?? (service.status === 'deleting' ? 'The service is being deleted' : null)}
+          pending={save.isPending}
+          error={save.error}
+          onSave={(changes) => save.mutateAsync(changes)}
+        >
+          {waits ? (
+            <Notice tone="good" title="Saved">
+              <p>The next deployment uses it.</p>
+              <div>
+                <DeployButton workspaceId={path.workspaceId} service={service} text="Deploy now" />
+              </div>
+            </Notice>
+          ) : null}
+        </SchemaForm>
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,75 @@
+import { type ErrorComponentProps, Link, Navigate } from '@tanstack/react-router';
+import type { ApiError } from '../api/client.js';
+import { useSession } from '../api/session.js';
+import { Brand } from '../ui/brand.js';
+import { Empty, ErrorNotice, Skeleton } from '../ui/states.js';
+import c from './shell.module.css';
+
+/** Before it is known who is signed in. */
+export function StartSkeleton() {
+  return (
+    <>
+      <header className={c.header}>
+        <span className={c.brand}>
+          <Brand />
+          Ranvier
+        </span>
+      </header>
+      <div className={c.page}>
+        <Skeleton rows={3} height={64} />
+      </div>
+    </>
+  );
+}
+
+export function StartFailed({ error, retry }: { error: ApiError; retry: () => void }) {
+  return (
+    <main className={c.start}>
+      <div className={c.startBox}>
+        <ErrorNotice title="The console cannot start" error={error} retry={retry} />
+      </div>
+    </main>
+  );
+}
+
+/** Leads to the first workspace. */
+export function Home() {
+  const { workspaces } = useSession();
+  const [first] = workspaces;
+  if (first) return <Navigate to="/w/$workspaceId" params={{ workspaceId: first.id }} replace />;
+  return (
+    <main className={c.page}>
+      <Empty title="You are in no workspace">
+        An operator adds you with <code>npm run admin -- member add</code>, or an admin of a workspace does.
+      </Empty>
+    </main>
+  );
+}
+
+export function RouteSkeleton() {
+  return (
+    <div className={c.page}>
+      <Skeleton rows={4} height={56} />
+    </div>
+  );
+}
+
+export function NotFound() {
+  return (
+    <div className={c.page}>
+      <Empty title="There is no such page" action={<Link to="/">Go to the canvas</Link>} />
+    </div>
+  );
+}
+
+export function RouteFailed({ error, reset }: ErrorComponentProps) {
+  return (
+    <div className={c.page}>
+      <ErrorNotice
+        title="This page failed"
+        error={error instanceof Error ? error : new Error(String(error))}
+        retry={reset}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import { type FormEvent, useState } from 'react';
+import { useGet } from '../../api/hooks.js';
+import { Button } from '../../ui/button.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { useServicePath } from '../services/service-shell.js';
+import type { Content } from './edits.js';
+import v from './variables.module.css';
+
+const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** What a service of a kind offers to those that refer to it, beside its own variables. */
+const OFFERED = ['URL', 'HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE'];
+
+/** Adds one variable to the changes. The value is forgotten here as soon as it is added. */
+export function AddVariable({
+  refusal,
+  known,
+  onAdd,
+}: {
+  refusal: string | null;
+  known: readonly string[];
+  onAdd: (key: string, content: Content) => void;
+}) {
+  const { workspaceId, serviceId } = useServicePath();
+  const services = useGet('/workspaces/{workspaceId}/services', { path: { workspaceId } });
+  const [key, setKey] = useState('');
+  const [value, setValue] = useState('');
+  const [from, setFrom] = useState('');
+  const others = (services.data?.services ?? []).filter(({ id, archived }) => id !== serviceId && !archived);
+  const wrong = key !== '' && !KEY.test(key) ? 'Letters, digits and _, not beginning with a digit' : undefined;
+  const ready = key !== '' && wrong === undefined && (from === '' || value !== '') && refusal === null;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!ready) return;
+    onAdd(key, from === '' ? { value } : { reference: { serviceId: from, key: value } });
+    setKey('');
+    setValue('');
+    setFrom('');
+  };
+  return (
+    <form className={`${v.add} ${others.length > 0 ? v.withSource : ''}`} onSubmit={submit}>
+      <TextField
+        label="Name"
+        placeholder="DATABASE_URL"
+        error={wrong}
+        hint={known.includes(key) ? 'It exists: its value is replaced' : undefined}
+        disabled={refusal !== null}
+        value={key}
+        onChange={(event) => setKey(event.target.value.trim())}
+      />
+      {others.length > 0 ? (
+        <SelectField
+          label="From"
+          options={[{ value: '', text: 'A value' }, ...others.map(({ id, name }) => ({ value: id, text: name }))]}
+          disabled={refusal !== null}
+          value={from}
+          onChange={(event) => {
+            setFrom(event.target.value);
+            setValue('');
+          }}
+        />
+      ) : null}
+      {from === '' ? (
+        <TextField
+          label="Value"
+          type="password"
+          autoComplete="new-password"
+          disabled={refusal !== null}
+          value={value}
+          onChange={(event) => setValue(event.target.value)}
+        />
+      ) : (
+        <TextField
+          label="Its variable"
+          hint="Databases offer URL, HOST, PORT, USER, PASSWORD and DATABASE"
+          list="offered"
+          value={value}
+          onChange={(event) => setValue(event.target.value.trim())}
+        />
+      )}
+      <datalist id="offered">
+        {OFFERED.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <Button type="submit" refusal={refusal} disabled={!ready}>
+        Add
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,106 @@
+import { useState } from 'react';
+import type { Variable } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { Ago } from '../../ui/time.js';
+import u from '../../ui/ui.module.css';
+import type { Content, Edits } from './edits.js';
+import v from './variables.module.css';
+
+/** The stored and the edited variables; a value can be replaced, not read. */
+export function VariableTable({
+  keys,
+  variables,
+  edits,
+  refusal,
+  onEdit,
+  onUndo,
+}: {
+  keys: readonly string[];
+  variables: readonly Variable[];
+  edits: Edits;
+  refusal: string | null;
+  onEdit: (change: Edits) => void;
+  onUndo: (key: string) => void;
+}) {
+  const stored = new Map(variables.map((variable) => [variable.key, variable]));
+  return (
+    <ul>
+      {keys.map((key) => (
+        <Row
+          key={key}
+          name={key}
+          variable={stored.get(key)}
+          edit={edits[key]}
+          refusal={refusal}
+          onEdit={(edit) => onEdit({ [key]: edit })}
+          onUndo={() => onUndo(key)}
+        />
+      ))}
+    </ul>
+  );
+}
+
+function Row({
+  name,
+  variable,
+  edit,
+  refusal,
+  onEdit,
+  onUndo,
+}: {
+  name: string;
+  variable: Variable | undefined;
+  edit: Content | null | undefined;
+  refusal: string | null;
+  onEdit: (edit: { value: string } | null) => void;
+  onUndo: () => void;
+}) {
+  const [typing, setTyping] = useState(false);
+  const state = edit === undefined ? '' : edit === null ? 'is deleted' : variable ? 'is replaced' : 'new';
+  return (
+    <li className={`${v.row} ${edit === undefined ? '' : v.edited}`}>
+      <code className={edit === null ? v.deleted : undefined}>{name}</code>
+      <div className={v.value}>
+        {typing ? (
+          <input
+            className={u.input}
+            type="password"
+            autoComplete="new-password"
+            aria-label={`New value of ${name}`}
+            // biome-ignore lint/a11y/noAutofocus: the button that was pressed makes room for it
+            autoFocus
+            value={edit && 'value' in edit ? edit.value : ''}
+            onChange={(event) => onEdit({ value: event.target.value })}
+            onBlur={() => setTyping(false)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') setTyping(false);
+            }}
+          />
+        ) : (
+          <span className={u.dim}>
+            {state !== '' ? state : variable?.kind === 'reference' ? 'refers to another service' : 'set, never shown'}
+          </span>
+        )}
+      </div>
+      <span className={`${v.time} ${u.dim}`}>
+        {variable && edit === undefined ? <Ago at={variable.updatedAt} /> : null}
+      </span>
+      <div className={v.actions}>
+        {edit === undefined ? (
+          <>
+            <Button small look="quiet" refusal={refusal} aria-label={`Replace ${name}`} onClick={() => setTyping(true)}>
+              Replace
+            </Button>
+            <Button small look="quiet" refusal={refusal} aria-label={`Delete ${name}`} onClick={() => onEdit(null)}>
+              Delete
+            </Button>
+          </>
+        ) : (
+          <Button small look="quiet" aria-label={`Undo ${name}`} onClick={onUndo}>
+            Undo
+          </Button>
+        )}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,76 @@
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useGet } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import { Button } from '../../ui/button.js';
+import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { Ago } from '../../ui/time.js';
+import u from '../../ui/ui.module.css';
+
+const PAGE = 50;
+
+/** Who changed what. */
+export function AuditPage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const refusal = useRefusal(workspaceId, 'admin');
+  const [limit, setLimit] = useState(PAGE);
+  const query = useGet(
+    '/workspaces/{workspaceId}/audit',
+    { path: { workspaceId }, query: { limit } },
+    { enabled: refusal === null, keep: true },
+  );
+  if (refusal !== null) return <Notice tone="plain">{refusal}.</Notice>;
+  return (
+    <Loaded query={query} skeleton={<Skeleton rows={6} height={40} />}>
+      {({ entries, page }) =>
+        entries.length === 0 ? (
+          <Empty title="Nothing was changed yet">Every change is recorded and kept for 90 days.</Empty>
+        ) : (
+          <>
+            <section className={`${u.card} ${u.tableWrap}`}>
+              <table className={u.table}>
+                <thead>
+                  <tr>
+                    <th scope="col">When</th>
+                    <th scope="col">Who</th>
+                    <th scope="col">What</th>
+                    <th scope="col">Of</th>
+                    <th scope="col">Request</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {entries.map(({ id, createdAt, actor, credential, operation, target, requestId }) => (
+                    <tr key={id}>
+                      <td>
+                        <Ago at={createdAt} />
+                      </td>
+                      <td>
+                        {actor}
+                        <span className={u.dim}>
+                          {' '}
+                          {credential.kind === 'key' ? `key ${credential.name ?? ''}` : 'browser'}
+                        </span>
+                      </td>
+                      <td>
+                        <code>{operation}</code>
+                      </td>
+                      <td title={target.path}>{target.name || '–'}</td>
+                      <td>
+                        <code className={u.dim}>{requestId.slice(0, 8)}</code>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+            {page.hasMore && limit < 200 ? (
+              <div className={u.actions}>
+                <Button onClick={() => setLimit(Math.min(200, limit * 2))}>Show older ones</Button>
+              </div>
+            ) : null}
+          </>
+        )
+      }
+    </Loaded>
+  );
+}

@@ -1,0 +1,154 @@
+import { useParams } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { post, remove } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import type { Schemas } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog, Dialog, DialogFoot } from '../../ui/dialog.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { Ago } from '../../ui/time.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import w from './workspace.module.css';
+
+const PATH = '/workspaces/{workspaceId}/keys';
+const DAY_MS = 86_400_000;
+const LIFETIMES = [
+  { value: '30', text: '30 days' },
+  { value: '90', text: '90 days' },
+  { value: '365', text: 'A year' },
+  { value: '', text: 'Until it is revoked' },
+];
+
+/** Which keys there are. A new one is shown once. */
+export function KeysPage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const [secret, setSecret] = useState<string | null>(null);
+  const [ending, setEnding] = useState<Schemas['ApiKey'] | null>(null);
+  const path = { workspaceId };
+  const query = useGet(PATH, { path, query: { limit: 200 } });
+  const revoke = useWrite((keyId: string) => remove(`${PATH}/{keyId}`, { path: { ...path, keyId } }), {
+    onDone: () => {
+      toast('The key is revoked');
+      setEnding(null);
+    },
+  });
+  return (
+    <>
+      <Loaded query={query} skeleton={<Skeleton rows={3} height={56} />}>
+        {({ keys }) => (
+          <section className={u.card}>
+            {keys.length === 0 ? (
+              <Empty title="There is no key">Programs and the command line call the API with one.</Empty>
+            ) : (
+              <ul>
+                {keys.map((key) => (
+                  <li key={key.id} className={w.member}>
+                    <div className={w.who}>
+                      <span>
+                        <strong>{key.name}</strong> <code>{key.prefix}…</code>
+                      </span>
+                      <span className={u.dim}>
+                        {key.scope === 'write' ? 'reads and writes' : 'reads'} as {key.email},{' '}
+                        {key.lastUsedAt === null ? (
+                          'never used'
+                        ) : (
+                          <>
+                            used <Ago at={key.lastUsedAt} />
+                          </>
+                        )}
+                      </span>
+                    </div>
+                    <span className={u.dim}>
+                      {key.expiresAt === null ? (
+                        'does not expire'
+                      ) : (
+                        <>
+                          expires <Ago at={key.expiresAt} />
+                        </>
+                      )}
+                    </span>
+                    <Button small aria-label={`Revoke ${key.name}`} onClick={() => setEnding(key)}>
+                      Revoke
+                    </Button>
+                  </li>
+                ))}
+              </ul>
+            )}
+            <AddKey workspaceId={workspaceId} onMade={setSecret} />
+          </section>
+        )}
+      </Loaded>
+      <ConfirmDialog
+        title={`Revoke ${ending?.name}?`}
+        name={null}
+        action="Revoke for good"
+        open={ending !== null}
+        onClose={() => setEnding(null)}
+        onConfirm={() => ending && revoke.mutate(ending.id)}
+        pending={revoke.isPending}
+        error={revoke.error}
+      >
+        Programs that use it are refused from now on.
+      </ConfirmDialog>
+      <Dialog title="Your new key" open={secret !== null} onClose={() => setSecret(null)}>
+        <p>Copy it now: it is shown this once and stored nowhere.</p>
+        <TextField label="Key" readOnly value={secret ?? ''} onFocus={(event) => event.target.select()} />
+        <DialogFoot>
+          <Button look="primary" onClick={() => setSecret(null)}>
+            I have it
+          </Button>
+        </DialogFoot>
+      </Dialog>
+    </>
+  );
+}
+
+function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret: string) => void }) {
+  const [name, setName] = useState('');
+  const [scope, setScope] = useState<'read' | 'write'>('write');
+  const [days, setDays] = useState('90');
+  const add = useWrite(
+    () =>
+      post(PATH, {
+        path: { workspaceId },
+        body: {
+          name: name.trim(),
+          scope,
+          expiresAt: days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString(),
+        },
+      }),
+    {
+      onDone: ({ secret }) => {
+        setName('');
+        onMade(secret);
+        // The answer with the secret is not kept.
+        add.reset();
+      },
+    },
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() !== '' && !add.isPending) add.mutate();
+  };
+  return (
+    <form className={`${w.add} ${w.addKey}`} onSubmit={submit}>
+      <TextField label="Name" hint="What uses it" value={name} onChange={(event) => setName(event.target.value)} />
+      <SelectField
+        label="May"
+        options={[
+          { value: 'write', text: 'Read and write' },
+          { value: 'read', text: 'Read' },
+        ]}
+        value={scope}
+        onChange={(event) => setScope(event.target.value as 'read' | 'write')}
+      />
+      <SelectField label="For" options={LIFETIMES} value={days} onChange={(event) => setDays(event.target.value)} />
+      <Button type="submit" pending={add.isPending} disabled={name.trim() === ''}>
+        Make a key
+      </Button>
+      {add.error ? <ErrorNotice title="No key was made" error={add.error} /> : null}
+    </form>
+  );
+}

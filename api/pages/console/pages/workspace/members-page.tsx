@@ -1,0 +1,139 @@
+import { useParams } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { patch, post, remove } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal, useSession } from '../../api/session.js';
+import type { Role, Schemas } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { Ago } from '../../ui/time.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import w from './workspace.module.css';
+
+const PATH = '/workspaces/{workspaceId}/members';
+const ROLES: readonly { value: Role; text: string }[] = [
+  { value: 'viewer', text: 'Viewer: reads' },
+  { value: 'developer', text: 'Developer: deploys and changes' },
+  { value: 'admin', text: 'Admin: members and settings too' },
+  { value: 'owner', text: 'Owner' },
+];
+
+/** Who may do what in the workspace. */
+export function MembersPage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const { user } = useSession();
+  const refusal = useRefusal(workspaceId, 'admin');
+  const [leaving, setLeaving] = useState<Schemas['Member'] | null>(null);
+  const path = { workspaceId };
+  const query = useGet(PATH, { path });
+  const change = useWrite((input: { memberId: string; role: Role }) =>
+    patch(`${PATH}/{memberId}`, { path: { ...path, memberId: input.memberId }, body: { role: input.role } }),
+  );
+  const end = useWrite((memberId: string) => remove(`${PATH}/{memberId}`, { path: { ...path, memberId } }), {
+    onDone: () => {
+      toast(`${leaving?.email} is no longer a member`);
+      setLeaving(null);
+    },
+  });
+  return (
+    <>
+      {change.error ? <ErrorNotice title="The role was not changed" error={change.error} /> : null}
+      <Loaded query={query} skeleton={<Skeleton rows={3} height={56} />}>
+        {({ members }) => (
+          <section className={u.card}>
+            <ul>
+              {members.map((member) => (
+                <li key={member.id} className={w.member}>
+                  <div className={w.who}>
+                    <strong>{member.email}</strong>
+                    <span className={u.dim}>
+                      since <Ago at={member.createdAt} />
+                      {member.mfaEnabled ? ', with a second factor' : ''}
+                      {member.emailVerified ? '' : ', address not verified'}
+                    </span>
+                  </div>
+                  <select
+                    className={u.input}
+                    aria-label={`Role of ${member.email}`}
+                    disabled={refusal !== null || change.isPending}
+                    title={refusal ?? undefined}
+                    value={member.role}
+                    onChange={(event) => change.mutate({ memberId: member.id, role: event.target.value as Role })}
+                  >
+                    {ROLES.map(({ value, text }) => (
+                      <option key={value} value={value}>
+                        {text}
+                      </option>
+                    ))}
+                  </select>
+                  <Button
+                    small
+                    refusal={refusal}
+                    aria-label={`${member.email === user?.email ? 'Leave' : 'Remove'} ${member.email}`}
+                    onClick={() => setLeaving(member)}
+                  >
+                    {member.email === user?.email ? 'Leave' : 'Remove'}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+            <AddMember workspaceId={workspaceId} refusal={refusal} />
+          </section>
+        )}
+      </Loaded>
+      <ConfirmDialog
+        title={`Remove ${leaving?.email}?`}
+        name={null}
+        action="Remove"
+        open={leaving !== null}
+        onClose={() => setLeaving(null)}
+        onConfirm={() => leaving && end.mutate(leaving.id)}
+        pending={end.isPending}
+        error={end.error}
+      >
+        The membership ends and the keys of this member are revoked. What they deployed stays.
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('developer');
+  const add = useWrite(() => post(PATH, { path: { workspaceId }, body: { email: email.trim(), role } }), {
+    onDone: () => {
+      toast(`${email.trim()} is a member now`);
+      setEmail('');
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (email.trim() !== '' && !add.isPending) add.mutate();
+  };
+  return (
+    <form className={w.add} onSubmit={submit}>
+      <TextField
+        label="E-mail address"
+        type="email"
+        hint="Of a user of this installation"
+        disabled={refusal !== null}
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+      />
+      <SelectField
+        label="Role"
+        options={ROLES}
+        disabled={refusal !== null}
+        value={role}
+        onChange={(event) => setRole(event.target.value as Role)}
+      />
+      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={email.trim() === ''}>
+        Add
+      </Button>
+      {add.error ? <ErrorNotice title="Nobody was added" error={add.error} /> : null}
+    </form>
+  );
+}

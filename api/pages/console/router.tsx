@@ -1,0 +1,151 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { ServiceShell } from './pages/services/service-shell.js';
+import { Home, NotFound, RouteFailed, RouteSkeleton } from './pages/start.js';
+import { Gate, WorkspaceShell } from './pages/workspace-shell.js';
+
+/** Every page of the console. What a first screen does not need loads with its route. */
+const root = createRootRoute({ component: Gate, notFoundComponent: NotFound, errorComponent: RouteFailed });
+const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });
+const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: Home });
+const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspaceId', component: WorkspaceShell });
+
+const canvas = createRoute({
+  getParentRoute: () => workspace,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/canvas/canvas-page.js'), 'CanvasPage'),
+});
+const services = createRoute({
+  getParentRoute: () => workspace,
+  path: '/services',
+  component: lazyRouteComponent(() => import('./pages/services/services-page.js'), 'ServicesPage'),
+});
+const create = createRoute({
+  getParentRoute: () => workspace,
+  path: '/new',
+  component: lazyRouteComponent(() => import('./pages/new/new-page.js'), 'NewPage'),
+});
+const queue = createRoute({
+  getParentRoute: () => workspace,
+  path: '/queue',
+  component: lazyRouteComponent(() => import('./pages/queue/queue-page.js'), 'QueuePage'),
+});
+const frame = createRoute({
+  getParentRoute: () => workspace,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/workspace/workspace-frame.js'), 'WorkspaceFrame'),
+});
+const settings = createRoute({
+  getParentRoute: () => frame,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/workspace/workspace-page.js'), 'WorkspacePage'),
+});
+const members = createRoute({
+  getParentRoute: () => frame,
+  path: '/members',
+  component: lazyRouteComponent(() => import('./pages/workspace/members-page.js'), 'MembersPage'),
+});
+const keys = createRoute({
+  getParentRoute: () => frame,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('./pages/workspace/keys-page.js'), 'KeysPage'),
+});
+const audit = createRoute({
+  getParentRoute: () => frame,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('./pages/workspace/audit-page.js'), 'AuditPage'),
+});
+
+const service = createRoute({ getParentRoute: () => workspace, path: '/s/$serviceId', component: ServiceShell });
+const deployments = createRoute({
+  getParentRoute: () => service,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/deployments/deployments-page.js'), 'DeploymentsPage'),
+});
+const deployment = createRoute({
+  getParentRoute: () => service,
+  path: '/d/$deploymentId',
+  component: lazyRouteComponent(() => import('./pages/deployments/deployment-page.js'), 'DeploymentPage'),
+});
+const logs = createRoute({
+  getParentRoute: () => service,
+  path: '/logs',
+  component: lazyRouteComponent(() => import('./pages/logs/logs-page.js'), 'LogsPage'),
+});
+const compare = createRoute({
+  getParentRoute: () => service,
+  path: '/compare',
+  validateSearch: ({ a, b }: Record<string, unknown>): { a?: string; b?: string } => ({
+    ...(typeof a === 'string' ? { a } : {}),
+    ...(typeof b === 'string' ? { b } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./pages/deployments/compare-page.js'), 'ComparePage'),
+});
+const variables = createRoute({
+  getParentRoute: () => service,
+  path: '/variables',
+  component: lazyRouteComponent(() => import('./pages/variables/variables-page.js'), 'VariablesPage'),
+});
+const metrics = createRoute({
+  getParentRoute: () => service,
+  path: '/metrics',
+  component: lazyRouteComponent(() => import('./pages/metrics/metrics-page.js'), 'MetricsPage'),
+});
+const domains = createRoute({
+  getParentRoute: () => service,
+  path: '/domains',
+  component: lazyRouteComponent(() => import('./pages/domains/domains-page.js'), 'DomainsPage'),
+});
+const backups = createRoute({
+  getParentRoute: () => service,
+  path: '/backups',
+  component: lazyRouteComponent(() => import('./pages/backups/backups-page.js'), 'BackupsPage'),
+});
+const runs = createRoute({
+  getParentRoute: () => service,
+  path: '/runs',
+  component: lazyRouteComponent(() => import('./pages/services/runs-page.js'), 'RunsPage'),
+});
+const serviceSettings = createRoute({
+  getParentRoute: () => service,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/settings/settings-page.js'), 'SettingsPage'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    home,
+    signIn,
+    workspace.addChildren([
+      canvas,
+      services,
+      create,
+      queue,
+      frame.addChildren([settings, members, keys, audit]),
+      service.addChildren([
+        deployments,
+        deployment,
+        compare,
+        logs,
+        variables,
+        metrics,
+        domains,
+        backups,
+        runs,
+        serviceSettings,
+      ]),
+    ]),
+  ]),
+  defaultPreload: 'intent',
+  defaultPendingMs: 150,
+  defaultPendingComponent: RouteSkeleton,
+  defaultErrorComponent: RouteFailed,
+  scrollRestoration: true,
+  scrollToTopSelectors: ['#main'],
+  defaultNotFoundComponent: NotFound,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,91 @@
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { ApiError } from '../api/client.js';
+import { Button } from './button.js';
+import { TextField } from './field.js';
+import o from './overlay.module.css';
+import { ErrorNotice } from './states.js';
+import s from './ui.module.css';
+
+/** A dialog over the page; Escape and its Close button end it, and the focus goes back. */
+export function Dialog({
+  title,
+  open,
+  onClose,
+  wide = false,
+  children,
+}: {
+  title: string;
+  open: boolean;
+  onClose: () => void;
+  wide?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <Base.Root open={open} onOpenChange={(now) => (now ? undefined : onClose())}>
+      <Base.Portal>
+        <Base.Backdrop className={o.backdrop} />
+        <Base.Popup className={`${o.dialog} ${wide ? o.wide : ''}`}>
+          <Base.Title className={o.title} render={<h1>{title}</h1>} />
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+export function DialogFoot({ children }: { children: ReactNode }) {
+  return <div className={o.foot}>{children}</div>;
+}
+
+/** Asks before an action that cannot be undone. If the API wants a confirmation, the name has to be typed. */
+export function ConfirmDialog({
+  title,
+  name,
+  action,
+  open,
+  onClose,
+  onConfirm,
+  pending,
+  error,
+  children,
+}: {
+  title: string;
+  /** What has to be typed; null if a click is enough. */
+  name: string | null;
+  action: string;
+  open: boolean;
+  onClose: () => void;
+  onConfirm: () => void;
+  pending: boolean;
+  error: ApiError | null;
+  children: ReactNode;
+}) {
+  const [typed, setTyped] = useState('');
+  const ready = name === null || typed === name;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (ready && !pending) onConfirm();
+  };
+  return (
+    <Dialog title={title} open={open} onClose={onClose}>
+      <form className={s.stack} onSubmit={submit}>
+        <div>{children}</div>
+        {name === null ? null : (
+          <TextField
+            label={`Type ${name} to confirm`}
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        )}
+        {error ? <ErrorNotice error={error} /> : null}
+        <DialogFoot>
+          <Button onClick={onClose}>Not now</Button>
+          <Button look="danger" type="submit" disabled={!ready} pending={pending}>
+            {action}
+          </Button>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,30 @@
+import type { Service, ServiceConfiguration } from '../api/types.js';
+
+/** The source of a service, short enough for a card. */
+export function sourceText({ kind, configuration }: Pick<Service, 'kind' | 'configuration'>): string {
+  if (kind === 'postgres') return `PostgreSQL ${configuration.databaseVersion}`;
+  if (kind === 'redis') return 'Redis';
+  if (configuration.sourceType === 'image' || configuration.buildMethod === 'image')
+    return configuration.image || 'no image yet';
+  if (configuration.repository === '') return 'no repository yet';
+  return `${repositoryName(configuration)} · ${configuration.branch}`;
+}
+
+/** "owner/name" of an address, or the last two folders of a path. */
+export function repositoryName({ repository }: Pick<ServiceConfiguration, 'repository'>): string {
+  const path = repository
+    .replace(/^[a-z+]+:\/\/[^/]*\//i, '')
+    .replace(/^[^/]*@[^:]*:/, '')
+    .replace(/(\.git)?\/*$/, '');
+  return path.split('/').filter(Boolean).slice(-2).join('/') || repository;
+}
+
+export const KIND_TEXT: Readonly<Record<Service['kind'], string>> = {
+  web: 'Web service',
+  static: 'Site',
+  private: 'Private service',
+  worker: 'Worker',
+  cron: 'Cron job',
+  postgres: 'PostgreSQL',
+  redis: 'Redis',
+};

@@ -1,0 +1,103 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { ApiError } from '../api/client.js';
+import { Button } from './button.js';
+import n from './states.module.css';
+import { Glyph, type Tone } from './status.js';
+import s from './ui.module.css';
+
+/** Takes the height that the content will have, so that nothing jumps when it arrives. */
+export function Skeleton({ rows = 1, height = 44 }: { rows?: number; height?: number }) {
+  return (
+    <div className={s.stack} role="status">
+      <span className={s.visuallyHidden}>Loading</span>
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} className={s.skeleton} style={{ height }} />
+      ))}
+    </div>
+  );
+}
+
+/** A message in a box: what happened, and what can be done. */
+export function Notice({ tone, title, children }: { tone: Tone; title?: string; children?: ReactNode }) {
+  const look = tone === 'bad' ? n.noticeBad : tone === 'warn' ? n.noticeWarn : tone === 'good' ? n.noticeGood : '';
+  return (
+    <div className={`${n.notice} ${look}`} role={tone === 'bad' ? 'alert' : undefined}>
+      <Glyph tone={tone} className={n.noticeIcon} />
+      <div className={s.stack} style={{ gap: 4 }}>
+        {title === undefined ? null : <strong>{title}</strong>}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** Why a request failed, the id under which the API's log has it, and another try. */
+export function ErrorNotice({
+  error,
+  title,
+  retry,
+}: {
+  error: ApiError | Error;
+  title?: string;
+  retry?: (() => unknown) | undefined;
+}) {
+  const { requestId = '', details = [] } = error as Partial<ApiError>;
+  return (
+    <Notice tone="bad" title={title ?? error.message}>
+      {title === undefined ? null : <p>{error.message}</p>}
+      {details.map(({ path, message }) => (
+        <p key={path}>
+          <code>{path}</code> {message}
+        </p>
+      ))}
+      {requestId === '' ? null : (
+        <p className={s.hint}>
+          Request <code>{requestId}</code>
+        </p>
+      )}
+      {retry ? (
+        <div>
+          <Button small onClick={() => retry()}>
+            Try again
+          </Button>
+        </div>
+      ) : null}
+    </Notice>
+  );
+}
+
+/** Nothing is there yet, and the one thing to do about it. */
+export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className={n.empty}>
+      <h2>{title}</h2>
+      {children === undefined ? null : <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+/** Draws a read: the skeleton, the failure, or the data. Old data stays when a later read fails; the banner says so. */
+export function Loaded<T>({
+  query,
+  skeleton = <Skeleton rows={4} />,
+  children,
+}: {
+  query: Pick<UseQueryResult<T, ApiError>, 'data' | 'error' | 'refetch'>;
+  skeleton?: ReactNode;
+  children: (data: T) => ReactNode;
+}) {
+  const { data, error, refetch } = query;
+  if (data !== undefined) {
+    const gone = error && (error.status === 404 || error.status === 403);
+    return gone ? <ErrorNotice error={error} retry={refetch} /> : children(data);
+  }
+  if (error) {
+    if (error.status === 404) {
+      return <Empty title="There is nothing here">It was deleted, or it belongs to another workspace.</Empty>;
+    }
+    return <ErrorNotice error={error} retry={refetch} />;
+  }
+  return skeleton;
+}

@@ -1,0 +1,28 @@
+import { useState } from 'react';
+
+export type Theme = 'system' | 'light' | 'dark';
+const KEY = 'ranvier.theme';
+
+function kept(): Theme {
+  const value = localStorage.getItem(KEY);
+  return value === 'light' || value === 'dark' ? value : 'system';
+}
+
+/** Shows the theme that was chosen in this browser, or the system's. */
+export function applyTheme(): void {
+  const theme = kept();
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState(kept);
+  return [
+    theme,
+    (next) => {
+      localStorage.setItem(KEY, next);
+      setTheme(next);
+      applyTheme();
+    },
+  ];
+}

@@ -1,0 +1,55 @@
+import { useEffect, useState } from 'react';
+
+/** The current time, again every second while something needs it. */
+export function useNow(everyMs: number | null): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (everyMs === null) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) setNow(Date.now());
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
+  [86_400 * 365, 'year'],
+  [86_400 * 30, 'month'],
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+];
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const ABSOLUTE = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** "3 min. ago", with the exact time as its title. */
+export function Ago({ at }: { at: string }) {
+  const now = useNow(20_000);
+  const time = new Date(at).getTime();
+  const seconds = (time - now) / 1000;
+  const [size, unit] = STEPS.find(([least]) => Math.abs(seconds) >= least) ?? [1, 'second'];
+  const text =
+    unit === 'second' ? (seconds > 5 ? 'in a moment' : 'just now') : RELATIVE.format(Math.round(seconds / size), unit);
+  return (
+    <time dateTime={at} title={ABSOLUTE.format(time)}>
+      {text}
+    </time>
+  );
+}
+
+/** "0.4 s", "14 s", "3 min 5 s". */
+export function durationText(milliseconds: number): string {
+  const seconds = Math.max(0, milliseconds) / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** From one time to another, or to now. */
+export function Duration({ from, to }: { from: string; to: string | null }) {
+  const now = useNow(to === null ? 500 : null);
+  return <span>{durationText((to === null ? now : Date.parse(to)) - Date.parse(from))}</span>;
+}

@@ -1,0 +1,25 @@
+import { useBlocker } from '@tanstack/react-router';
+import { Button } from './button.js';
+import { Dialog, DialogFoot } from './dialog.js';
+
+/** Asks before a page with unsaved input is left. */
+export function UnsavedGuard({ dirty }: { dirty: boolean }) {
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: () => dirty,
+    enableBeforeUnload: dirty,
+    withResolver: true,
+  });
+  return (
+    <Dialog title="Leave without saving?" open={status === 'blocked'} onClose={() => reset?.()}>
+      <p>What you changed on this page is not saved.</p>
+      <DialogFoot>
+        <Button look="danger" onClick={() => proceed?.()}>
+          Leave
+        </Button>
+        <Button look="primary" onClick={() => reset?.()}>
+          Stay
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  );
+}

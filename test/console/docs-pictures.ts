@@ -1,0 +1,99 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { type AppRepository, makeRepository, nodeServer, staticSite } from '../support/apps.js';
+import { ConsoleBrowser } from '../support/console.js';
+import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
+
+/** `npm run console:pictures` takes the pictures of docs/console.md. They stay small, because every clone has them. */
+const FOLDER = resolve(import.meta.dirname, '../../../docs/images');
+const MOST_BYTES = 100_000;
+
+describe('The pictures of docs/console.md', function () {
+  this.timeout(300_000);
+  let platform: Platform;
+  let browser: ConsoleBrowser;
+  const repositories: AppRepository[] = [];
+
+  after(async () => {
+    await browser?.close();
+    await platform?.stop();
+    for (const repository of repositories) await repository.remove();
+  });
+
+  it('are taken', async () => {
+    const [shop, site] = [
+      await makeRepository(nodeServer('shop'), 'Fix the cart'),
+      await makeRepository(staticSite('docs'), 'Describe the cart'),
+    ];
+    repositories.push(shop, site);
+    platform = await startPlatform({ engine: ENGINES[0] ?? 'postgres' });
+    const { client } = platform;
+    const create = async (name: string, kind: string, repository: AppRepository, more: Record<string, unknown> = {}) =>
+      (
+        await client.expect<{ service: { id: string } }>('POST', '/services', {
+          name,
+          kind,
+          deploy: true,
+          configuration: { repository: repository.url, ...more },
+        })
+      ).service.id;
+    const ids = [
+      await create('shop', 'web', shop),
+      await create('mailer', 'worker', shop, { startCommand: 'node server.js' }),
+      await create('docs', 'static', site),
+    ];
+    const [shopId, mailerId, docsId] = ids;
+    await client.expect('PUT', `/services/${shopId}/variables`, {
+      set: [
+        { key: 'GREETING', value: 'hello' },
+        { key: 'SESSION_SECRET', value: 'not shown to anybody' },
+      ],
+    });
+    await client.expect('POST', `/services/${mailerId}/variables`, {
+      key: 'GREETING',
+      reference: { serviceId: shopId, key: 'GREETING' },
+    });
+    await client.expect('PATCH', '/canvas', {
+      revision: 0,
+      positions: {
+        [shopId ?? '']: { x: 0, y: 0 },
+        [mailerId ?? '']: { x: 400, y: 120 },
+        [docsId ?? '']: { x: 0, y: 200 },
+      },
+      viewport: { x: 120, y: 130, zoom: 1 },
+    });
+    browser = await ConsoleBrowser.onPlatform(platform);
+    const window = await browser.signedIn();
+    const { page } = window;
+    await page.setViewportSize({ width: 1120, height: 560 });
+    await mkdir(FOLDER, { recursive: true });
+    const take = async (name: string) => {
+      const path = join(FOLDER, `${name}.png`);
+      await page.screenshot({ path });
+      expect((await stat(path)).size, name).to.be.below(MOST_BYTES);
+    };
+    for (const name of ['shop', 'mailer', 'docs']) {
+      await page
+        .getByRole('group', { name: new RegExp(`^${name},`) })
+        .getByText('Live')
+        .waitFor({ timeout: 120_000 });
+    }
+    await page.getByRole('group', { name: /^shop,/ }).click();
+    await page.getByRole('complementary').waitFor();
+    await take('canvas');
+    await page.getByRole('complementary').getByRole('button', { name: 'Deploy' }).click();
+    await page.getByText('It is live').waitFor({ timeout: 120_000 });
+    await page
+      .getByText(/usually/)
+      .first()
+      .waitFor();
+    await take('deployment');
+    await window.follow(/^Pages of/, 'Variables');
+    await page.getByRole('button', { name: 'Paste a .env file' }).click();
+    await page.getByLabel('Content').fill('GREETING=hi\nCART_LIMIT=20\n');
+    await page.getByRole('button', { name: 'Take 2' }).click();
+    await page.getByText('1 new, 1 replaced').waitFor();
+    await take('variables');
+  });
+});
