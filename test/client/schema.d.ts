@@ -9,11 +9,33 @@ export interface paths {
     /** Read the service types, plans, regions and runtimes */
     get: operations["catalogRead"];
   };
+  "/workspaces": {
+    /** List the workspaces of the caller, oldest first; a key has one */
+    get: operations["workspaceList"];
+  };
   "/workspaces/{workspaceId}": {
     /** Read the workspace */
     get: operations["workspaceRead"];
     /** Change settings of the workspace */
     patch: operations["workspaceUpdate"];
+  };
+  "/workspaces/{workspaceId}/deploy-key": {
+    /** Read the public half of the deploy key, and the pinned keys of SSH servers */
+    get: operations["deployKeyRead"];
+  };
+  "/workspaces/{workspaceId}/deploy-key/hosts/{hostId}": {
+    /** Forget the pinned keys of an SSH server, which are pinned anew when it is used next */
+    delete: operations["deployKeyForgetHost"];
+  };
+  "/workspaces/{workspaceId}/webhooks": {
+    /** List a workspace's webhooks, newest first */
+    get: operations["webhookList"];
+    /** Make a webhook; the secret that signs its deliveries is shown once, in this answer */
+    post: operations["webhookCreate"];
+  };
+  "/workspaces/{workspaceId}/webhooks/{webhookId}": {
+    /** Delete a webhook; what waits for it is not sent */
+    delete: operations["webhookDelete"];
   };
   "/workspaces/{workspaceId}/projects": {
     /** List the projects with their environments */
@@ -40,7 +62,7 @@ export interface paths {
     patch: operations["environmentUpdate"];
   };
   "/workspaces/{workspaceId}/services": {
-    /** List the services, archived ones included */
+    /** List the services, archived ones included and previews left out */
     get: operations["serviceList"];
     /** Create a service; with deploy, queue its first deployment too */
     post: operations["serviceCreate"];
@@ -65,6 +87,10 @@ export interface paths {
     /** Queue restart, suspend, resume, deploy or clear-cache */
     post: operations["serviceAction"];
   };
+  "/workspaces/{workspaceId}/deploys": {
+    /** List the deployments of all services, newest first; with active, those that wait or run */
+    get: operations["deploymentListWorkspace"];
+  };
   "/workspaces/{workspaceId}/services/{serviceId}/deploys": {
     /** List a service's deployments, newest first */
     get: operations["deploymentList"];
@@ -74,6 +100,10 @@ export interface paths {
   "/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}": {
     /** Read a deployment */
     get: operations["deploymentRead"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}/snapshot": {
+    /** Read the configuration and the names of the variables that a deployment was queued with */
+    get: operations["deploymentReadSnapshot"];
   };
   "/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}/cancel": {
     /** Request the cancellation of a deployment; poll the deployment until it ends */
@@ -109,16 +139,46 @@ export interface paths {
     /** Request the cancellation of a run; poll the run until it ends */
     post: operations["runCancel"];
   };
+  "/workspaces/{workspaceId}/services/{serviceId}/hooks": {
+    /** List a service's hooks, newest first */
+    get: operations["hookList"];
+    /** Make a hook; its secret is shown once, in this answer */
+    post: operations["hookCreate"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/hooks/{hookId}": {
+    /** Read a hook */
+    get: operations["hookRead"];
+    /** Delete a hook; its address is unknown from then on */
+    delete: operations["hookDelete"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/backups": {
+    /** List a data service's backups, newest first */
+    get: operations["backupList"];
+    /** Queue a backup now; poll it until it has succeeded or failed */
+    post: operations["backupCreate"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/backups/{backupId}": {
+    /** Read a backup */
+    get: operations["backupRead"];
+    /** Delete a backup for good */
+    delete: operations["backupDelete"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/backups/{backupId}/restore": {
+    /** Queue the restoration of a service's data from a backup; what the service holds now is replaced */
+    post: operations["backupRestore"];
+  };
   "/workspaces/{workspaceId}/services/{serviceId}/variables": {
     /** List the variables of a service, masked */
     get: operations["variableList"];
+    /** Create, replace and delete variables of a service in one transaction; others stay */
+    put: operations["variableSet"];
     /** Create an encrypted variable of a service, or a reference to one of another service */
     post: operations["variableCreate"];
   };
   "/workspaces/{workspaceId}/services/{serviceId}/variables/{variableId}": {
     /** Delete a variable of a service */
     delete: operations["variableDelete"];
-    /** Replace the content of a variable of a service */
+    /** Replace the content of a variable of a service, and its scope if one is given */
     patch: operations["variableUpdate"];
   };
   "/workspaces/{workspaceId}/environment-groups": {
@@ -146,24 +206,82 @@ export interface paths {
   "/workspaces/{workspaceId}/environment-groups/{groupId}/variables": {
     /** List the variables of an environment group, masked */
     get: operations["groupVariableList"];
+    /** Create, replace and delete variables of an environment group in one transaction; others stay */
+    put: operations["groupVariableSet"];
     /** Create an encrypted variable of an environment group, or a reference to one of another service */
     post: operations["groupVariableCreate"];
   };
   "/workspaces/{workspaceId}/environment-groups/{groupId}/variables/{variableId}": {
     /** Delete a variable of an environment group */
     delete: operations["groupVariableDelete"];
-    /** Replace the content of a variable of an environment group */
+    /** Replace the content of a variable of an environment group, and its scope if one is given */
     patch: operations["groupVariableUpdate"];
   };
   "/workspaces/{workspaceId}/services/{serviceId}/logs": {
     /** Read a service's logs, in ascending order of id */
     get: operations["logRead"];
   };
+  "/workspaces/{workspaceId}/services/{serviceId}/previews": {
+    /** List a service's previews, newest first */
+    get: operations["previewList"];
+    /** Make a preview of a branch and queue its first deployment */
+    post: operations["previewCreate"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/previews/{previewId}": {
+    /** Read a preview */
+    get: operations["previewRead"];
+    /** Delete a preview with all that it owns, or queue its deletion if it has runtime infrastructure */
+    delete: operations["previewDelete"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/domains": {
+    /** List a service's domains, newest first */
+    get: operations["domainList"];
+    /** Give a service a domain; the answer names the record that proves who owns it */
+    post: operations["domainCreate"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/domains/{domainId}/verify": {
+    /** Ask the name servers now whether the record of a domain is there */
+    post: operations["domainVerify"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/domains/{domainId}": {
+    /** Take a domain from a service; it is not served any more and free for others */
+    delete: operations["domainDelete"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/metrics": {
+    /** Read a service's figures: processor, memory, replicas, requests, latency and bytes */
+    get: operations["metricsRead"];
+  };
   "/workspaces/{workspaceId}/canvas": {
     /** Read the canvas of the workspace, of one project or of one environment */
     get: operations["canvasRead"];
     /** Replace the positions and the viewport of a canvas */
     patch: operations["canvasSave"];
+  };
+  "/workspaces/{workspaceId}/members": {
+    /** List the members of the workspace, in the order in which they joined */
+    get: operations["memberList"];
+    /** Make a user of the installation a member; needs a session */
+    post: operations["memberCreate"];
+  };
+  "/workspaces/{workspaceId}/members/{memberId}": {
+    /** End a membership and revoke the member’s keys of the workspace */
+    delete: operations["memberDelete"];
+    /** Change the role of a member; needs a session */
+    patch: operations["memberUpdate"];
+  };
+  "/workspaces/{workspaceId}/keys": {
+    /** List the keys that are not revoked, without their secrets: an admin sees all, a member their own */
+    get: operations["keyList"];
+    /** Create a key with the rights of the caller; needs a session, and only this answer has the secret */
+    post: operations["keyCreate"];
+  };
+  "/workspaces/{workspaceId}/keys/{keyId}": {
+    /** Revoke a key for good: an admin any, a member their own */
+    delete: operations["keyDelete"];
+  };
+  "/workspaces/{workspaceId}/audit": {
+    /** List who changed what in the last 90 days, newest first */
+    get: operations["auditList"];
   };
   "/bootstrap": {
     /** Read the signed-in user, the workspaces and the token that writes need */
@@ -174,6 +292,10 @@ export interface paths {
     post: operations["sessionCreate"];
     /** Sign out: the session ends for everyone who has its cookie */
     delete: operations["sessionDelete"];
+  };
+  "/session/link": {
+    /** Sign in with the token of a one-time link, as npm start prints it; answers as POST /api/session does */
+    post: operations["sessionCreateFromLink"];
   };
   "/session/mfa": {
     /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
@@ -324,7 +446,7 @@ export interface components {
        * @default repository
        * @enum {string}
        */
-      sourceType: "repository" | "image";
+      sourceType: "repository" | "image" | "push";
       /** @default */
       startCommand: string;
       /** @default 70 */
@@ -482,6 +604,38 @@ export interface components {
       /** Format: time-zone */
       timezone?: string;
     };
+    DeployKey: {
+      publicKey: string;
+      fingerprint: string;
+      /** Format: date-time */
+      createdAt: string;
+      hosts: {
+          /** Format: uuid */
+          id: string;
+          host: string;
+          fingerprints: {
+              type: string;
+              fingerprint: string;
+            }[];
+          /** Format: date-time */
+          pinnedAt: string;
+        }[];
+    };
+    Webhook: {
+      /** Format: uuid */
+      id: string;
+      url: string;
+      events: ("deployment.live" | "deployment.failed" | "run.failed" | "backup.failed" | "budget.alert")[];
+      /** Format: date-time */
+      createdAt: string;
+      lastDeliveryAt: string | null;
+      lastOutcome: string;
+    };
+    Page: {
+      limit: number;
+      hasMore: boolean;
+      nextCursor: string | null;
+    };
     Environment: {
       /** Format: uuid */
       id: string;
@@ -504,11 +658,6 @@ export interface components {
       createdAt: string;
       /** Format: date-time */
       updatedAt: string;
-    };
-    Page: {
-      limit: number;
-      hasMore: boolean;
-      nextCursor: string | null;
     };
     Service: {
       /** Format: uuid */
@@ -603,7 +752,7 @@ export interface components {
       /** Format: cron */
       schedule?: string;
       /** @enum {string} */
-      sourceType?: "repository" | "image";
+      sourceType?: "repository" | "image" | "push";
       startCommand?: string;
       targetCpu?: number;
       targetMemory?: number;
@@ -615,7 +764,7 @@ export interface components {
       /** Format: uuid */
       id: string;
       /** @enum {string} */
-      kind: "restart" | "suspend" | "resume" | "delete" | "routing";
+      kind: "restart" | "suspend" | "resume" | "delete" | "routing" | "restore";
       /** @enum {string} */
       status: "queued" | "running" | "succeeded" | "failed";
       /** Format: date-time */
@@ -650,6 +799,37 @@ export interface components {
           startedAt: string;
           finishedAt: string | null;
         })[];
+    };
+    WorkspaceDeployment: {
+      /** Format: uuid */
+      id: string;
+      /** @enum {string} */
+      status: "queued" | "building" | "releasing" | "live" | "failed" | "cancelled";
+      /** @enum {string} */
+      trigger: "manual" | "api" | "create" | "rollback" | "clear-cache" | "commit" | "schedule";
+      actor: string;
+      branch: string;
+      commitSha: string;
+      commitMessage: string;
+      blockedReason: string;
+      error: string;
+      canRollback: boolean;
+      cancelRequested: boolean;
+      sourceDeploymentId: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      startedAt: string | null;
+      finishedAt: string | null;
+      steps: ({
+          /** @enum {string} */
+          name: "queued" | "build" | "release";
+          /** Format: date-time */
+          startedAt: string;
+          finishedAt: string | null;
+        })[];
+      /** Format: uuid */
+      serviceId: string;
+      serviceName: string;
     };
     Detection: {
       commitSha: string;
@@ -686,12 +866,41 @@ export interface components {
       exitCode: number | null;
       error: string;
     };
+    Hook: {
+      /** Format: uuid */
+      id: string;
+      url: string;
+      /** @enum {string} */
+      provider: "github" | "gitlab" | "gitea" | "generic";
+      /** Format: date-time */
+      createdAt: string;
+      lastDeliveryAt: string | null;
+      lastOutcome: string;
+    };
+    Backup: {
+      /** Format: uuid */
+      id: string;
+      /** @enum {string} */
+      status: "queued" | "running" | "succeeded" | "failed";
+      /** @enum {string} */
+      trigger: "schedule" | "manual";
+      sizeBytes: number | null;
+      /** Format: date-time */
+      createdAt: string;
+      startedAt: string | null;
+      finishedAt: string | null;
+      /** Format: date-time */
+      expiresAt: string;
+      error: string;
+    };
     Variable: {
       /** Format: uuid */
       id: string;
       key: string;
       /** @enum {string} */
       kind: "variable" | "reference";
+      /** @enum {string} */
+      scope?: "all" | "production" | "preview";
       configured: boolean;
       value: null;
       /** Format: date-time */
@@ -719,6 +928,44 @@ export interface components {
       source: "build" | "runtime" | "system";
       /** Format: date-time */
       timestamp: string;
+    };
+    Preview: {
+      /** Format: uuid */
+      id: string;
+      branch: string;
+      /** Format: uuid */
+      serviceId: string;
+      url: string;
+      /** @enum {string} */
+      status: "not_deployed" | "deploying" | "live" | "failed" | "suspended" | "deleting";
+      /** Format: date-time */
+      expiresAt: string;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    Domain: {
+      /** Format: uuid */
+      id: string;
+      hostname: string;
+      /** @enum {string} */
+      status: "pending" | "active";
+      verification: {
+        /** @constant */
+        type: "TXT";
+        name: string;
+        value: string;
+      };
+      detail: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
+    };
+    MetricSeries: {
+      /** @enum {string} */
+      name: "cpu" | "memory" | "replicas" | "requests_2xx" | "requests_3xx" | "requests_4xx" | "requests_5xx" | "latency_p50" | "latency_p99" | "bytes_out";
+      unit: string;
+      points: [string, number][];
     };
     CanvasGroup: {
       id: string;
@@ -756,6 +1003,51 @@ export interface components {
         projectId: string | null;
         environmentId: string | null;
       };
+    };
+    Member: {
+      /** Format: uuid */
+      id: string;
+      email: string;
+      /** @enum {string} */
+      role: "viewer" | "developer" | "admin" | "owner";
+      emailVerified: boolean;
+      mfaEnabled: boolean;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    ApiKey: {
+      /** Format: uuid */
+      id: string;
+      name: string;
+      /** @enum {string} */
+      scope: "read" | "write";
+      prefix: string;
+      email: string;
+      /** Format: date-time */
+      createdAt: string;
+      expiresAt: string | null;
+      lastUsedAt: string | null;
+    };
+    AuditEntry: {
+      /** Format: uuid */
+      id: string;
+      operation: string;
+      actor: string;
+      credential: {
+        /** @enum {string} */
+        kind: "key" | "session";
+        /** Format: uuid */
+        id: string;
+        name: string | null;
+      };
+      target: {
+        path: string;
+        id: string | null;
+        name: string;
+      };
+      requestId: string;
+      /** Format: date-time */
+      createdAt: string;
     };
     User: {
       /** Format: uuid */
@@ -965,6 +1257,47 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** List the workspaces of the caller, oldest first; a key has one */
+  workspaceList: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            workspaces: ({
+                /** Format: uuid */
+                id: string;
+                name: string;
+                plan: string;
+                /** @enum {string} */
+                role: "viewer" | "developer" | "admin" | "owner";
+              })[];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** Read the workspace */
   workspaceRead: {
     parameters: {
@@ -1035,6 +1368,239 @@ export interface operations {
         content: {
           "application/json": {
             workspace: components["schemas"]["Workspace"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read the public half of the deploy key, and the pinned keys of SSH servers */
+  deployKeyRead: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            deployKey: components["schemas"]["DeployKey"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Forget the pinned keys of an SSH server, which are pinned anew when it is used next */
+  deployKeyForgetHost: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        hostId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List a workspace's webhooks, newest first */
+  webhookList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            webhooks: components["schemas"]["Webhook"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Make a webhook; the secret that signs its deliveries is shown once, in this answer */
+  webhookCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          url: string;
+          events: ("deployment.live" | "deployment.failed" | "run.failed" | "backup.failed" | "budget.alert")[];
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            webhook: {
+              /** Format: uuid */
+              id: string;
+              url: string;
+              events: ("deployment.live" | "deployment.failed" | "run.failed" | "backup.failed" | "budget.alert")[];
+              /** Format: date-time */
+              createdAt: string;
+              lastDeliveryAt: string | null;
+              lastOutcome: string;
+              secret: string;
+            };
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Delete a webhook; what waits for it is not sent */
+  webhookDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        webhookId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
           };
         };
       };
@@ -1455,7 +2021,7 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
-  /** List the services, archived ones included */
+  /** List the services, archived ones included and previews left out */
   serviceList: {
     parameters: {
       query?: {
@@ -1848,6 +2414,49 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** List the deployments of all services, newest first; with active, those that wait or run */
+  deploymentListWorkspace: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+        active?: "true" | "false";
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            items: components["schemas"]["WorkspaceDeployment"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** List a service's deployments, newest first */
   deploymentList: {
     parameters: {
@@ -1968,6 +2577,48 @@ export interface operations {
         content: {
           "application/json": {
             deployment: components["schemas"]["Deployment"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read the configuration and the names of the variables that a deployment was queued with */
+  deploymentReadSnapshot: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        deploymentId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            snapshot: {
+              configuration: components["schemas"]["ServiceConfiguration"];
+              variables: string[] | null;
+            };
           };
         };
       };
@@ -2392,6 +3043,428 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** List a service's hooks, newest first */
+  hookList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            hooks: components["schemas"]["Hook"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Make a hook; its secret is shown once, in this answer */
+  hookCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @enum {string} */
+          provider: "github" | "gitlab" | "gitea" | "generic";
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            hook: {
+              /** Format: uuid */
+              id: string;
+              url: string;
+              /** @enum {string} */
+              provider: "github" | "gitlab" | "gitea" | "generic";
+              /** Format: date-time */
+              createdAt: string;
+              lastDeliveryAt: string | null;
+              lastOutcome: string;
+              secret: string;
+            };
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read a hook */
+  hookRead: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        hookId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            hook: components["schemas"]["Hook"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Delete a hook; its address is unknown from then on */
+  hookDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        hookId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List a data service's backups, newest first */
+  backupList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            backups: components["schemas"]["Backup"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Queue a backup now; poll it until it has succeeded or failed */
+  backupCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            backup: components["schemas"]["Backup"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read a backup */
+  backupRead: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        backupId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            backup: components["schemas"]["Backup"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Delete a backup for good */
+  backupDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        backupId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Queue the restoration of a service's data from a backup; what the service holds now is replaced */
+  backupRestore: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        backupId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          confirm: string;
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            queued: true;
+            operation: components["schemas"]["Operation"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** List the variables of a service, masked */
   variableList: {
     parameters: {
@@ -2435,6 +3508,66 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** Create, replace and delete variables of a service in one transaction; others stay */
+  variableSet: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          set?: ({
+              key: string;
+              value?: string;
+              reference?: {
+                /** Format: uuid */
+                serviceId: string;
+                key: string;
+              };
+              /** @enum {string} */
+              scope?: "all" | "production" | "preview";
+            })[];
+          unset?: string[];
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            variables: components["schemas"]["Variable"][];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** Create an encrypted variable of a service, or a reference to one of another service */
   variableCreate: {
     parameters: {
@@ -2458,6 +3591,8 @@ export interface operations {
             serviceId: string;
             key: string;
           };
+          /** @enum {string} */
+          scope?: "all" | "production" | "preview";
           requestId?: string;
         };
       };
@@ -2540,7 +3675,7 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
-  /** Replace the content of a variable of a service */
+  /** Replace the content of a variable of a service, and its scope if one is given */
   variableUpdate: {
     parameters: {
       header?: {
@@ -2563,6 +3698,8 @@ export interface operations {
             serviceId: string;
             key: string;
           };
+          /** @enum {string} */
+          scope?: "all" | "production" | "preview";
           requestId?: string;
         };
       };
@@ -2965,6 +4102,66 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** Create, replace and delete variables of an environment group in one transaction; others stay */
+  groupVariableSet: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        groupId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          set?: ({
+              key: string;
+              value?: string;
+              reference?: {
+                /** Format: uuid */
+                serviceId: string;
+                key: string;
+              };
+              /** @enum {string} */
+              scope?: "all" | "production" | "preview";
+            })[];
+          unset?: string[];
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            variables: components["schemas"]["Variable"][];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** Create an encrypted variable of an environment group, or a reference to one of another service */
   groupVariableCreate: {
     parameters: {
@@ -2988,6 +4185,8 @@ export interface operations {
             serviceId: string;
             key: string;
           };
+          /** @enum {string} */
+          scope?: "all" | "production" | "preview";
           requestId?: string;
         };
       };
@@ -3070,7 +4269,7 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
-  /** Replace the content of a variable of an environment group */
+  /** Replace the content of a variable of an environment group, and its scope if one is given */
   groupVariableUpdate: {
     parameters: {
       header?: {
@@ -3093,6 +4292,8 @@ export interface operations {
             serviceId: string;
             key: string;
           };
+          /** @enum {string} */
+          scope?: "all" | "production" | "preview";
           requestId?: string;
         };
       };
@@ -3162,6 +4363,419 @@ export interface operations {
             items: components["schemas"]["LogLine"][];
             limit: number;
             unsearchedBefore?: number;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List a service's previews, newest first */
+  previewList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            previews: components["schemas"]["Preview"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Make a preview of a branch and queue its first deployment */
+  previewCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          branch: string;
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            preview: components["schemas"]["Preview"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read a preview */
+  previewRead: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        previewId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            preview: components["schemas"]["Preview"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Delete a preview with all that it owns, or queue its deletion if it has runtime infrastructure */
+  previewDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        previewId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            deleted: boolean;
+            queued: boolean;
+            operation: components["schemas"]["Operation"] | null;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List a service's domains, newest first */
+  domainList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            domains: components["schemas"]["Domain"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Give a service a domain; the answer names the record that proves who owns it */
+  domainCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          hostname: string;
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            domain: components["schemas"]["Domain"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Ask the name servers now whether the record of a domain is there */
+  domainVerify: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        domainId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": Record<string, never>;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            domain: components["schemas"]["Domain"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Take a domain from a service; it is not served any more and free for others */
+  domainDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        domainId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Read a service's figures: processor, memory, replicas, requests, latency and bytes */
+  metricsRead: {
+    parameters: {
+      query?: {
+        hours?: number;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            metrics: {
+              stepSeconds: number;
+              series: components["schemas"]["MetricSeries"][];
+            };
           };
         };
       };
@@ -3260,6 +4874,375 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Canvas"];
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List the members of the workspace, in the order in which they joined */
+  memberList: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            members: components["schemas"]["Member"][];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Make a user of the installation a member; needs a session */
+  memberCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** Format: email */
+          email: string;
+          /** @enum {string} */
+          role: "viewer" | "developer" | "admin" | "owner";
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            member: components["schemas"]["Member"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** End a membership and revoke the member’s keys of the workspace */
+  memberDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        memberId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Change the role of a member; needs a session */
+  memberUpdate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        memberId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @enum {string} */
+          role: "viewer" | "developer" | "admin" | "owner";
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            member: components["schemas"]["Member"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List the keys that are not revoked, without their secrets: an admin sees all, a member their own */
+  keyList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            keys: components["schemas"]["ApiKey"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Create a key with the rights of the caller; needs a session, and only this answer has the secret */
+  keyCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          name: string;
+          /** @enum {string} */
+          scope: "read" | "write";
+          expiresAt?: string | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            key: components["schemas"]["ApiKey"];
+            secret: string;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Revoke a key for good: an admin any, a member their own */
+  keyDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        keyId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List who changed what in the last 90 days, newest first */
+  auditList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            entries: components["schemas"]["AuditEntry"][];
+            page: components["schemas"]["Page"];
+          };
         };
       };
       400: components["responses"]["Error400"];
@@ -3381,6 +5364,50 @@ export interface operations {
           "application/json": {
             /** @constant */
             signedOut: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Sign in with the token of a one-time link, as npm start prints it; answers as POST /api/session does */
+  sessionCreateFromLink: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          token: string;
+          otp?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            csrfToken: string;
+            user: components["schemas"]["User"] | null;
+            workspaces: components["schemas"]["Workspace"][];
           };
         };
       };

@@ -1,0 +1,198 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { CliError, EXIT } from './exit.js';
+import { ApiClient, send } from './http.js';
+import { type Login, readSettings, type Settings, settingsPath, writeSettings } from './settings-file.js';
+import { type Streams, Terminal } from './terminal.js';
+import type { Service, Workspace } from './types.js';
+
+/** Options of every command. */
+export interface GlobalOptions {
+  service?: string;
+  workspace?: string;
+  json?: boolean;
+  yes?: boolean;
+  quiet?: boolean;
+  color?: boolean;
+}
+
+export interface Surroundings extends Streams {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  /** Aborted when the user interrupts the command. */
+  signal: AbortSignal;
+}
+
+export const DEFAULT_URL = 'http://localhost:3000';
+
+/** One command's surroundings, and who it acts as. */
+export class Cli {
+  readonly options: GlobalOptions;
+  readonly terminal: Terminal;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly #path: string;
+  #client: Promise<ApiClient> | null = null;
+
+  constructor(surroundings: Surroundings, options: GlobalOptions) {
+    const { env, cwd, signal } = surroundings;
+    this.options = options;
+    this.env = env;
+    this.cwd = cwd;
+    this.signal = signal;
+    this.#path = settingsPath(env);
+    const colours = options.color !== false && !env.NO_COLOR && env.TERM !== 'dumb';
+    this.terminal = new Terminal(surroundings, { quiet: options.quiet === true, colours });
+  }
+
+  get json(): boolean {
+    return this.options.json === true;
+  }
+
+  async settings(): Promise<Settings> {
+    const { settings, tooOpen } = await readSettings(this.#path);
+    if (tooOpen) this.terminal.complain(`Other users can read ${this.#path}: run chmod 600 on it`);
+    return settings;
+  }
+
+  async change(change: (settings: Settings) => void): Promise<string> {
+    const { settings } = await readSettings(this.#path);
+    change(settings);
+    await writeSettings(this.#path, settings);
+    return this.#path;
+  }
+
+  /** The API as the caller's key sees it. Throws 3 if there is no key. */
+  client(): Promise<ApiClient> {
+    this.#client ??= this.#open();
+    return this.#client;
+  }
+
+  async #open(): Promise<ApiClient> {
+    const { logins } = await this.settings();
+    const { RNV_KEY: key, RNV_URL: url } = this.env;
+    const { workspace } = this.options;
+    if (key) {
+      const at = normalUrl(url || logins[0]?.url || DEFAULT_URL);
+      const all = await workspacesOf(at, key, this.signal);
+      const found = all.find((each) => workspace === undefined || isNamed(each, workspace));
+      if (!found)
+        throw new CliError(EXIT.notFound, `RNV_KEY is no key of the workspace ${workspace ?? 'that it was made for'}`);
+      return new ApiClient({ url: at, key, workspaceId: found.id, signal: this.signal });
+    }
+    const login = chooseLogin(logins, url ? normalUrl(url) : undefined, workspace);
+    return new ApiClient({ ...login, signal: this.signal });
+  }
+
+  async services(): Promise<Service[]> {
+    const api = await this.client();
+    const { services } = await api.get<{ services: Service[] }>('/services');
+    return services.filter(({ lifecycleStatus }) => lifecycleStatus !== 'deleted');
+  }
+
+  /** The service that --service, RNV_SERVICE or the link of the folder names. Throws 2 if none does, 5 if it does not exist. */
+  async service(folder = this.cwd): Promise<Service> {
+    const found = await this.namedService(folder);
+    if (found) return found;
+    throw new CliError(EXIT.usage, 'Which service? Give --service, set RNV_SERVICE, or link this folder with rnv init');
+  }
+
+  /** The same; null if nothing names one. */
+  async namedService(folder: string): Promise<Service | null> {
+    const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
+    if (name !== undefined) return pickService(await this.services(), name);
+    const link = await this.#linkOf(folder);
+    if (link === null) return null;
+    const service = (await this.services()).find(({ id }) => id === link);
+    if (service) return service;
+    throw new CliError(EXIT.notFound, 'The service that this folder is linked to is gone; link another with rnv init');
+  }
+
+  /** The id of the service that the folder or one above it is linked to, in this installation and workspace. */
+  async #linkOf(folder: string): Promise<string | null> {
+    const { links } = await this.settings();
+    if (Object.keys(links).length === 0) return null;
+    const api = await this.client();
+    for (let at = await realFolder(folder); ; at = dirname(at)) {
+      const link = links[at];
+      if (link && link.url === api.url && link.workspaceId === api.workspaceId) return link.serviceId;
+      if (at === dirname(at)) return null;
+    }
+  }
+
+  async link(folder: string, serviceId: string): Promise<void> {
+    const api = await this.client();
+    const at = await realFolder(folder);
+    await this.change(({ links }) => {
+      links[at] = { url: api.url, workspaceId: api.workspaceId, serviceId };
+    });
+  }
+
+  /** Asks; --yes answers yes. Throws 130 for no. */
+  async confirm(message: string): Promise<void> {
+    if (this.options.yes) return;
+    if (!(await this.terminal.confirm(message))) throw new CliError(EXIT.interrupted, 'Nothing was done.');
+  }
+}
+
+/** The address of an installation: without a slash at the end, and without the API's own path. Throws 2. */
+export function normalUrl(text: string): string {
+  const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
+  let url: URL;
+  try {
+    url = new URL(withScheme);
+  } catch {
+    throw new CliError(EXIT.usage, `"${text}" is not an address such as https://ranvier.example.com`);
+  }
+  if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password)
+    throw new CliError(EXIT.usage, 'The address is http or https, without user and password');
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api(\/v1)?$/, '');
+}
+
+/** The workspaces that a key may act in: the one that it was made for. */
+export async function workspacesOf(url: string, key: string, signal: AbortSignal): Promise<Workspace[]> {
+  const { body } = await send(`${url}/api/v1/workspaces`, {
+    method: 'GET',
+    headers: { Authorization: `Bearer ${key}` },
+    signal,
+  });
+  return (body as { workspaces: Workspace[] }).workspaces;
+}
+
+function isNamed({ id, name }: Workspace, text: string): boolean {
+  return id === text || name === text;
+}
+
+function chooseLogin(logins: readonly Login[], url: string | undefined, workspace: string | undefined): Login {
+  const there = logins.filter((login) => url === undefined || login.url === url);
+  if (there.length === 0) {
+    const where = url === undefined ? '' : ` at ${url}`;
+    throw new CliError(EXIT.notSignedIn, `Not signed in${where}: run rnv login, or set RNV_URL and RNV_KEY`);
+  }
+  const found = there.find(
+    (login) => workspace === undefined || isNamed({ id: login.workspaceId, name: login.workspaceName }, workspace),
+  );
+  if (found) return found;
+  throw new CliError(EXIT.notSignedIn, `There is no key of the workspace ${workspace}: run rnv login --workspace`);
+}
+
+/** The service with this id or name, or with this name in addresses. Throws 5, and 2 if several have the name. */
+export function pickService(services: readonly Service[], text: string): Service {
+  const byId = services.find(({ id }) => id === text);
+  if (byId) return byId;
+  const named = services.filter(({ name }) => name === text);
+  const found = named.length > 0 ? named : services.filter(({ internalHost }) => internalHost === text);
+  if (found.length > 1) {
+    const ids = found.map(({ id, internalHost }) => `  ${id}  ${internalHost}`).join('\n');
+    throw new CliError(EXIT.usage, `Several services are called ${text}; give the id:\n${ids}`);
+  }
+  const [service] = found;
+  if (!service)
+    throw new CliError(EXIT.notFound, `There is no service ${text} in this workspace; rnv services lists them`);
+  return service;
+}
+
+async function realFolder(folder: string): Promise<string> {
+  return realpath(resolve(folder)).catch(() => resolve(folder));
+}

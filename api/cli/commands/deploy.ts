@@ -1,0 +1,86 @@
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { followDeployment } from '../follow.js';
+import type { ApiClient } from '../http.js';
+import { ago, oneLine, shortId, shortSha } from '../text.js';
+import type { Deployment, Service } from '../types.js';
+import type { WaitOptions } from './wait-options.js';
+
+export interface DeployOptions extends WaitOptions {
+  branch?: string;
+  commit?: string;
+  clearCache?: boolean;
+}
+
+/** Deploys a service from where its source is. */
+export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
+  const api = await cli.client();
+  const service = await cli.service();
+  const { deployment } = await api.write<{ deployment: Deployment }>('POST', `/services/${service.id}/deploys`, {
+    ...(options.branch === undefined ? {} : { branch: options.branch }),
+    ...(options.commit === undefined ? {} : { commitSha: options.commit }),
+    ...(options.clearCache ? { clearCache: true } : {}),
+  });
+  const what = options.commit === undefined ? deployment.branch : shortSha(options.commit);
+  cli.terminal.say(`Deploying ${oneLine(service.name)}${what === '' ? '' : ` from ${what}`}`);
+  await wait(cli, service, deployment, options);
+}
+
+/** Deploys an earlier release again: the one that is named, or the one before the one that serves. */
+export async function rollback(cli: Cli, text: string | undefined, options: WaitOptions): Promise<void> {
+  const api = await cli.client();
+  const service = await cli.service();
+  const source = text === undefined ? await previous(api, service) : await findDeployment(api, service.id, text);
+  const commit = source.commitSha === '' ? '' : ` ${shortSha(source.commitSha)} "${oneLine(source.commitMessage)}"`;
+  const age = ago(Date.now() - Date.parse(source.createdAt));
+  await cli.confirm(`Roll ${service.name} back to ${shortId(source.id)}${commit}, ${age} old?`);
+  const path = `/services/${service.id}/deploys/${source.id}/rollback`;
+  const { deployment } = await api.write<{ deployment: Deployment }>('POST', path, { confirm: service.name });
+  cli.terminal.say(`Rolling ${oneLine(service.name)} back to ${shortId(source.id)}${commit}`);
+  await wait(cli, service, deployment, options);
+}
+
+async function wait(cli: Cli, service: Service, { id }: Deployment, options: WaitOptions): Promise<void> {
+  if (!options.detach) return followDeployment(cli, { service, id }, options);
+  if (cli.json)
+    return cli.terminal.json({ deployment: { id }, service: { id: service.id, name: service.name, url: service.url } });
+  cli.terminal.data(id);
+}
+
+async function previous(api: ApiClient, service: Service): Promise<Deployment> {
+  for await (const deployment of deployments(api, service.id)) {
+    const older = service.liveDeploymentId === null || deployment.id < service.liveDeploymentId;
+    if (older && deployment.canRollback && deployment.id !== service.liveDeploymentId) return deployment;
+  }
+  throw new CliError(EXIT.conflict, `${service.name} has no earlier release that can be rolled back to`);
+}
+
+/** The deployment with this id, or whose id ends so. Throws 2 if several do, 5 if none does. */
+export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
+  const wanted = text.toLowerCase();
+  if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is no end of an id of a deployment`);
+  const found: Deployment[] = [];
+  for await (const deployment of deployments(api, serviceId)) {
+    if (deployment.id === wanted) return deployment;
+    if (deployment.id.endsWith(wanted)) found.push(deployment);
+  }
+  const [first, second] = found;
+  if (second) throw new CliError(EXIT.usage, `Several deployments end with ${text}; give more of the id`);
+  if (first) return first;
+  throw new CliError(EXIT.notFound, `There is no deployment ${text} of this service`);
+}
+
+/** Deployments that are looked at for an id. */
+const MOST_PAGES = 10;
+
+async function* deployments(api: ApiClient, serviceId: string): AsyncGenerator<Deployment> {
+  let cursor = '';
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer = await api.get<{ items: Deployment[]; page: { nextCursor: string | null } }>(
+      `/services/${serviceId}/deploys?limit=200${cursor}`,
+    );
+    yield* answer.items;
+    if (answer.page.nextCursor === null) return;
+    cursor = `&cursor=${encodeURIComponent(answer.page.nextCursor)}`;
+  }
+}

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Cli } from '../cli.js';
+import { parseDotenv } from '../dotenv.js';
+import { CliError, EXIT, missingAnswer } from '../exit.js';
+import { ago, count, table } from '../text.js';
+import type { Service, Variable } from '../types.js';
+
+/** Variables act on the next deployment. Their values come by stdin or prompt, and no command shows one. */
+const NEXT = 'It acts with the next deployment: rnv deploy';
+
+export async function list(cli: Cli): Promise<void> {
+  const variables = await read(cli, await cli.service());
+  if (cli.json) return cli.terminal.json({ variables });
+  const sorted = [...variables].sort((a, b) => (a.key < b.key ? -1 : 1));
+  const rows = sorted.map(({ key, kind, updatedAt }) => [key, kind, `${ago(Date.now() - Date.parse(updatedAt))} ago`]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+export async function set(cli: Cli, keys: readonly string[]): Promise<void> {
+  const { terminal } = cli;
+  const wrong = keys.find((key) => key.includes('='));
+  if (wrong !== undefined) {
+    const key = wrong.split('=')[0];
+    throw new CliError(
+      EXIT.usage,
+      `A value on the command line stays in the history: run rnv env set ${key}, and give the value by stdin`,
+    );
+  }
+  if (!terminal.asks && keys.length > 1)
+    throw missingAnswer('The values of several variables', 'rnv env import with KEY=value lines by stdin');
+  const service = await cli.service();
+  const values: { key: string; value: string }[] = [];
+  for (const key of keys) {
+    const value = terminal.hasInput ? await terminal.input() : await terminal.secret(`Value of ${key}`, 'it by stdin');
+    values.push({ key, value });
+  }
+  await write(cli, service, { set: values });
+  say(cli, `Set ${keys.join(', ')} of ${service.name}. ${NEXT}`);
+}
+
+export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
+  const service = await cli.service();
+  const known = new Set((await read(cli, service)).map(({ key }) => key));
+  const missing = keys.filter((key) => !known.has(key));
+  if (missing.length > 0) throw new CliError(EXIT.notFound, `${service.name} has no variable ${missing.join(', ')}`);
+  await write(cli, service, { unset: keys });
+  say(cli, `Deleted ${keys.join(', ')} of ${service.name}. ${NEXT}`);
+}
+
+/** Sets the variables of a .env file in one step. Variables that the file does not have stay. */
+export async function importFile(cli: Cli, file: string | undefined): Promise<void> {
+  const { terminal } = cli;
+  const fromStdin = file === undefined || file === '-';
+  if (fromStdin && !terminal.hasInput) throw new CliError(EXIT.usage, 'Name a file, or give KEY=value lines by stdin');
+  const service = await cli.service();
+  const text = fromStdin ? await terminal.input() : await contentOf(resolve(cli.cwd, file));
+  const found = parseDotenv(text);
+  if (found.size === 0) throw new CliError(EXIT.usage, 'There are no variables in it');
+  const known = new Set((await read(cli, service)).map(({ key }) => key));
+  const keys = [...found.keys()];
+  const added = keys.filter((key) => !known.has(key));
+  const replaced = keys.filter((key) => known.has(key));
+  for (const key of added) say(cli, `  + ${key}`);
+  for (const key of replaced) say(cli, `  ~ ${key}`);
+  const summary = `${count(added.length, 'new variable')}, ${replaced.length} replaced, ${known.size - replaced.length} stay`;
+  if (terminal.asks) await cli.confirm(`${summary}: go on?`);
+  await write(cli, service, { set: [...found].map(([key, value]) => ({ key, value })) });
+  say(cli, `${summary} of ${service.name}. ${NEXT}`);
+}
+
+async function read(cli: Cli, { id }: Service): Promise<Variable[]> {
+  const api = await cli.client();
+  return (await api.get<{ variables: Variable[] }>(`/services/${id}/variables`)).variables;
+}
+
+async function write(cli: Cli, { id }: Service, body: object): Promise<void> {
+  const api = await cli.client();
+  const { variables } = await api.write<{ variables: Variable[] }>('PUT', `/services/${id}/variables`, body);
+  if (cli.json) cli.terminal.json({ variables });
+}
+
+function say(cli: Cli, line: string): void {
+  cli.terminal.say(line);
+}
+
+async function contentOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new CliError(EXIT.usage, `${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}

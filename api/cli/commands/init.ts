@@ -1,0 +1,56 @@
+import { basename, resolve } from 'node:path';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { WorkTree } from '../git.js';
+import type { Service } from '../types.js';
+
+export interface InitOptions {
+  name?: string;
+  kind: string;
+}
+
+/** Links a folder to a service: to the one that --service names, or to a new one that is deployed by push. */
+export async function init(cli: Cli, dir: string | undefined, options: InitOptions): Promise<void> {
+  const { terminal } = cli;
+  await cli.client();
+  const tree = await WorkTree.open(resolve(cli.cwd, dir ?? '.'), cli.env, cli.signal);
+  try {
+    const named = cli.options.service === undefined ? null : await cli.service(tree.folder);
+    if (named) await cli.link(tree.folder, named.id);
+    const service = named ?? (await makeService(cli, tree, { ...options, name: await nameOf(cli, tree, options) }));
+    if (cli.json) return terminal.json({ service: { id: service.id, name: service.name, url: service.url } });
+    terminal.say(`${tree.folder} is linked to ${service.name}. Deploy it with rnv up`);
+  } finally {
+    await tree.close();
+  }
+}
+
+async function nameOf(cli: Cli, tree: WorkTree, { name }: InitOptions): Promise<string> {
+  if (name !== undefined) return name;
+  const proposed = basename(tree.folder) || 'app';
+  return cli.options.yes ? proposed : cli.terminal.text('Name of the service', '--name', proposed);
+}
+
+/** Makes a service that is deployed by push, and links the folder to it. Throws 6 if there is one of this name. */
+export async function makeService(
+  cli: Cli,
+  tree: WorkTree,
+  { name, kind }: { name: string; kind: string },
+): Promise<Service> {
+  if ((await cli.services()).some((each) => each.name === name && !each.archived)) {
+    throw new CliError(
+      EXIT.conflict,
+      `There is a service ${name} already: link it with rnv init --service, or give another --name`,
+    );
+  }
+  const api = await cli.client();
+  const configuration = {
+    sourceType: 'push',
+    branch: (await tree.branch()) ?? 'main',
+    rootDirectory: tree.rootDirectory,
+  };
+  const { service } = await api.write<{ service: Service }>('POST', '/services', { name, kind, configuration });
+  await cli.link(tree.folder, service.id);
+  cli.terminal.say(`Made the service ${name}, and linked ${tree.folder} to it`);
+  return service;
+}

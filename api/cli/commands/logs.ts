@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cli } from '../cli.js';
+import { Patience } from '../follow.js';
+import type { ApiClient } from '../http.js';
+import { printable } from '../text.js';
+import type { LogBatch, LogLine, Service } from '../types.js';
+import { findDeployment } from './deploy.js';
+
+export interface LogsOptions {
+  follow?: boolean;
+  lines: number;
+  /** In milliseconds. */
+  since?: number;
+  source?: string;
+  search?: string;
+  deployment?: string;
+}
+
+const BATCH = 500;
+const HOUR_MS = 3_600_000;
+const LOOK_MS = 1000;
+
+/** Prints the newest lines of a service's log; with --follow also those that come, until it is interrupted. */
+export async function logs(cli: Cli, options: LogsOptions): Promise<void> {
+  const api = await cli.client();
+  const service = await cli.service();
+  const filter = await filterOf(api, service, options);
+  const path = `/services/${service.id}/logs?${filter}`;
+  const oldest = options.since === undefined ? 0 : Date.now() - options.since;
+  const { lines, cursor } = await newest(api, path, options.lines, oldest);
+  if (!options.follow) {
+    if (cli.json) return cli.terminal.json({ items: lines });
+    for (const line of lines) print(cli, line);
+    return;
+  }
+  for (const line of lines) print(cli, line);
+  await follow(cli, api, path, cursor);
+}
+
+async function filterOf(api: ApiClient, service: Service, options: LogsOptions): Promise<URLSearchParams> {
+  const filter = new URLSearchParams();
+  if (options.since !== undefined) filter.set('hours', String(Math.max(1, Math.ceil(options.since / HOUR_MS))));
+  if (options.source !== undefined) filter.set('source', options.source);
+  if (options.search !== undefined) filter.set('search', options.search);
+  if (options.deployment !== undefined)
+    filter.set('deploymentId', (await findDeployment(api, service.id, options.deployment)).id);
+  return filter;
+}
+
+/** The newest lines in ascending order, in as many requests as they take, and where to read on. */
+async function newest(
+  api: ApiClient,
+  path: string,
+  most: number,
+  oldest: number,
+): Promise<{ lines: LogLine[]; cursor: number }> {
+  const batches: LogLine[][] = [];
+  let cursor: number | null = null;
+  let left = most;
+  let before: number | undefined;
+  do {
+    const place: string = before === undefined ? '' : `&before=${before}`;
+    const batch: LogBatch = await api.get<LogBatch>(`${path}&limit=${Math.min(BATCH, Math.max(1, left))}${place}`);
+    // Of the first answer, the newest.
+    cursor ??= batch.cursor;
+    batches.unshift(left > 0 ? batch.items : []);
+    left -= batch.items.length;
+    const first: LogLine | undefined = batch.items[0];
+    before = batch.unsearchedBefore ?? first?.id;
+    const ended = first === undefined && batch.unsearchedBefore === undefined;
+    if (ended || (first && Date.parse(first.timestamp) < oldest)) break;
+  } while (left > 0);
+  const lines = batches.flat().filter(({ timestamp }) => Date.parse(timestamp) >= oldest);
+  return { lines, cursor: cursor ?? 0 };
+}
+
+/** Reads on from the cursor, for ever. No line is lost or printed twice, however often the connection is lost. */
+async function follow(cli: Cli, api: ApiClient, path: string, from: number): Promise<void> {
+  const patience = new Patience(cli);
+  for (let cursor = from; ; ) {
+    try {
+      const batch = await api.once<LogBatch>('GET', `${path}&after=${cursor}&limit=${BATCH}`);
+      patience.restored();
+      for (const line of batch.items) print(cli, line);
+      cursor = batch.cursor;
+      if (!batch.hasMore) await delay(LOOK_MS, undefined, { signal: cli.signal });
+    } catch (error) {
+      const now = new Date().toISOString();
+      await patience.wait(error, lineOf(now, 'system', `connection lost, reading on from ${cursor}`));
+    }
+  }
+}
+
+function print({ json, terminal }: Cli, line: LogLine): void {
+  const text = lineOf(line.timestamp, line.source, printable(line.message, { colours: terminal.colours }));
+  const shown = line.level === 'error' ? terminal.paintData('red', text) : text;
+  terminal.data(json ? JSON.stringify(line) : shown);
+}
+
+/** `12:01:09 system   connection lost`, in the time of this machine. */
+function lineOf(timestamp: string, source: string, message: string): string {
+  const time = new Date(timestamp);
+  const [h, m, s] = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) =>
+    String(part).padStart(2, '0'),
+  );
+  return `${h}:${m}:${s} ${source.padEnd(8)} ${message}`;
+}

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import type { ApiClient } from '../http.js';
+import { ago, oneLine, printable, shortSha, table } from '../text.js';
+import type { Deployment, Service, WorkspaceDeployment } from '../types.js';
+
+/** One line for each service: what it is, whether it serves, since when, and where. With --service, that one. */
+export async function status(cli: Cli): Promise<void> {
+  const api = await cli.client();
+  const one = cli.options.service === undefined ? null : await cli.service();
+  const services = one ? [one] : (await cli.services()).filter(({ archived }) => !archived);
+  const [active, recent] = await Promise.all([
+    api.get<{ items: WorkspaceDeployment[] }>('/deploys?active=true&limit=200'),
+    api.get<{ items: WorkspaceDeployment[] }>('/deploys?limit=200'),
+  ]);
+  const live = await liveDeployments(api, services, recent.items);
+  // The API lists the newest of an unbounded number first; the one that runs is the oldest of its service.
+  const open = new Map(active.items.map((deployment) => [deployment.serviceId, deployment]));
+  if (cli.json) {
+    const items = services.map((service) => ({
+      ...briefOf(service),
+      healthStatus: service.healthStatus,
+      live: live.get(service.id) ?? null,
+      active: open.get(service.id) ?? null,
+    }));
+    return cli.terminal.json({ services: items });
+  }
+  if (services.length === 0) return cli.terminal.say('There is no service yet: rnv up deploys this folder');
+  const rows = services.map((service) => rowOf(service, open.get(service.id), live.get(service.id)));
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Every service with its id, archived ones too. */
+export async function services(cli: Cli): Promise<void> {
+  const all = await cli.services();
+  if (cli.json) return cli.terminal.json({ services: all });
+  if (all.length === 0) return cli.terminal.say('There is no service yet: rnv up deploys this folder');
+  const rows = all.map((service) => [
+    oneLine(service.name),
+    service.kind,
+    service.archived ? 'archived' : service.displayStatus,
+    service.id,
+    service.url,
+  ]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Opens the service's address in a browser; without a terminal it prints the address. */
+export async function open(cli: Cli): Promise<void> {
+  const service = await cli.service();
+  if (cli.json) return cli.terminal.json({ url: service.url });
+  if (service.url === '')
+    throw new CliError(EXIT.conflict, `${service.name} is of kind ${service.kind} and has no address`);
+  cli.terminal.data(service.url);
+  if (!cli.terminal.showsData) return;
+  const [file, ...args] = openerOf(process.platform);
+  const child = spawn(file, [...args, service.url], { stdio: 'ignore', detached: true });
+  child.on('error', () => undefined);
+  child.unref();
+}
+
+function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
+  if (platform === 'darwin') return ['open'];
+  return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
+}
+
+/** The deployments that serve. Those that are not among the recent ones are read one by one. */
+async function liveDeployments(
+  api: ApiClient,
+  services: readonly Service[],
+  recent: readonly WorkspaceDeployment[],
+): Promise<Map<string, Deployment>> {
+  const known = new Map(recent.map((deployment) => [deployment.id, deployment]));
+  const found = new Map<string, Deployment>();
+  for (const { id, liveDeploymentId } of services) {
+    if (liveDeploymentId === null) continue;
+    const deployment =
+      known.get(liveDeploymentId) ??
+      (await api.get<{ deployment: Deployment }>(`/services/${id}/deploys/${liveDeploymentId}`)).deployment;
+    found.set(id, deployment);
+  }
+  return found;
+}
+
+function rowOf(service: Service, open: Deployment | undefined, live: Deployment | undefined): string[] {
+  const head = [oneLine(service.name), service.kind];
+  if (open?.blockedReason) return [...head, 'waiting', oneLine(open.blockedReason)];
+  const running = open?.steps.find(({ finishedAt }) => finishedAt === null);
+  if (open)
+    return [
+      ...head,
+      'deploying',
+      running ? `${running.name} ${ago(Date.now() - Date.parse(running.startedAt))}` : open.status,
+    ];
+  const unhealthy = service.status === 'live' && service.healthStatus === 'unhealthy';
+  const state = unhealthy ? 'unhealthy' : service.status.replace('_', ' ');
+  if (!live) return [...head, state];
+  const age = ago(Date.now() - Date.parse(live.finishedAt ?? live.createdAt));
+  return [...head, state, shortSha(live.commitSha), age, unhealthy ? printable(service.runtimeDetail) : service.url];
+}
+
+function briefOf({ id, name, kind, status, url }: Service): Pick<Service, 'id' | 'name' | 'kind' | 'status' | 'url'> {
+  return { id, name, kind, status, url };
+}

@@ -1,0 +1,84 @@
+import { basename, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { followDeployment } from '../follow.js';
+import { type Snapshot, WorkTree } from '../git.js';
+import type { ApiClient } from '../http.js';
+import { count, oneLine, shortSha } from '../text.js';
+import type { Deployment, Service } from '../types.js';
+import { makeService } from './init.js';
+import type { WaitOptions } from './wait-options.js';
+
+export interface UpOptions extends WaitOptions {
+  name?: string;
+}
+
+const RECORDED_MS = 30_000;
+
+/** Deploys the files of a folder: pushes them to its service, which is made on first use, and follows the deployment. */
+export async function up(cli: Cli, dir: string | undefined, options: UpOptions): Promise<void> {
+  const { terminal } = cli;
+  const api = await cli.client();
+  const tree = await WorkTree.open(resolve(cli.cwd, dir ?? '.'), cli.env, cli.signal);
+  try {
+    const service = (await cli.namedService(tree.folder)) ?? (await firstUse(cli, tree, options));
+    assertPushed(service);
+    const { branch } = service.configuration;
+    const snapshot = await tree.snapshot();
+    terminal.say(announce(snapshot, (await tree.branch()) ?? '', service.name));
+    terminal.progress('  pushing');
+    const url = `${api.url}/git/${api.workspaceId}/${service.internalHost}.git`;
+    const pushed = await tree.push(snapshot, { url, branch, key: api.key });
+    const id = pushed === 'pushed' ? await deploymentOf(cli, api, service, snapshot) : await again(cli, api, service);
+    if (!options.detach) return await followDeployment(cli, { service, id }, options);
+    if (cli.json)
+      return terminal.json({ deployment: { id }, service: { id: service.id, name: service.name, url: service.url } });
+    terminal.data(id);
+  } finally {
+    await tree.close();
+  }
+}
+
+function announce({ sha, subject, changes }: Snapshot, branch: string, name: string): string {
+  const what = [branch, shortSha(sha), subject === '' ? '' : `"${oneLine(subject)}"`].filter(Boolean).join(' ');
+  const files = changes === 0 ? '' : ` with ${count(changes, 'uncommitted file')}`;
+  return `Pushing ${what}${files} to ${oneLine(name)}`;
+}
+
+async function firstUse(cli: Cli, tree: WorkTree, { name }: UpOptions): Promise<Service> {
+  const proposed = name ?? (basename(tree.folder) || 'app');
+  if (!cli.options.yes && name === undefined && !cli.terminal.asks) {
+    throw new CliError(
+      EXIT.usage,
+      `This folder is linked to no service: give --service, or --name or --yes to make ${proposed}`,
+    );
+  }
+  if (name === undefined) await cli.confirm(`Make the service ${proposed} for this folder?`);
+  return makeService(cli, tree, { name: proposed, kind: 'web' });
+}
+
+function assertPushed({ name, configuration }: Service): void {
+  if (configuration.sourceType === 'push') return;
+  throw new CliError(
+    EXIT.conflict,
+    `${name} is deployed from ${configuration.sourceType === 'image' ? 'an image' : 'a repository'}, not by push: use rnv deploy, or make another service with rnv init --name`,
+  );
+}
+
+/** The deployment that a push has queued. */
+async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }: Snapshot): Promise<string> {
+  for (const begun = performance.now(); performance.now() - begun < RECORDED_MS; ) {
+    const { items } = await api.get<{ items: Deployment[] }>(`/services/${service.id}/deploys?limit=50`);
+    const found = items.find(({ commitSha }) => commitSha === sha);
+    if (found) return found.id;
+    await delay(500, undefined, { signal: cli.signal });
+  }
+  throw new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but no deployment of it is listed; see rnv status`);
+}
+
+/** The platform has this commit already, so the push was none. */
+async function again(cli: Cli, api: ApiClient, { id, name }: Service): Promise<string> {
+  cli.terminal.say(`  ${oneLine(name)} has this commit already; deploying it again`);
+  return (await api.write<{ deployment: Deployment }>('POST', `/services/${id}/deploys`)).deployment.id;
+}

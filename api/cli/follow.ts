@@ -1,0 +1,197 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cli } from './cli.js';
+import { afterFailure, errorLines, runningLine, stepLine, usualBuild, wholeTime } from './deployment-view.js';
+import { CliError, EXIT } from './exit.js';
+import { type ApiClient, ApiError } from './http.js';
+import { oneLine, printable, seconds, shortId } from './text.js';
+import type { Deployment, LogBatch, Service } from './types.js';
+
+export interface FollowOptions {
+  /** In milliseconds. */
+  timeout: number;
+  /** Shows every line of the log. */
+  verbose: boolean;
+}
+
+const QUICK_MS = 500;
+const CALM_MS = 1000;
+/** After so long, a change within half a second matters no more. */
+const CALM_AFTER_MS = 20_000;
+const MOST_PAUSE_MS = 15_000;
+
+/**
+ * Shows a deployment until it has ended. Its record decides how; the log is only shown. An outage is waited for. Throws 20 if it failed, 21 if it
+ * was cancelled, 22 after the timeout; then it goes on.
+ */
+export async function followDeployment(
+  cli: Cli,
+  { service, id }: { service: Service; id: string },
+  options: FollowOptions,
+): Promise<void> {
+  const api = await cli.client();
+  const path = `/services/${service.id}/deploys`;
+  const { items } = await api.get<{ items: Deployment[] }>(`${path}?limit=20`);
+  const view = new StepView(cli, usualBuild(items.filter((each) => each.id !== id)));
+  const log = new LogTail(cli, api, service.id, id, options.verbose);
+  const begun = performance.now();
+  const patience = new Patience(cli);
+  let deployment: Deployment | null = null;
+  while (deployment === null || deployment.finishedAt === null) {
+    if (performance.now() - begun > options.timeout) throw stillRunning(id, deployment, options.timeout);
+    try {
+      ({ deployment } = await api.once<{ deployment: Deployment }>('GET', `${path}/${id}`));
+      const line = await log.read();
+      patience.restored();
+      view.show(deployment, line);
+    } catch (error) {
+      await patience.wait(error);
+      continue;
+    }
+    if (deployment.finishedAt !== null) break;
+    const ms = performance.now() - begun < CALM_AFTER_MS ? QUICK_MS : CALM_MS;
+    await delay(ms, undefined, { signal: cli.signal });
+  }
+  if (deployment === null) throw new Error('the deployment was not read');
+  await log.rest();
+  await end(cli, api, service, deployment);
+}
+
+async function end(cli: Cli, api: ApiClient, { id }: Service, deployment: Deployment): Promise<void> {
+  const { terminal } = cli;
+  const { service } = await api.get<{ service: Service }>(`/services/${id}`);
+  if (cli.json) terminal.json({ deployment, service: { id: service.id, name: service.name, url: service.url } });
+  const time = seconds(wholeTime(deployment));
+  switch (deployment.status) {
+    case 'live': {
+      const live = `Live in ${time}`;
+      if (cli.json || service.url === '') terminal.say(terminal.paint('green', live));
+      else if (terminal.showsData) terminal.data(`${terminal.paintData('green', live)}   ${service.url}`);
+      else {
+        terminal.say(live);
+        terminal.data(service.url);
+      }
+      return;
+    }
+    case 'cancelled':
+      throw new CliError(EXIT.cancelled, `The deployment ${shortId(deployment.id)} was cancelled after ${time}.`);
+    default:
+      for (const line of errorLines(deployment)) terminal.complain(line);
+      throw new CliError(EXIT.failed, afterFailure(deployment, service.liveDeploymentId, service.name));
+  }
+}
+
+function stillRunning(id: string, deployment: Deployment | null, timeout: number): CliError {
+  const state = deployment?.blockedReason || deployment?.status || 'not read yet';
+  return new CliError(
+    EXIT.timedOut,
+    `After ${seconds(timeout)} the deployment ${shortId(id)} has not ended (${oneLine(state)}). It goes on: see rnv status`,
+  );
+}
+
+/** Prints each step once, when it has ended, and shows the one that runs. */
+class StepView {
+  readonly #cli: Cli;
+  readonly #usual: number | null;
+  #printed = 0;
+  #blocked = '';
+  #running: { name: string; since: number } | null = null;
+
+  constructor(cli: Cli, usual: number | null) {
+    this.#cli = cli;
+    this.#usual = usual;
+  }
+
+  show({ steps, status, blockedReason }: Deployment, lastLine: string): void {
+    const { terminal } = this.#cli;
+    for (const [index, step] of steps.entries()) {
+      if (step.finishedAt === null || index < this.#printed) continue;
+      const bad = index === steps.length - 1 && (status === 'failed' || status === 'cancelled');
+      const note = bad ? status.toUpperCase() : step.name === 'build' ? this.#usually() : '';
+      terminal.say(bad ? terminal.paint('red', stepLine(step, note)) : stepLine(step, note));
+      this.#printed = index + 1;
+    }
+    if (blockedReason !== '' && blockedReason !== this.#blocked && !terminal.showsProgress)
+      terminal.say(`  waiting  ${oneLine(blockedReason)}`);
+    this.#blocked = blockedReason;
+    const running = steps.find((step) => step.finishedAt === null);
+    if (!running) {
+      terminal.progress('');
+      return;
+    }
+    if (this.#running?.name !== running.name) this.#running = { name: running.name, since: performance.now() };
+    const elapsed = performance.now() - this.#running.since;
+    terminal.progress(runningLine(running.name, elapsed, blockedReason || lastLine));
+  }
+
+  #usually(): string {
+    return this.#usual === null ? '' : `usually ${seconds(this.#usual)}`;
+  }
+}
+
+/** Reads the log of a deployment: all of it with --verbose, otherwise the newest line for a terminal. */
+class LogTail {
+  readonly #cli: Cli;
+  readonly #api: ApiClient;
+  readonly #path: string;
+  readonly #verbose: boolean;
+  #cursor = 0;
+
+  constructor(cli: Cli, api: ApiClient, serviceId: string, deploymentId: string, verbose: boolean) {
+    this.#cli = cli;
+    this.#api = api;
+    this.#path = `/services/${serviceId}/logs?deploymentId=${deploymentId}`;
+    this.#verbose = verbose;
+  }
+
+  /** The newest line, for the line of progress. */
+  async read(): Promise<string> {
+    if (this.#verbose) {
+      await this.#print();
+      return '';
+    }
+    if (!this.#cli.terminal.showsProgress) return '';
+    const { items } = await this.#api.once<LogBatch>('GET', `${this.#path}&limit=1`);
+    return items.at(-1)?.message ?? '';
+  }
+
+  /** Shows what is left after the end. Nothing depends on it. */
+  async rest(): Promise<void> {
+    if (this.#verbose) await this.#print().catch(() => undefined);
+  }
+
+  async #print(): Promise<void> {
+    for (let more = true; more; ) {
+      const batch = await this.#api.once<LogBatch>('GET', `${this.#path}&after=${this.#cursor}`);
+      for (const { message } of batch.items)
+        this.#cli.terminal.say(this.#cli.terminal.paint('dim', `    ${printable(message)}`));
+      this.#cursor = batch.cursor;
+      more = batch.hasMore;
+    }
+  }
+}
+
+/** Waits while the API cannot be reached or limits requests, and says so once. */
+export class Patience {
+  readonly #cli: Cli;
+  readonly #lost: string;
+  #failures = 0;
+
+  constructor(cli: Cli, lost = '  connection lost, trying again') {
+    this.#cli = cli;
+    this.#lost = lost;
+  }
+
+  restored(): void {
+    this.#failures = 0;
+  }
+
+  /** Throws what does not pass. */
+  async wait(error: unknown, lost = this.#lost): Promise<void> {
+    this.#cli.signal.throwIfAborted();
+    if (!(error instanceof ApiError) || !error.passing) throw error;
+    if (this.#failures === 0 && error.exitCode !== EXIT.rateLimited) this.#cli.terminal.say(lost);
+    this.#failures += 1;
+    const ms = Math.max(error.retryAfter * 1000, Math.min(250 * 2 ** this.#failures, MOST_PAUSE_MS));
+    await delay(ms, undefined, { signal: this.#cli.signal });
+  }
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { type Command, CommanderError } from 'commander';
+import { CliError, EXIT } from './exit.js';
+import { createProgram } from './program.js';
+
+/** `rnv`, the command line for people who deploy. It knows the API and nothing else of the platform. */
+
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
+const interruption = new AbortController();
+
+/** Adds `completion`. The library is loaded only for it. */
+async function addCompletion(program: Command, [command]: readonly string[]): Promise<void> {
+  if (command === 'completion' || command === 'complete') {
+    const { default: tab } = await import('@bomb.sh/tab/commander');
+    tab(program, { completionCommandName: 'completion' });
+    return;
+  }
+  program
+    .command('completion')
+    .description('print the completion script of a shell')
+    .argument('<shell>', SHELLS.join(', '));
+}
+
+function versionOf(): string {
+  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** The exit code. Everything that goes wrong is said on stderr. */
+async function main(args: readonly string[]): Promise<number> {
+  const { env, stdin, stdout, stderr } = process;
+  const surroundings = { env, cwd: process.cwd(), stdin, stdout, stderr, signal: interruption.signal };
+  try {
+    const program = createProgram(surroundings, versionOf());
+    await addCompletion(program, args);
+    await program.parseAsync(args, { from: 'user' });
+    return EXIT.done;
+  } catch (error) {
+    // The library has printed its message and the usage.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (stderr.isTTY) stderr.write('\r\u001b[2K');
+    if (interruption.signal.aborted) {
+      stderr.write('Interrupted. What was queued goes on: see rnv status\n');
+      return EXIT.interrupted;
+    }
+    if (error instanceof CliError) {
+      stderr.write(`${error.message}\n`);
+      return error.exitCode;
+    }
+    stderr.write(`${error instanceof Error ? (env.RNV_DEBUG ? error.stack : error.message) : String(error)}\n`);
+    return EXIT.unexpected;
+  }
+}
+
+process.once('SIGINT', () => interruption.abort());
+process.once('SIGTERM', () => interruption.abort());
+// The program that reads our output has ended, such as head.
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.unexpected),
+);
+
+const code = await main(process.argv.slice(2));
+// Output to a pipe may still be on its way.
+process.stdout.write('', () => process.exit(code));

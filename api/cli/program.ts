@@ -1,0 +1,148 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { Cli, type GlobalOptions, type Surroundings } from './cli.js';
+import * as deploying from './commands/deploy.js';
+import * as domains from './commands/domains.js';
+import * as env from './commands/env.js';
+import { init } from './commands/init.js';
+import { login } from './commands/login.js';
+import { logs } from './commands/logs.js';
+import { run } from './commands/run.js';
+import * as status from './commands/status.js';
+import { up } from './commands/up.js';
+import { parseDuration } from './text.js';
+
+const NOTES = `
+RNV_URL, RNV_KEY and RNV_SERVICE replace the address, the key and the service that are stored. Data goes to stdout, everything else to
+stderr. Exit codes: 0 done, 1 unexpected, 2 usage, 3 not signed in, 4 forbidden, 5 not found, 6 conflict, 7 rate limited, 8 unreachable,
+20 failed, 21 cancelled, 22 timed out (it goes on), 130 interrupted (it goes on).
+`;
+
+const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
+
+/** The commands of `rnv`. Their actions reject with CliError. */
+export function createProgram(surroundings: Surroundings, version: string): Command {
+  const program = new Command('rnv')
+    .description('Deploys to a Ranvier installation')
+    .version(version)
+    .option('-s, --service <name>', 'the service: its name or id')
+    .option('-w, --workspace <name>', 'the workspace: its name or id')
+    .option('--json', 'print one JSON document; with --follow one object a line')
+    .option('-y, --yes', 'answer yes to every question')
+    .option('-q, --quiet', 'print no progress')
+    .option('--no-color', 'print no colours')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('(--help shows what there is)')
+    .exitOverride()
+    .addHelpText('after', NOTES);
+
+  /** Runs a command's function with its arguments and options. */
+  const acts = <Args extends unknown[]>(work: (cli: Cli, ...args: Args) => Promise<void>) => {
+    return async (...given: unknown[]) => {
+      given.pop();
+      await work(new Cli(surroundings, program.opts<GlobalOptions>()), ...(given as Args));
+    };
+  };
+  const waits = (command: Command) =>
+    command
+      .option('--detach', 'do not wait for the end')
+      .addOption(
+        new Option('--timeout <duration>', 'wait no longer than this, such as 90s or 10m')
+          .argParser(duration)
+          .default(30 * 60_000, '30m'),
+      )
+      .option('-v, --verbose', 'print the log');
+
+  program
+    .command('login')
+    .description('sign in, and store a new key')
+    .option('--url <address>', 'the address of the installation')
+    .option('--email <address>', 'the e-mail address; without a terminal, the password comes by stdin')
+    .option('--key', 'store a key that comes by stdin')
+    .action(acts(login));
+  program
+    .command('init')
+    .description('link a folder to a service; without --service, make one that is deployed by rnv up')
+    .argument('[dir]', 'the folder')
+    .option('--name <name>', 'the name of the new service')
+    .addOption(new Option('--kind <kind>', 'the kind of the new service').choices(KINDS).default('web'))
+    .action(acts(init));
+  waits(program.command('up'))
+    .description('deploy the files of this folder')
+    .argument('[dir]', 'the folder')
+    .option('--name <name>', 'the name of the service, if it has to be made')
+    .action(acts(up));
+  waits(program.command('deploy'))
+    .description('deploy a service from its repository')
+    .option('--branch <branch>', 'another branch than the configured one')
+    .option('--commit <sha>', 'this commit')
+    .option('--clear-cache', 'build without the cache')
+    .action(acts(deploying.deploy));
+  program
+    .command('status')
+    .description('show what serves, what is deployed and what waits')
+    .action(acts(status.status));
+  program.command('services').description('list the services').action(acts(status.services));
+  program
+    .command('logs')
+    .description('print the log of a service')
+    .option('-f, --follow', 'print lines as they come')
+    .option('-n, --lines <number>', 'how many of the newest lines', lineCount, 100)
+    .option('--since <duration>', 'lines of the last 90s, 15m, 2h or 3d', duration)
+    .addOption(new Option('--source <source>', 'lines of this source').choices(['build', 'runtime', 'system']))
+    .option('--search <text>', 'lines that contain a text')
+    .option('--deployment <id>', 'lines of one deployment: its id, or the end of it')
+    .action(acts(logs));
+  program.command('open').description('open the address of a service in a browser').action(acts(status.open));
+
+  const variables = program.command('env').description('variables of a service');
+  variables.command('list').description('list names').action(acts(env.list));
+  variables
+    .command('set')
+    .description('set variables; the value comes by prompt or stdin')
+    .argument('<key...>')
+    .action(acts((cli, keys: string[]) => env.set(cli, keys)));
+  variables
+    .command('unset')
+    .description('delete variables')
+    .argument('<key...>')
+    .action(acts((cli, keys: string[]) => env.unset(cli, keys)));
+  variables
+    .command('import')
+    .description('set the variables of a .env file, or of stdin; others stay')
+    .argument('[file]')
+    .action(acts((cli, file?: string) => env.importFile(cli, file)));
+
+  waits(program.command('rollback'))
+    .description('deploy an earlier release again: the one before, or the one that is named')
+    .argument('[id]', 'the id of its deployment, or the end of it')
+    .action(acts(deploying.rollback));
+  waits(program.command('run')).description('run a cron service now').action(acts(run));
+
+  const names = program.command('domains').description('host names of a service');
+  names.command('list', { isDefault: true }).description('list them').action(acts(domains.list));
+  for (const [name, what, work] of [
+    ['add', 'add a host name, and show the record that proves it', domains.add],
+    ['verify', 'look for the record', domains.verify],
+    ['remove', 'remove a host name', domains.remove],
+  ] as const) {
+    names
+      .command(name)
+      .description(what)
+      .argument('<hostname>')
+      .action(acts((cli, hostname: string) => work(cli, hostname)));
+  }
+  return program;
+}
+
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');
+  return ms;
+}
+
+function lineCount(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0 || number > 100_000)
+    throw new InvalidArgumentError('It must be a number from 0 to 100000.');
+  return number;
+}

@@ -1,0 +1,154 @@
+import type { Readable } from 'node:stream';
+import type { ReadStream, WriteStream } from 'node:tty';
+import { CliError, EXIT, missingAnswer } from './exit.js';
+
+type Input = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
+type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
+
+export interface Streams {
+  stdin: Input;
+  stdout: Output;
+  stderr: Output;
+}
+
+const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+export type Style = keyof typeof STYLES;
+
+/** Secrets that are read from stdin are no longer than this. In bytes. */
+const LARGEST_INPUT = 1024 * 1024;
+
+/** The output of the command: data on stdout, everything else on stderr. */
+export class Terminal {
+  readonly #streams: Streams;
+  readonly #quiet: boolean;
+  readonly #colours: boolean;
+  #live = '';
+
+  constructor(streams: Streams, options: { quiet: boolean; colours: boolean }) {
+    this.#streams = streams;
+    this.#quiet = options.quiet;
+    this.#colours = options.colours;
+  }
+
+  /** True if a person can be asked: input and output are a terminal. */
+  get asks(): boolean {
+    return this.#streams.stdin.isTTY === true && this.#streams.stderr.isTTY === true;
+  }
+
+  /** True if stdout is a terminal; otherwise a program reads it. */
+  get showsData(): boolean {
+    return this.#streams.stdout.isTTY === true;
+  }
+
+  get colours(): boolean {
+    return this.#colours && this.showsData;
+  }
+
+  /** True if a line can be rewritten in its place. */
+  get showsProgress(): boolean {
+    return this.#streams.stderr.isTTY === true && !this.#quiet;
+  }
+
+  /** A line of data. */
+  data(line: string): void {
+    this.progress('');
+    this.#streams.stdout.write(`${line}\n`);
+  }
+
+  json(value: unknown): void {
+    this.data(JSON.stringify(value, null, this.showsData ? 2 : undefined));
+  }
+
+  /** A line of progress, or a hint. */
+  say(line: string): void {
+    if (this.#quiet) return;
+    this.progress('');
+    this.#streams.stderr.write(`${line}\n`);
+  }
+
+  /** A line that matters also with --quiet. */
+  complain(line: string): void {
+    this.progress('');
+    this.#streams.stderr.write(`${line}\n`);
+  }
+
+  /** Shows what is under way in one line that the next output replaces; nothing without a terminal. */
+  progress(line: string): void {
+    if (!this.showsProgress || line === this.#live) return;
+    const width = (this.#streams.stderr.columns || 80) - 1;
+    const cut = line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
+    this.#streams.stderr.write(`\r\u001b[2K${cut}`);
+    this.#live = line;
+  }
+
+  /** Colours a text of stderr. */
+  paint(style: Style, text: string): string {
+    return this.#colours && this.#streams.stderr.isTTY ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
+  }
+
+  /** Colours a text of stdout. */
+  paintData(style: Style, text: string): string {
+    return this.colours ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
+  }
+
+  /** What stdin holds, without its last line break. Throws if it is a terminal. */
+  async input(): Promise<string> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of this.#streams.stdin) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
+      if (size > LARGEST_INPUT) throw new CliError(EXIT.usage, `stdin has more than ${LARGEST_INPUT} bytes`);
+      chunks.push(bytes);
+    }
+    return Buffer.concat(chunks)
+      .toString('utf8')
+      .replace(/\r?\n$/, '');
+  }
+
+  get hasInput(): boolean {
+    return this.#streams.stdin.isTTY !== true;
+  }
+
+  /** Asks for a text. `flag` gives it without a terminal. */
+  async text(message: string, flag: string, initial = ''): Promise<string> {
+    const prompts = await this.#prompts(message, flag);
+    const options = {
+      message,
+      ...this.#places(),
+      validate: (value?: string) => (value ? undefined : 'An answer is needed'),
+    };
+    return answered(prompts, await prompts.text(initial === '' ? options : { ...options, initialValue: initial }));
+  }
+
+  async secret(message: string, flag: string): Promise<string> {
+    const prompts = await this.#prompts(message, flag);
+    return answered(prompts, await prompts.password({ message, ...this.#places() }));
+  }
+
+  async confirm(message: string, flag = '--yes'): Promise<boolean> {
+    const prompts = await this.#prompts(message, flag);
+    return answered(prompts, await prompts.confirm({ message, initialValue: false, ...this.#places() }));
+  }
+
+  async choose(message: string, flag: string, options: { value: string; label: string }[]): Promise<string> {
+    const prompts = await this.#prompts(message, flag);
+    return answered(prompts, await prompts.select<string>({ message, options, ...this.#places() }));
+  }
+
+  /** The library is loaded when something is asked: most commands ask nothing. */
+  async #prompts(message: string, flag: string): Promise<typeof import('@clack/prompts')> {
+    if (!this.asks) throw missingAnswer(message, flag);
+    this.progress('');
+    return import('@clack/prompts');
+  }
+
+  #places(): { input: Readable; output: WriteStream } {
+    return { input: this.#streams.stdin, output: this.#streams.stderr as WriteStream };
+  }
+}
+
+function answered<T>(prompts: typeof import('@clack/prompts'), answer: T): Exclude<T, symbol> {
+  if (prompts.isCancel(answer)) throw new CliError(EXIT.interrupted, 'Nothing was done.');
+  return answer as Exclude<T, symbol>;
+}

@@ -1,0 +1,15 @@
+/** What the API answers, from the schemas that it validates with. Types only: the command line has no code of the server. */
+/** A deployment in the list of its workspace. */
+export type {
+  DeploymentPresentation as Deployment,
+  WorkspaceDeploymentView as WorkspaceDeployment,
+} from '../resources/deployments/schema.js';
+export type { LogBatchView as LogBatch, LogLineView as LogLine } from '../resources/logs/schema.js';
+export type { RunView as Run } from '../resources/runs/schema.js';
+export type { ServicePresentation as Service } from '../resources/services/schema.js';
+export type { VariablePresentation as Variable } from '../resources/variables/schema.js';
+
+export interface Workspace {
+  id: string;
+  name: string;
+}

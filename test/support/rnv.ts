@@ -1,0 +1,102 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DIST } from './platform.js';
+
+const MAIN = join(DIST, 'api/cli/main.js');
+/** A command that hangs fails its test instead of the run. */
+const LONGEST_MS = 120_000;
+
+export interface RnvResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RnvOptions {
+  /** What stdin holds; it ends then. */
+  input?: string;
+  cwd?: string;
+  env?: Record<string, string>;
+}
+
+/** The command line of a user with a home folder of its own. */
+export class Rnv {
+  readonly home: string;
+
+  private constructor(home: string) {
+    this.home = home;
+  }
+
+  static async create(): Promise<Rnv> {
+    return new Rnv(await mkdtemp(join(tmpdir(), 'ranvier-rnv-')));
+  }
+
+  get settingsFile(): string {
+    return join(this.home, 'ranvier/rnv.json');
+  }
+
+  /** Starts it with pipes, as a script does. */
+  start(args: readonly string[], { cwd = this.home, env = {} }: RnvOptions = {}): ChildProcess {
+    return spawn(process.execPath, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: LONGEST_MS });
+  }
+
+  run(args: readonly string[], options: RnvOptions = {}): Promise<RnvResult> {
+    const child = this.start(args, options);
+    child.stdin?.end(options.input ?? '');
+    return resultOf(child);
+  }
+
+  /** Runs it in a pseudo-terminal. Each answer is typed when its text was shown. stderr is part of stdout there. */
+  terminal(args: readonly string[], answers: readonly [shown: string, typed: string][], options: RnvOptions = {}) {
+    const command = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+    const child = spawn('script', ['-qefc', `stty cols 100 rows 30; exec ${command}`, '/dev/null'], {
+      cwd: options.cwd ?? this.home,
+      env: this.#environment({ TERM: 'xterm', ...options.env }),
+      timeout: LONGEST_MS,
+    });
+    const left = [...answers];
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+      const [next] = left;
+      if (!next || !shown.includes(next[0])) return;
+      left.shift();
+      shown = '';
+      child.stdin.write(next[1]);
+    });
+    return resultOf(child);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.home, { recursive: true, force: true });
+  }
+
+  #environment(env: Record<string, string>): NodeJS.ProcessEnv {
+    return { PATH: process.env.PATH ?? '', HOME: this.home, XDG_CONFIG_HOME: this.home, ...env };
+  }
+}
+
+export const hasScript = (() => {
+  try {
+    return execFileSync('script', ['--version'], { stdio: 'pipe' }).includes('util-linux');
+  } catch {
+    return false;
+  }
+})();
+
+export function resultOf(child: ChildProcess): Promise<RnvResult> {
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => err.push(chunk));
+  child.stdin?.on('error', () => undefined);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      const text = (chunks: Buffer[]) => Buffer.concat(chunks).toString();
+      resolve({ code: code ?? -1, stdout: text(out), stderr: text(err) });
+    });
+  });
+}
