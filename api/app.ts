@@ -9,6 +9,8 @@ import { csrf, signInCsrf } from './auth/csrf.js';
 import { createGuessLimit } from './auth/guess-limit.js';
 import { HashGate } from './auth/hash-gate.js';
 import { Operators } from './auth/operators.js';
+import { serveGit } from './git/serve-git.js';
+import { receiveHook } from './hooks/receive-hook.js';
 import { accessLog } from './http/access-log.js';
 import { body } from './http/body.js';
 import type { ApiDeps, AppDeps } from './http/context.js';
@@ -27,6 +29,7 @@ import type { ApiMiddleware, ApiState } from './http/state.js';
 import { takeTurn } from './http/turn.js';
 import { Turns } from './http/turns.js';
 import { validate } from './http/validate.js';
+import { consoleRouter } from './pages/console-router.js';
 import { dashboard } from './pages/dashboard.js';
 import { docsRouter } from './pages/docs.js';
 import { verifyRouter } from './pages/verify-page.js';
@@ -38,7 +41,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
   const deps: ApiDeps = {
     ...appDeps,
-    metrics: new Metrics(db, engine),
+    metrics: new Metrics(db, engine, config.metricsServices),
     cursors: new CursorCodec(secret),
     csrf: new CsrfTokens(secret),
     receipts: new ReceiptQuota(),
@@ -50,6 +53,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const metrics = metricsRouter(deps, operators);
   const docs = docsRouter();
   const verify = verifyRouter();
+  const console = consoleRouter();
   const { index, routes } = declaredRoutes(deps, limits);
 
   // With one proxy, the last address of X-Forwarded-For is the address that the proxy itself saw.
@@ -62,11 +66,14 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(health.routes()).use(health.allowedMethods());
   app.use(ownNames(config));
   app.use(transport(config.publicUrl));
+  app.use(serveGit(deps));
+  app.use(receiveHook(deps));
   app.use(index.middleware());
   app.use(metrics.routes()).use(metrics.allowedMethods());
   app.use(dashboard(deps, operators));
   app.use(docs.routes()).use(docs.allowedMethods());
   app.use(verify.routes()).use(verify.allowedMethods());
+  app.use(console.routes()).use(console.allowedMethods());
   app.use(routes.routes()).use(routes.allowedMethods());
   return app;
 }

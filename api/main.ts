@@ -10,6 +10,8 @@ import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate.js';
 import { createApp } from './app.js';
+import { PushedRepositories } from './git/repositories.js';
+import { startPushUpkeep } from './git/settle-pushes.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
@@ -37,6 +39,8 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   lifecycle.onEnd('dispatcher', () => dispatcher.close());
   const mailer = createMailer(config.mail, log);
   lifecycle.onEnd('mailer', () => mailer.close());
+  const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir });
+  lifecycle.onEnd('upkeep of pushes', startPushUpkeep({ db, log, repositories }));
   const app = createApp({ config, db, engine, dispatcher, keyring, mailer, log, isEnding: () => lifecycle.ending });
   const server = await startServer(app, config.port, {
     host: config.apiAddress ?? undefined,

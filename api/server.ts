@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
@@ -7,8 +7,10 @@ import { clientOfSocket } from './http/client.js';
 import type { ErrorResponse } from './http/schema.js';
 import type { ApiState } from './http/state.js';
 
-/** Milliseconds until an unfinished request or unfinished headers end the connection. */
-const TIMES = { requestTimeout: 60_000, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
+/** Milliseconds until unfinished headers end the connection. Node's own limit for requests is the same for all paths. */
+const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
+/** Milliseconds until an unfinished request ends the connection. A push over a slow line takes longer than a document. */
+const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
 /** A connection without traffic in either direction is closed: an idle body, or an answer that the client does not read. */
 const STALLED_MS = 60_000;
 /** Connections in total and of one client. Behind a proxy only the total counts, because the proxy is one client. */
@@ -30,7 +32,11 @@ export async function startServer(
   port: number,
   { host, behindProxy = false }: { host?: string | undefined; behindProxy?: boolean } = {},
 ): Promise<RunningServer> {
-  const server = createServer(TIMES, app.callback());
+  const answer = app.callback();
+  const server = createServer(TIMES, (request, response) => {
+    boundRequest(request);
+    void answer(request, response);
+  });
   server.setTimeout(STALLED_MS);
   server.maxConnections = CONNECTIONS.total;
   if (!behindProxy) boundConnections(server);
@@ -57,6 +63,16 @@ function boundConnections(server: Server): void {
       else open.delete(client);
     });
   });
+}
+
+/** Ends the connection if the request is not complete in time. */
+function boundRequest(request: IncomingMessage): void {
+  const { socket, headers } = request;
+  // Without a body it is complete with its headers.
+  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return;
+  const late = () => refuseMalformed(new Error('the request is not complete'), socket);
+  const timer = setTimeout(late, request.url?.startsWith('/git/') ? REQUEST_MS.push : REQUEST_MS.usual);
+  for (const event of ['end', 'close', 'error']) request.once(event, () => clearTimeout(timer));
 }
 
 function urlOf(server: Server): string {

@@ -1,6 +1,6 @@
 import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/errors.js';
-import { findKeyAccess, type PathIds } from '../../shared/identity/access-store.js';
+import { findKeyAccess, type KeyAccess, type PathIds } from '../../shared/identity/access-store.js';
 import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
 import { recordKeyUse } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
@@ -35,17 +35,28 @@ export function authenticate(
 /** A use is recorded at most once in this time, so that a read does not always cost a write. */
 const NOTED_MS = 60_000;
 
-async function bearer({ db }: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
+async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
   const [, token = ''] = BEARER.exec(header.trim()) ?? [];
+  const known = await callerOfKey(deps, token, idsOf(ctx));
+  if (known === null) return null;
+  // What the same statement has read of the path; `authorize` decides whether the caller may see it.
+  ctx.state.found = known.found;
+  return known.caller;
+}
+
+/** Who sends this key, with what the path names. Null if the key is wrong, revoked or expired. */
+export async function callerOfKey(
+  { db }: Pick<ApiDeps, 'db'>,
+  token: string,
+  ids: PathIds,
+): Promise<{ caller: Caller; found: Omit<KeyAccess, 'key'> } | null> {
   const parts = parseApiKey(token);
   if (!parts) return null;
-  const found = await findKeyAccess(db, parts.lookup, idsOf(ctx));
+  const found = await findKeyAccess(db, parts.lookup, ids);
   if (!found || !matches(parts.secret, found.key.secret_hash) || !found.key.usable) return null;
   const { key, workspace, service } = found;
   if (key.use_due) await recordKeyUse(db, key.key_id);
-  // What the same statement has read of the path; `authorize` decides whether the caller may see it.
-  ctx.state.found = { workspace, service };
-  return {
+  const caller: Caller = {
     kind: 'key',
     credentialId: key.key_id,
     userId: key.user_id,
@@ -55,14 +66,17 @@ async function bearer({ db }: ApiDeps, ctx: ApiContext, header: string): Promise
     scope: key.scope,
     workspaceId: key.key_workspace_id,
   };
+  return { caller, found: { workspace, service } };
 }
 
 const BEARER = /^bearer +(\S+)$/i;
 
-/** The ids of the path that are read together with the key: the service only if nothing will lock it. */
+/** The ids of the path that are read together with the key: the service only if it can be used without a lock. */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
-  return { workspaceId: id(params.workspaceId), serviceId: state.route.method === 'GET' ? id(params.serviceId) : null };
+  const { route } = state;
+  const readable = route.method === 'GET' || ('direct' in route && route.direct !== undefined);
+  return { workspaceId: id(params.workspaceId), serviceId: readable ? id(params.serviceId) : null };
 }
 
 /** The session of a cookie's token, if the request comes from the client that the session belongs to. */

@@ -1,6 +1,6 @@
 import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/errors.js';
-import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
+import { type AccessFacts, type OperationName, POLICIES, type Policy, refusal } from '../../shared/identity/policy.js';
 import { findWorkspaceAccess } from '../../shared/identity/store.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
 import type { ApiDeps } from '../http/context.js';
@@ -25,6 +25,7 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiMiddlew
     const facts: AccessFacts = {
       role: row.role,
       scope: caller.scope,
+      withKey: caller.kind === 'key',
       emailVerified: caller.emailVerified,
       mfaMissing: requireMfa && !caller.secondFactor,
     };
@@ -38,5 +39,9 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiMiddlew
 /** Throws the policy's refusal. */
 export function assertPermitted(operation: OperationName, facts: AccessFacts): void {
   const code = refusal(operation, facts);
-  if (code) throw new AppError(code);
+  if (!code) return;
+  const { sessionOnly }: Policy = POLICIES[operation];
+  if (code === 'forbidden' && sessionOnly && facts.withKey)
+    throw new AppError(code, 'A key cannot do this: sign in with e-mail address and password');
+  throw new AppError(code);
 }

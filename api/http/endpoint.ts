@@ -20,7 +20,7 @@ export interface Endpoint {
   access: Access;
   operation: string;
   summary: string;
-  status: 200 | 201;
+  status: 200 | 201 | 202;
   query: TObject;
   body: TObject | null;
   response: TSchema;

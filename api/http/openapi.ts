@@ -40,6 +40,8 @@ export function describeApi(routes: readonly Endpoint[]): Json {
   };
 }
 
+const DESCRIPTIONS: Record<Endpoint['status'], string> = { 200: 'Success', 201: 'Created', 202: 'Accepted' };
+
 const SECURITY_SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A workspace’s key: rnv_…' },
   session: {
@@ -133,7 +135,7 @@ function describeOperation(endpoint: Endpoint, components: Components): Json {
     ...(body === null || method === 'GET' ? {} : { requestBody: describeBody(body, components) }),
     responses: {
       [status]: {
-        description: status === 201 ? 'Created' : 'Success',
+        description: DESCRIPTIONS[status],
         headers: headerReferences(names),
         content: { 'application/json': { schema: components.refer(response) } },
       },

@@ -1,12 +1,23 @@
 import { createHash } from 'node:crypto';
+import { insertAuditEntry } from '../../shared/audit/store.js';
 import type { Transaction } from '../../shared/core/database/client.js';
 import { AppError, invalidRequest } from '../../shared/core/errors.js';
 import type { OperationName } from '../../shared/identity/policy.js';
 import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../../shared/receipts/store.js';
 import { assertPermitted } from '../auth/authorize.js';
+import { auditEntry } from './audit.js';
 import type { ApiDeps } from './context.js';
 import type { ReceiptQuota } from './receipt-quota.js';
-import type { ReadRequest, ReadRoute, Route, SessionRoute, SignInLimits, WriteRequest, WriteRoute } from './route.js';
+import type {
+  DirectRequest,
+  ReadRequest,
+  ReadRoute,
+  Route,
+  SessionRoute,
+  SignInLimits,
+  WriteRequest,
+  WriteRoute,
+} from './route.js';
 import type { ApiContext, ApiMiddleware } from './state.js';
 
 const KEY = /^[!-~]{1,160}$/;
@@ -35,15 +46,25 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
 
 /**
  * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
- * work; later ones replay its answer. A failure leaves nothing behind.
+ * work; later ones replay its answer. The audit log gets one entry for the work. A failure leaves nothing behind.
  */
-function performWrite(deps: ApiDeps, { operation, handler, complete }: WriteRoute): ApiMiddleware {
+function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: WriteRoute): ApiMiddleware {
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
+    if (direct !== undefined && receiptKey === null) {
+      const body = await direct(directRequest(ctx, deps, operation));
+      if (body !== null) {
+        ctx.status = ctx.state.route.status;
+        ctx.body = body;
+        return;
+      }
+    }
     const payloadHash = hash(canonicalJson(ctx.state.input.body));
     let wake = false;
     const work = (trx: Transaction) => async (): Promise<Receipt> => {
       const body = await handler(writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true)));
+      const entry = auditEntry(ctx, operation, canonicalPath(ctx), body);
+      if (entry) await insertAuditEntry(trx, entry);
       return { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) };
     };
     const workspaceId = ctx.state.workspace?.row.id ?? null;
@@ -128,6 +149,24 @@ function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'fo
   };
 }
 
+function directRequest(ctx: ApiContext, deps: ApiDeps, operation: OperationName): DirectRequest {
+  const { found, input } = ctx.state;
+  return {
+    ...requestOf(ctx, deps),
+    db: deps.db,
+    found,
+    body: input.body,
+    authorize: (facts) => permit(ctx, operation, facts),
+    audit: (answer) => auditEntry(ctx, operation, canonicalPath(ctx), answer),
+  };
+}
+
+/** Throws if the operation needs a higher role because of what was found. */
+function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
+  const { workspace } = ctx.state;
+  if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });
+}
+
 function writeRequest(
   ctx: ApiContext,
   deps: ApiDeps,
@@ -136,15 +175,13 @@ function writeRequest(
   receiptKey: ReceiptKey | null,
   wakeDispatcher: () => void,
 ): WriteRequest {
-  const { workspace, input } = ctx.state;
+  const { input } = ctx.state;
   return {
     ...requestOf(ctx, deps),
     body: input.body,
     trx,
     receiptKey,
-    authorize(found) {
-      if (workspace) assertPermitted(operation, { ...workspace.facts, ...found });
-    },
+    authorize: (facts) => permit(ctx, operation, facts),
     async needEngine() {
       await deps.engine.ping();
       wakeDispatcher();

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { AuditEntry } from '../../shared/audit/store.js';
 import type { Db, Transaction } from '../../shared/core/database/client.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { KeyAccess } from '../../shared/identity/access-store.js';
@@ -50,6 +51,14 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   wakeDispatcher: () => void;
 }
 
+/** What a write receives that is tried without a transaction. */
+export interface DirectRequest<Path extends string = string, Query = unknown, Body = unknown>
+  extends ReadRequest<Path, Query>,
+    Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {
+  /** The audit entry of the write, which has to be stored with it. `answer` is what the caller will see of its target. */
+  audit: (answer: unknown) => AuditEntry | null;
+}
+
 /** Limits that handlers of session routes apply themselves, because only they know whose secret is guessed. */
 export interface SignInLimits {
   guesses: GuessLimit;
@@ -84,6 +93,7 @@ export interface WriteRoute extends RouteOf<WriteRequest> {
   method: Exclude<Endpoint['method'], 'GET'>;
   operation: OperationName;
   complete?: (pending: string, request: ReadRequest) => Promise<unknown>;
+  direct?: (request: DirectRequest) => Promise<unknown>;
 }
 
 export interface SessionRoute extends RouteOf<SignedInRequest> {
@@ -129,6 +139,11 @@ interface Definition<
    * the handler returned as `pending`. Such a route keeps no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
+  /**
+   * Does a write without an Idempotency-Key in a single statement, or returns null: then the handler does it in its
+   * transaction. Of a key's request the service of the path is read beforehand, as for a GET.
+   */
+  direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });

@@ -56,6 +56,8 @@ export type PageQuery = Static<typeof PageQuery>;
 const MOST_DETAILS = 20;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const EMAIL = fullFormats.email as RegExp;
+const DATE_TIME = fullFormats['date-time'] as { validate: (value: string) => boolean };
+export const LONGEST_DATE_TIME = 40;
 /** The longest text that is matched against a pattern. A longer text matches none. */
 export const LONGEST_PATTERN_TEXT = 4096;
 
@@ -68,6 +70,7 @@ export function createAjv(): Ajv {
     'email',
     atMost(254, (value) => EMAIL.test(value)),
   );
+  ajv.addFormat('date-time', atMost(LONGEST_DATE_TIME, DATE_TIME.validate));
   // The package's format accepts a urn: prefix, which our ids do not have.
   ajv.addFormat('uuid', UUID);
   for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);

@@ -1,24 +1,36 @@
 import type { Route } from '../http/route.js';
 import { actionRoutes } from './actions/routes.js';
+import { auditRoutes } from './audit/routes.js';
+import { backupRoutes } from './backups/routes.js';
 import { canvasRoutes } from './canvas/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
+import { deployKeyRoutes } from './deploy-key/routes.js';
 import { deploymentRoutes } from './deployments/routes.js';
 import { detectionRoutes } from './detections/routes.js';
+import { domainRoutes } from './domains/routes.js';
 import { environmentGroupRoutes } from './environment-groups/routes.js';
 import { environmentRoutes } from './environments/routes.js';
+import { hookRoutes } from './hooks/routes.js';
+import { keyRoutes } from './keys/routes.js';
 import { logRoutes } from './logs/routes.js';
+import { memberRoutes } from './members/routes.js';
+import { metricRoutes } from './metrics/routes.js';
 import { operationRoutes } from './operations/routes.js';
+import { previewRoutes } from './previews/routes.js';
 import { projectRoutes } from './projects/routes.js';
 import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
+import { webhookRoutes } from './webhooks/routes.js';
 import { workspaceRoutes } from './workspaces/routes.js';
 
 /** Every declared route: the versioned API in the specification's order, then a browser's session. */
 export const ROUTES: readonly Route[] = [
   ...catalogRoutes,
   ...workspaceRoutes,
+  ...deployKeyRoutes,
+  ...webhookRoutes,
   ...projectRoutes,
   ...environmentRoutes,
   ...serviceRoutes,
@@ -27,10 +39,18 @@ export const ROUTES: readonly Route[] = [
   ...detectionRoutes,
   ...operationRoutes,
   ...runRoutes,
+  ...hookRoutes,
+  ...backupRoutes,
   ...variableRoutes,
   ...environmentGroupRoutes,
   ...groupVariableRoutes,
   ...logRoutes,
+  ...previewRoutes,
+  ...domainRoutes,
+  ...metricRoutes,
   ...canvasRoutes,
+  ...memberRoutes,
+  ...keyRoutes,
+  ...auditRoutes,
   ...sessionRoutes,
 ];

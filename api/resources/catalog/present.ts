@@ -1,6 +1,6 @@
 import type { Config } from '../../../shared/core/config.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
-import { isDeployable } from '../../../shared/services/model.js';
+import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import {
   DATABASE_PLANS,
   PLANS,
@@ -12,7 +12,7 @@ import {
 import type { CatalogView } from './schema.js';
 
 /** The catalog (specification, Catalog). Capabilities are what this installation can run, not only store. */
-export function presentCatalog(config: Config, workers: { online: boolean; networkIsolation: boolean }): CatalogView {
+export function presentCatalog(config: Config, workers: WorkerAbilities): CatalogView {
   const containers = config.runtime === 'swarm';
   return {
     capabilities: {
@@ -24,12 +24,14 @@ export function presentCatalog(config: Config, workers: { online: boolean; netwo
       cancellation: true,
       dockerfileBuilds: containers,
       imageDeploys: containers,
-      cronJobs: isDeployable('cron'),
-      databases: isDeployable('postgres'),
-      keyValueStores: isDeployable('redis'),
-      automaticScaling: false,
-      automaticDeploys: false,
-      previews: false,
+      cronJobs: true,
+      /** Some host of this installation can run their servers. */
+      databases: workers.dataKinds.includes('postgres'),
+      keyValueStores: workers.dataKinds.includes('redis'),
+      /** If a host does not count what its replicas use, nothing can be decided. */
+      automaticScaling: workers.measuresUsage,
+      automaticDeploys: true,
+      previews: config.hostingEnabled,
       localRepositories: config.allowLocalRepositories,
     },
     defaults: { ...DEFAULT_CONFIGURATION },

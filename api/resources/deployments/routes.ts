@@ -1,18 +1,46 @@
 import { queueDeployment, queueRollback, requestCancel } from '../../../shared/deployments/commands.js';
-import { findDeployment, listDeployments } from '../../../shared/deployments/store.js';
+import { findDeployment, listDeployments, listWorkspaceDeployments } from '../../../shared/deployments/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
-import { isHosted } from '../services/present.js';
+import { isHosted, presentConfiguration } from '../services/present.js';
 import { presentDeployment } from './present.js';
-import { CancelResponse, CreateDeploymentBody, DeploymentListResponse, DeploymentResponse } from './schema.js';
+import {
+  CancelResponse,
+  CreateDeploymentBody,
+  DeploymentListResponse,
+  DeploymentResponse,
+  SnapshotResponse,
+  WorkspaceDeploymentListResponse,
+  WorkspaceDeploymentQuery,
+} from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/deploys';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId';
 
 export const deploymentRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/workspaces/:workspaceId/deploys',
+    access: 'key or session',
+    operation: 'deployment.list-workspace',
+    summary: 'List the deployments of all services, newest first; with active, those that wait or run',
+    query: WorkspaceDeploymentQuery,
+    response: WorkspaceDeploymentListResponse,
+    handler: async (request) => {
+      const { db, params, query } = request;
+      const filter = { active: query.active === 'true' };
+      const page = await listWorkspaceDeployments(db, params.workspaceId, filter, pageRequest(request));
+      const items = page.items.map((row) => ({
+        ...presentDeployment(row),
+        serviceId: row.service_id,
+        serviceName: row.service_name,
+      }));
+      return { items, page: presentPage(request, page) };
+    },
+  }),
   defineRoute({
     method: 'GET',
     path: COLLECTION,
@@ -71,6 +99,21 @@ export const deploymentRoutes = [
       return {
         deployment: presentDeployment(found(await findDeployment(request.db, id, request.params.deploymentId))),
       };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${ONE}/snapshot`,
+    access: 'key or session',
+    operation: 'deployment.read-snapshot',
+    summary: 'Read the configuration and the names of the variables that a deployment was queued with',
+    response: SnapshotResponse,
+    handler: async (request) => {
+      const { id } = await readService(request);
+      const { configuration, variable_names } = found(
+        await findDeployment(request.db, id, request.params.deploymentId),
+      );
+      return { snapshot: { configuration: presentConfiguration(configuration), variables: variable_names } };
     },
   }),
   defineRoute({

@@ -1,8 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DEPLOYMENT_STATUSES, DEPLOYMENT_TRIGGERS, STEP_NAMES } from '../../../shared/deployments/model.js';
-import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
+import {
+  PartialServiceConfigurationSchema,
+  ServiceConfigurationSchema,
+} from '../../../shared/services/configuration.js';
 import { CommitSha } from '../../../shared/services/source.js';
-import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const DeploymentSchema = Strict(
   {
@@ -33,6 +36,27 @@ export const DeploymentListResponse = Strict({
   items: Type.Array(DeploymentSchema),
   page: PageSchema,
   reason: Type.String(),
+});
+export const WorkspaceDeploymentQuery = Strict({
+  ...PageQuery.properties,
+  /** `true`: only deployments that wait or run. */
+  active: Type.Optional(oneOf(['true', 'false'])),
+});
+const WorkspaceDeploymentSchema = Strict(
+  { ...DeploymentSchema.properties, serviceId: Uuid, serviceName: Type.String() },
+  'WorkspaceDeployment',
+);
+export type WorkspaceDeploymentView = Static<typeof WorkspaceDeploymentSchema>;
+export const WorkspaceDeploymentListResponse = Strict({
+  items: Type.Array(WorkspaceDeploymentSchema),
+  page: PageSchema,
+});
+export const SnapshotResponse = Strict({
+  snapshot: Strict({
+    configuration: ServiceConfigurationSchema,
+    /** Names only. Null for a deployment from before names were recorded. */
+    variables: Nullable(Type.Array(Type.String())),
+  }),
 });
 export const CreateDeploymentBody = Strict({
   branch: PartialServiceConfigurationSchema.properties.branch,

@@ -1,8 +1,8 @@
 import { invalidRequest } from '../../../shared/core/errors.js';
 import { isFiltered, readLogs } from '../../../shared/logs/line-store.js';
-import type { ServiceView } from '../../../shared/services/store.js';
+import { getService, type ServiceView } from '../../../shared/services/store.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
-import { type WorkspaceRow, workspaceConfiguration } from '../../../shared/workspaces/model.js';
+import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
 import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { readService } from '../services/find-service.js';
 import { isHosted } from '../services/present.js';
@@ -30,7 +30,7 @@ export const logRoutes = [
       const query = {
         serviceId: service.id,
         deploymentId,
-        branch: deploymentId === undefined ? shownBranch(request.workspace.row, service) : undefined,
+        branch: deploymentId === undefined ? await shownBranch(request, service) : undefined,
         source,
         search,
         hours: clamp(hours, 1, planOf(service.configuration.plan).logDays * 24),
@@ -70,10 +70,18 @@ async function inTurn<T>({ deps, workspace }: Searching, search: boolean, read: 
   }
 }
 
-/** The branch whose lines are shown by default; undefined shows all, if the workspace includes logs of previews. */
-function shownBranch({ configuration }: WorkspaceRow, service: ServiceView): string | undefined {
-  const { includePreviewLogs } = workspaceConfiguration(configuration);
-  return includePreviewLogs ? undefined : service.configuration.branch;
+/**
+ * The branch whose lines are shown by default; undefined shows all, if the workspace includes logs of previews. A preview's
+ * is the branch of its service, of which it has no lines.
+ */
+async function shownBranch(
+  { db, workspace }: Searching & Pick<ReadRequest, 'db'>,
+  service: ServiceView,
+): Promise<string | undefined> {
+  const { includePreviewLogs } = workspaceConfiguration(workspace.row.configuration);
+  if (includePreviewLogs) return undefined;
+  const base = service.preview_of === null ? service : await getService(db, service.preview_of);
+  return (base ?? service).configuration.branch;
 }
 
 function clamp(value: number, least: number, most: number): number {

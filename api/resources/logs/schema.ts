@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/logs/model.js';
 import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
@@ -25,6 +25,8 @@ const LogLineSchema = Strict(
   'LogLine',
 );
 
+export type LogLineView = Static<typeof LogLineSchema>;
+
 export const LogResponse = Strict({
   available: Type.Boolean(),
   cursor: Type.Integer({ minimum: 0 }),
@@ -34,3 +36,4 @@ export const LogResponse = Strict({
   /** A search of a very large log has not looked at older lines yet: it goes on with this as `before`. */
   unsearchedBefore: Type.Optional(Type.Integer({ minimum: 1 })),
 });
+export type LogBatchView = Static<typeof LogResponse>;

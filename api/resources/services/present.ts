@@ -1,7 +1,9 @@
-import { type Config, serviceUrl } from '../../../shared/core/config.js';
+import { type Config, edgeUrl, serviceUrl } from '../../../shared/core/config.js';
+import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import { displayStatus, isRouted, serviceStatus } from '../../../shared/services/model.js';
 import { maskedRepository } from '../../../shared/services/source.js';
 import type { ServiceView } from '../../../shared/services/store.js';
+import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
 import { estimatedMonthly } from '../../../shared/workspaces/catalog.js';
 import type { ServicePresentation } from './schema.js';
 
@@ -11,6 +13,11 @@ export function isHosted(
   service: Pick<ServiceView, 'live_deployment_id'>,
 ): boolean {
   return config.hostingEnabled || service.live_deployment_id !== null;
+}
+
+/** The configuration without what its repository's address may hide. */
+export function presentConfiguration(configuration: ServiceConfiguration): ServiceConfiguration {
+  return { ...configuration, repository: maskedRepository(configuration.repository) };
 }
 
 export function presentService(row: ServiceView, config: Config): ServicePresentation {
@@ -25,7 +32,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
     name: row.name,
     kind: row.kind,
     archived: row.archived,
-    configuration: { ...configuration, repository: maskedRepository(configuration.repository) },
+    configuration: presentConfiguration(configuration),
     projectId: row.project_id,
     environmentId: row.environment_id,
     environmentGroupIds: row.environment_group_ids,
@@ -35,15 +42,22 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
     healthStatus: row.health_status,
     healthCheckedAt: row.health_checked_at?.toISOString() ?? null,
     runtimeDetail: row.runtime_detail,
-    url: isRouted(row.kind) && configuration.platformDomainEnabled ? serviceUrl(config, row.slug) : '',
+    url: urlOf(row, config),
     internalHost: row.slug,
     deploymentId: row.latest_deployment_id,
     deploymentUpdatedAt: row.latest_deployment_updated_at?.toISOString() ?? null,
     liveDeploymentId: row.live_deployment_id,
-    estimatedMonthly: estimatedMonthly(row.kind, configuration.plan, configuration.replicas),
+    estimatedMonthly: estimatedMonthly(row.kind, configuration.plan, wantedReplicas(row)),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     deletedAt: row.deleted_at?.toISOString() ?? null,
     deletionRequestedAt: row.deletion_requested_at?.toISOString() ?? null,
   };
+}
+
+/** The address of a service's visitors: under the platform's name, or else under its own domain. */
+function urlOf({ kind, slug, configuration, own_domain }: ServiceView, config: Config): string {
+  if (!isRouted(kind)) return '';
+  if (configuration.platformDomainEnabled) return serviceUrl(config, slug);
+  return own_domain === null ? '' : edgeUrl(config, own_domain);
 }

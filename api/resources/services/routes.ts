@@ -1,3 +1,4 @@
+import { assertNoPreview } from '../../../shared/previews/commands.js';
 import { createService } from '../../../shared/services/create-service.js';
 import { deleteService, setArchived } from '../../../shared/services/lifecycle-commands.js';
 import { hasInfrastructure } from '../../../shared/services/lifecycle-store.js';
@@ -9,6 +10,7 @@ import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { presentOperation } from '../operations/present.js';
 import { lockService, readService } from './find-service.js';
+import { patchDirectly } from './patch-directly.js';
 import { presentService } from './present.js';
 import {
   CreateServiceBody,
@@ -27,7 +29,7 @@ export const serviceRoutes = [
     path: COLLECTION,
     access: 'key or session',
     operation: 'service.list',
-    summary: 'List the services, archived ones included',
+    summary: 'List the services, archived ones included and previews left out',
     query: PageQuery,
     response: ServiceListResponse,
     handler: async (request) => {
@@ -81,6 +83,7 @@ export const serviceRoutes = [
     summary: 'Change fields of a service; nothing is deployed',
     body: UpdateServiceBody,
     response: ServiceResponse,
+    direct: patchDirectly,
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
@@ -89,6 +92,7 @@ export const serviceRoutes = [
         ? await lockService(request)
         : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));
       authorize({ protectedEnvironment: service.environment_protected });
+      assertNoPreview(service, 'the name and the configuration');
       const { projectId = service.project_id, environmentId = service.environment_id } = body;
       const updated = await updateService(trx, deps, {
         service,

@@ -1,13 +1,13 @@
 import { AppError } from '../../../shared/core/errors.js';
 import { deleteSession } from '../../../shared/identity/session-store.js';
-import { signIn } from '../../../shared/identity/sign-in.js';
+import { type SignedIn, type SignInInput, signIn, signInWithLink } from '../../../shared/identity/sign-in.js';
 import { hashToken } from '../../../shared/secrets/token.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
 import { clientOf } from '../../http/client.js';
-import { defineRoute } from '../../http/route.js';
+import { defineRoute, type SessionRequest } from '../../http/route.js';
 import { bootstrap, bootstrapOf } from './bootstrap.js';
 import { mfaRoutes } from './mfa-routes.js';
-import { BootstrapResponse, SignedOutResponse, SignInBody } from './schema.js';
+import { type BootstrapPresentation, BootstrapResponse, LinkBody, SignedOutResponse, SignInBody } from './schema.js';
 import { verificationRoutes } from './verification-routes.js';
 
 /** The routes of browser sessions (specification, Authentication 3). */
@@ -29,23 +29,26 @@ export const sessionRoutes = [
     summary: 'Sign in: sets the session cookie, and answers as /api/bootstrap does with it',
     body: SignInBody,
     response: BootstrapResponse,
-    handler: async ({ deps, limits, ctx, body }) => {
+    handler: async (request) => {
+      const { deps, limits, ctx, body } = request;
       const giveBack = await limits.guesses.password(ctx, body.email);
-      const client = await clientOf(ctx);
-      const input = {
-        ...body,
-        client,
-        replaces: readCookie(ctx, 'session'),
-        bound: !ctx.state.tls,
-        countCode: (userId: string) => limits.guesses.code(ctx, userId),
-      };
-      const { token, session } = await limits.hashing.run(client, () => signIn(deps.db, deps, input));
+      const input = { ...body, ...(await inputOf(request)) };
+      const signedIn = await limits.hashing.run(input.client, () => signIn(deps.db, deps, input));
       await giveBack();
-      writeCookie(ctx, 'session', token, session.expires_at);
-      clearCookie(ctx, 'visitor');
-      const answer = await bootstrapOf(deps, ctx, token);
-      if (!answer) throw new AppError('unauthenticated');
-      return answer;
+      return welcome(request, signedIn);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/session/link',
+    access: 'signing-in',
+    operation: 'session.createFromLink',
+    summary: 'Sign in with the token of a one-time link, as npm start prints it; answers as POST /api/session does',
+    body: LinkBody,
+    response: BootstrapResponse,
+    handler: async (request) => {
+      const { deps, body } = request;
+      return welcome(request, await signInWithLink(deps.db, deps, { ...body, ...(await inputOf(request)) }));
     },
   }),
   defineRoute({
@@ -65,3 +68,21 @@ export const sessionRoutes = [
   ...mfaRoutes,
   ...verificationRoutes,
 ];
+
+async function inputOf({ limits, ctx }: SessionRequest): Promise<Omit<SignInInput, 'otp'>> {
+  return {
+    client: await clientOf(ctx),
+    replaces: readCookie(ctx, 'session'),
+    bound: !ctx.state.tls,
+    countCode: (userId) => limits.guesses.code(ctx, userId),
+  };
+}
+
+/** Gives the browser its session, and the page what it needs first. */
+async function welcome({ deps, ctx }: SessionRequest, { token, session }: SignedIn): Promise<BootstrapPresentation> {
+  writeCookie(ctx, 'session', token, session.expires_at);
+  clearCookie(ctx, 'visitor');
+  const answer = await bootstrapOf(deps, ctx, token);
+  if (!answer) throw new AppError('unauthenticated');
+  return answer;
+}

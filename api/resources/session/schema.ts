@@ -31,6 +31,8 @@ export const SignInBody = Strict({
   password: Password,
   otp: Type.Optional(Code),
 });
+/** The token of a one-time link, which is used up. */
+export const LinkBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }), otp: Type.Optional(Code) });
 export const CodeBody = Strict({ code: Code });
 export const PasswordBody = Strict({ password: Password });
 

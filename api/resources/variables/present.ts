@@ -6,6 +6,7 @@ export function presentVariable(row: VariableView): VariablePresentation {
     id: row.id,
     key: row.key,
     kind: row.reference_service_id === null ? 'variable' : 'reference',
+    scope: row.scope,
     configured: true,
     value: null,
     createdAt: row.created_at.toISOString(),

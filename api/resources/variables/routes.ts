@@ -1,13 +1,22 @@
 import type { Static } from '@sinclair/typebox';
+import { COMPLETE } from '../../../shared/core/database/page.js';
 import { AppError, invalidRequest } from '../../../shared/core/errors.js';
 import { createVariable, updateVariable } from '../../../shared/variables/commands.js';
 import type { VariableContent } from '../../../shared/variables/model.js';
+import { setVariables } from '../../../shared/variables/set-variables.js';
 import { deleteVariable, listVariables } from '../../../shared/variables/store.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import { presentVariable } from './present.js';
-import { CreateVariableBody, UpdateVariableBody, VariableListResponse, VariableResponse } from './schema.js';
+import {
+  CreateVariableBody,
+  SetVariablesBody,
+  SetVariablesResponse,
+  UpdateVariableBody,
+  VariableListResponse,
+  VariableResponse,
+} from './schema.js';
 import { lockOwner, readOwner, type VariablesPath } from './variable-owner.js';
 
 export const variableRoutes = routesAt(
@@ -54,9 +63,35 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
           owner: await lockOwner(request),
           key: body.key,
           content: contentOf(body),
+          scope: body.scope,
           authorize,
         });
         return { variable: presentVariable(variable) };
+      },
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: collection,
+      access: 'key or session',
+      operation: `${operation}.set`,
+      summary: `Create, replace and delete variables ${whose} in one transaction; others stay`,
+      body: SetVariablesBody,
+      response: SetVariablesResponse,
+      handler: async (request) => {
+        const { deps, trx, params, body, authorize } = request;
+        const owner = await lockOwner(request);
+        await setVariables(trx, deps, {
+          workspaceId: params.workspaceId,
+          owner,
+          set: (body.set ?? []).map((variable, i) => ({
+            key: variable.key,
+            content: contentOf(variable, `/set/${i}`),
+            scope: variable.scope,
+          })),
+          unset: body.unset ?? [],
+          authorize,
+        });
+        return { variables: (await listVariables(trx, owner, COMPLETE)).items.map(presentVariable) };
       },
     }),
     defineRoute({
@@ -64,7 +99,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
       path: one,
       access: 'key or session',
       operation: `${operation}.update`,
-      summary: `Replace the content of a variable ${whose}`,
+      summary: `Replace the content of a variable ${whose}, and its scope if one is given`,
       body: UpdateVariableBody,
       response: VariableResponse,
       handler: async (request) => {
@@ -74,6 +109,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
           owner: await lockOwner(request),
           id: params.variableId,
           content: contentOf(body),
+          scope: body.scope,
           authorize,
         });
         return { variable: presentVariable(variable) };
@@ -96,8 +132,8 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
 }
 
 /** The content that a body gives a variable: exactly one of value and reference. Throws invalid_request. */
-function contentOf({ value, reference }: Static<typeof UpdateVariableBody>): VariableContent {
+function contentOf({ value, reference }: Static<typeof UpdateVariableBody>, at = ''): VariableContent {
   if (value !== undefined && reference === undefined) return { value };
   if (reference !== undefined && value === undefined) return { reference };
-  throw invalidRequest('/value', 'is required unless reference is given, and must not be given with it');
+  throw invalidRequest(`${at}/value`, 'is required unless reference is given, and must not be given with it');
 }

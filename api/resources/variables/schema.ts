@@ -1,5 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { VariableKey, VariableReference, VariableValue } from '../../../shared/variables/model.js';
+import {
+  MOST_VARIABLES,
+  VARIABLE_SCOPES,
+  VariableKey,
+  VariableReference,
+  VariableValue,
+} from '../../../shared/variables/model.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 /** Masked metadata: the API never returns the content of a variable. */
@@ -8,6 +14,8 @@ export const VariableSchema = Strict(
     id: Uuid,
     key: Type.String(),
     kind: oneOf(['variable', 'reference']),
+    /** Beyond the specification, so no caller may insist on it. */
+    scope: Type.Optional(oneOf(VARIABLE_SCOPES)),
     configured: Type.Boolean(),
     value: Type.Null(),
     createdAt: Timestamp,
@@ -23,6 +31,14 @@ export const VariableListResponse = Strict({ variables: Type.Array(VariableSchem
 const content = {
   value: Type.Optional(VariableValue),
   reference: Type.Optional(VariableReference),
+  /** A new variable has `all` without it; one that exists keeps its own. */
+  scope: Type.Optional(oneOf(VARIABLE_SCOPES)),
 };
 export const CreateVariableBody = Strict({ key: VariableKey, ...content });
+export const SetVariablesBody = Strict({
+  set: Type.Optional(Type.Array(CreateVariableBody, { maxItems: MOST_VARIABLES })),
+  /** Keys; those that do not exist are left out. */
+  unset: Type.Optional(Type.Array(VariableKey, { maxItems: MOST_VARIABLES })),
+});
+export const SetVariablesResponse = Strict({ variables: Type.Array(VariableSchema) });
 export const UpdateVariableBody = Strict(content);

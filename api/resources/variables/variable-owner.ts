@@ -1,3 +1,4 @@
+import { assertNoPreview } from '../../../shared/previews/commands.js';
 import type { VariableOwner } from '../../../shared/variables/store.js';
 import type { ReadRequest, WriteRequest } from '../../http/route.js';
 import { lockGroup, readGroup } from '../environment-groups/find-group.js';
@@ -17,12 +18,16 @@ export async function readOwner({
   return { groupId: (await readGroup({ db, params })).id };
 }
 
-/** The same, locked for a change. Throws forbidden if its environment is protected and the caller is no admin. */
+/** The same, locked for a change. Throws forbidden if its environment is protected and the caller is no admin, conflict for a preview. */
 export async function lockOwner({
   trx,
   params,
   authorize,
 }: Pick<WriteRequest<VariablesPath>, 'trx' | 'params' | 'authorize'>): Promise<VariableOwner> {
-  if ('serviceId' in params) return { serviceId: (await lockService({ trx, params, authorize })).id };
+  if ('serviceId' in params) {
+    const service = await lockService({ trx, params, authorize });
+    assertNoPreview(service, 'the variables');
+    return { serviceId: service.id };
+  }
   return { groupId: (await lockGroup({ trx, params, authorize })).id };
 }

@@ -1,10 +1,24 @@
+import { workspacesOf } from '../../../shared/identity/store.js';
 import { updateWorkspace } from '../../../shared/workspaces/commands.js';
 import { defineRoute } from '../../http/route.js';
 import { presentWorkspace } from './present.js';
-import { UpdateWorkspaceBody, WorkspaceResponse } from './schema.js';
+import { UpdateWorkspaceBody, WorkspaceListResponse, WorkspaceResponse } from './schema.js';
 import { readUsage } from './workspace-usage.js';
 
 export const workspaceRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/workspaces',
+    access: 'key or session',
+    operation: 'workspace.list',
+    summary: 'List the workspaces of the caller, oldest first; a key has one',
+    response: WorkspaceListResponse,
+    handler: async ({ db, caller }) => {
+      const all = await workspacesOf(db, caller.userId);
+      const seen = all.filter(({ id }) => caller.workspaceId === null || caller.workspaceId === id);
+      return { workspaces: seen.map(({ id, name, plan, role }) => ({ id, name, plan, role })) };
+    },
+  }),
   defineRoute({
     method: 'GET',
     path: '/workspaces/:workspaceId',

@@ -35,4 +35,8 @@ export const WorkspaceSchema = Strict(
 export type WorkspaceView = Static<typeof WorkspaceSchema>;
 
 export const WorkspaceResponse = Strict({ workspace: WorkspaceSchema });
+/** Without billing and usage, which one workspace shows. */
+export const WorkspaceListResponse = Strict({
+  workspaces: Type.Array(Strict({ id: Uuid, name: Type.String(), plan: Type.String(), role: oneOf(ROLES) })),
+});
 export const UpdateWorkspaceBody = Strict({ configuration: PartialWorkspaceConfigurationSchema });

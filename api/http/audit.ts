@@ -1,0 +1,51 @@
+import type { AuditEntry } from '../../shared/audit/store.js';
+import type { OperationName } from '../../shared/identity/policy.js';
+import type { ApiContext } from './state.js';
+
+const LONGEST_NAME = 200;
+
+/**
+ * The audit entry of a write whose handler has answered with `answer`; null if the path names no workspace. It takes
+ * nothing but an id and a name from request and answer.
+ */
+export function auditEntry(
+  ctx: ApiContext,
+  operation: OperationName,
+  path: string,
+  answer: unknown,
+): AuditEntry | null {
+  const { caller, workspace, requestId, input } = ctx.state;
+  if (!workspace) return null;
+  const ids = Object.entries(input.params).flatMap(([name, id]) => (name === 'workspaceId' ? [] : [id]));
+  const { id, name } = targetOf(answer, path, ids.at(-1) ?? null);
+  const { confirm } = input.body;
+  return {
+    workspaceId: workspace.row.id,
+    actor: caller.email,
+    userId: caller.userId,
+    credential: caller.kind,
+    credentialId: caller.credentialId,
+    operation,
+    path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
+    targetId: id,
+    // The handler has compared the confirmation with the name.
+    targetName: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, LONGEST_NAME),
+    requestId,
+  };
+}
+
+interface Target {
+  id: string | null;
+  name: string;
+}
+
+/** The record of the path if the path ends with it, else the one that the answer shows, such as `{ service: { id, name } }`. */
+function targetOf(answer: unknown, path: string, lastId: string | null): Target {
+  const shown = Object.values(answer ?? {}).find(
+    (value): value is Record<string, unknown> => typeof value === 'object' && typeof value?.id === 'string',
+  );
+  const own = lastId !== null && path.endsWith(lastId);
+  if (!shown || (own && shown.id !== lastId)) return { id: lastId, name: '' };
+  const name = [shown.name, shown.key, shown.email, shown.hostname].find((value) => typeof value === 'string');
+  return { id: String(shown.id), name: typeof name === 'string' ? name : '' };
+}

@@ -1,0 +1,22 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+export const AuditEntrySchema = Strict(
+  {
+    id: Uuid,
+    /** The operation of the API, such as `service.update`. */
+    operation: Type.String(),
+    /** The e-mail address at that time. */
+    actor: Type.String(),
+    /** `name` is that of a key; null for a session. */
+    credential: Strict({ kind: oneOf(['key', 'session']), id: Uuid, name: Nullable(Type.String()) }),
+    /** The path below the workspace, and the record that was created or changed: its id and its name, if it has one. */
+    target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
+    requestId: Type.String(),
+    createdAt: Timestamp,
+  },
+  'AuditEntry',
+);
+export type AuditEntryPresentation = Static<typeof AuditEntrySchema>;
+
+export const AuditResponse = Strict({ entries: Type.Array(AuditEntrySchema), page: PageSchema });

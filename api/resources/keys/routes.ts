@@ -1,0 +1,73 @@
+import { AppError } from '../../../shared/core/errors.js';
+import { createOwnKey } from '../../../shared/identity/key-commands.js';
+import { hasRole } from '../../../shared/identity/policy.js';
+import { pageOfApiKeys, revokeWorkspaceKey } from '../../../shared/identity/store.js';
+import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
+import { defineRoute, type ReadRequest } from '../../http/route.js';
+import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { presentApiKey } from './present.js';
+import { ApiKeyListResponse, CreateApiKeyBody, CreatedApiKeyResponse } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/keys';
+
+export const keyRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'key.list',
+    summary: 'List the keys that are not revoked, without their secrets: an admin sees all, a member their own',
+    query: PageQuery,
+    response: ApiKeyListResponse,
+    handler: async (request) => {
+      const { db, params } = request;
+      const page = await pageOfApiKeys(db, params.workspaceId, ownerSeen(request), pageRequestOrComplete(request));
+      return { keys: page.items.map(presentApiKey), page: presentPage(request, page) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'key.create',
+    summary: 'Create a key with the rights of the caller; needs a session, and only this answer has the secret',
+    body: CreateApiKeyBody,
+    status: 201,
+    response: CreatedApiKeyResponse,
+    // A receipt would store the secret.
+    keyed: false,
+    handler: async ({ trx, params, caller, body }) => {
+      const { name, scope, expiresAt = null } = body;
+      const { key, row } = await createOwnKey(trx, {
+        workspaceId: params.workspaceId,
+        userId: caller.userId,
+        name,
+        scope,
+        expiresAt: expiresAt === null ? null : new Date(expiresAt),
+      });
+      return { key: presentApiKey({ ...row, email: caller.email }), secret: key };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${COLLECTION}/:keyId`,
+    access: 'key or session',
+    operation: 'key.delete',
+    summary: 'Revoke a key for good: an admin any, a member their own',
+    response: DeletedResponse,
+    handler: async (request) => {
+      const { workspaceId, keyId: id } = request.params;
+      if (!(await revokeWorkspaceKey(request.trx, { workspaceId, id, userId: ownerSeen(request) })))
+        throw new AppError('not_found');
+      return { deleted: true } as const;
+    },
+  }),
+];
+
+/** The member whose keys the caller may see and revoke; null if all. */
+function ownerSeen({
+  workspace,
+  caller,
+}: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'workspace' | 'caller'>): string | null {
+  return hasRole(workspace.role, 'admin') ? null : caller.userId;
+}

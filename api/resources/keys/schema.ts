@@ -1,0 +1,30 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { KEY_SCOPES } from '../../../shared/identity/policy.js';
+import { LONGEST_DATE_TIME, Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+export const ApiKeySchema = Strict(
+  {
+    id: Uuid,
+    name: Type.String(),
+    scope: oneOf(KEY_SCOPES),
+    /** The public part. */
+    prefix: Type.String(),
+    /** The member whose rights the key has. */
+    email: Type.String(),
+    createdAt: Timestamp,
+    expiresAt: Nullable(Timestamp),
+    /** To the minute. */
+    lastUsedAt: Nullable(Timestamp),
+  },
+  'ApiKey',
+);
+export type ApiKeyPresentation = Static<typeof ApiKeySchema>;
+
+export const ApiKeyListResponse = Strict({ keys: Type.Array(ApiKeySchema), page: PageSchema });
+export const CreateApiKeyBody = Strict({
+  name: Name,
+  scope: oneOf(KEY_SCOPES),
+  expiresAt: Type.Optional(Nullable(Type.String({ format: 'date-time', maxLength: LONGEST_DATE_TIME }))),
+});
+/** `secret` is the whole key. No other answer has it. */
+export const CreatedApiKeyResponse = Strict({ key: ApiKeySchema, secret: Type.String() });

@@ -1,0 +1,13 @@
+import type { MemberView } from '../../../shared/identity/member-store.js';
+import type { MemberPresentation } from './schema.js';
+
+export function presentMember(row: MemberView): MemberPresentation {
+  return {
+    id: row.user_id,
+    email: row.email,
+    role: row.role,
+    emailVerified: row.email_verified,
+    mfaEnabled: row.second_factor,
+    createdAt: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,63 @@
+import { changeMember, endMembership, inviteMember } from '../../../shared/identity/member-commands.js';
+import { listMembers } from '../../../shared/identity/member-store.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse } from '../../http/schema.js';
+import { presentMember } from './present.js';
+import { CreateMemberBody, MemberListResponse, MemberResponse, UpdateMemberBody } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/members';
+const ONE = '/workspaces/:workspaceId/members/:memberId';
+
+export const memberRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'member.list',
+    summary: 'List the members of the workspace, in the order in which they joined',
+    response: MemberListResponse,
+    handler: async ({ db, params }) => ({ members: (await listMembers(db, params.workspaceId)).map(presentMember) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'member.create',
+    summary: 'Make a user of the installation a member; needs a session',
+    body: CreateMemberBody,
+    status: 201,
+    response: MemberResponse,
+    handler: async ({ trx, params, caller, body }) => {
+      const { email, role } = body;
+      const member = await inviteMember(trx, { workspaceId: params.workspaceId, actorId: caller.userId, email, role });
+      return { member: presentMember(member) };
+    },
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: ONE,
+    access: 'key or session',
+    operation: 'member.update',
+    summary: 'Change the role of a member; needs a session',
+    body: UpdateMemberBody,
+    response: MemberResponse,
+    handler: async ({ trx, params, caller, body }) => {
+      const { workspaceId, memberId: userId } = params;
+      const member = await changeMember(trx, { workspaceId, actorId: caller.userId, userId, role: body.role });
+      return { member: presentMember(member) };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: ONE,
+    access: 'key or session',
+    operation: 'member.delete',
+    summary: 'End a membership and revoke the member’s keys of the workspace',
+    response: DeletedResponse,
+    handler: async ({ trx, params, caller }) => {
+      const { workspaceId, memberId: userId } = params;
+      await endMembership(trx, { workspaceId, actorId: caller.userId, userId });
+      return { deleted: true } as const;
+    },
+  }),
+];

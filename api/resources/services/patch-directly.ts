@@ -1,0 +1,53 @@
+import type { Static } from '@sinclair/typebox';
+import { findServiceView, type ServiceView } from '../../../shared/services/store.js';
+import { updateServiceDirectly } from '../../../shared/services/update-service.js';
+import type { DirectRequest } from '../../http/route.js';
+import { presentService } from './present.js';
+import type { ServicePresentation, UpdateServiceBody } from './schema.js';
+
+type Patch = DirectRequest<
+  '/workspaces/:workspaceId/services/:serviceId',
+  Record<string, never>,
+  Static<typeof UpdateServiceBody>
+>;
+
+/** The last change of each service that is being changed by this process. */
+const underWay = new Map<string, Promise<ServiceView | undefined>>();
+
+/**
+ * Changes a service in one statement, if nothing but its row is concerned. Changes of one service by this process follow one
+ * another without a lock in the database: each begins with what the one before has written. Null leaves the request to
+ * the transaction.
+ */
+export async function patchDirectly(request: Patch): Promise<{ service: ServicePresentation } | null> {
+  const { body, found, deps } = request;
+  const service = found?.service;
+  if (service === undefined || service.deleted_at !== null) return null;
+  if (body.projectId !== undefined || body.environmentId !== undefined) return null;
+  const before = underWay.get(service.id);
+  const change = changeAfter(request, service, before);
+  underWay.set(service.id, change);
+  try {
+    const written = await change;
+    return written === undefined ? null : { service: presentService(written, deps.config) };
+  } finally {
+    if (underWay.get(service.id) === change) underWay.delete(service.id);
+  }
+}
+
+async function changeAfter(
+  { body, db, deps, params, authorize, audit }: Patch,
+  read: ServiceView,
+  before: Promise<ServiceView | undefined> | undefined,
+): Promise<ServiceView | undefined> {
+  // What the change before has written is newer than what was read before it ended.
+  const newest = (await before?.catch(() => undefined)) ?? read;
+  const input = { name: body.name, kind: body.kind, configuration: body.configuration, authorize };
+  const change = (service: ServiceView) =>
+    updateServiceDirectly(db, deps, { ...input, service, audit: (changed) => audit({ service: changed }) });
+  const written = await change(newest);
+  if (written !== undefined) return written;
+  // Another process, or a transaction of this one, may have changed it.
+  const now = await findServiceView(db, params.workspaceId, params.serviceId);
+  return now && change(now);
+}
