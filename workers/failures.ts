@@ -1,12 +1,13 @@
 import { AppError, errorMessage } from '../shared/core/errors.js';
 import { SealError } from '../shared/secrets/keyring.js';
+import { BackupError } from './backups/backup-error.js';
 import { BuildError } from './builders/builder.js';
 import { Interrupted, type Interruption } from './interrupted.js';
 import { ReleaseError } from './runtime/runtime-driver.js';
 import { SourceError } from './sources/repository-source.js';
 
 /** Failures with a cause that a person can act on. Everything else is a fault of the platform and is tried again. */
-const EXPLAINED = [SourceError, BuildError, ReleaseError, SealError, AppError];
+const EXPLAINED = [SourceError, BuildError, ReleaseError, BackupError, SealError, AppError];
 
 /** Why work on a record ended early. */
 export type Failure =

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, readdir, rename, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
@@ -18,14 +18,6 @@ const LONGEST_PROBLEM = 2000;
 const FIRST_RETRY_MS = 5 * 60_000;
 const LAST_RETRY_MS = 60 * 60_000;
 const TRASH = 'trash';
-
-/** False only if the system says that there is nothing at the path; an unreadable folder above it is no proof. */
-export async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
-  );
-}
 
 /** Marks a file or folder as used now. Returns false if there is none. */
 export async function touch(path: string): Promise<boolean> {

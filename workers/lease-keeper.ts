@@ -62,7 +62,7 @@ export class LeaseKeeper {
   async #renew(which: string): Promise<void> {
     const entries = [...this.#entries.values()].filter(({ lease }) => which === 'all' || lease.id === which);
     try {
-      for (const table of ['deployments', 'operations', 'runs'] as const) {
+      for (const table of ['deployments', 'operations', 'runs', 'backups'] as const) {
         await this.#renewTable(
           table,
           entries.filter((entry) => entry.table === table),

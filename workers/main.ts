@@ -15,8 +15,12 @@ import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate.js';
 import { countRepairs } from '../shared/workers/store.js';
+import { openBackupStores } from './backups/open-stores.js';
 import { createBuilders } from './builders/runtime-builders.js';
 import { createToolchains } from './builders/toolchains/toolchain-store.js';
+import { createProcessDataBuilder } from './data/data-builder.js';
+import { findHostServers } from './data/data-kinds.js';
+import { DataServices } from './data/data-services.js';
 import { FaultWatch } from './deploy/fault-watch.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
 import { findAccount } from './docker/registry.js';
@@ -29,6 +33,8 @@ import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
 import { createGitSource } from './sources/git-source.js';
+import { createPushedSource, createSources } from './sources/pushed-source.js';
+import { createSshAccess } from './sources/ssh-access.js';
 import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
 import type { JobDeps } from './worker-deps.js';
@@ -69,10 +75,14 @@ try {
     dataDir: config.dataDir,
     ports: config.runtimePorts,
     ...(config.runtime === 'process'
-      ? { network: async () => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }) }
+      ? { network: async (found) => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }, found) }
       : {}),
   });
-  const source = createGitSource({ config, log });
+  const installation = await installationId(db);
+  const source = createSources({
+    git: createGitSource({ config, log, ssh: createSshAccess({ db, keyring, dataDir: config.dataDir }) }),
+    pushed: createPushedSource({ db, keyring, config }),
+  });
   const toolchains = createToolchains({ ...config, log });
   // What only containers need is large, and is loaded only for them.
   const swarm = config.runtime === 'swarm' ? await import('./swarm-parts.js') : null;
@@ -80,7 +90,7 @@ try {
   const { builder, images, origins } = await createBuilders({
     config,
     log,
-    installationId: await installationId(db),
+    installationId: installation,
     sandbox,
     source,
     engine: containers,
@@ -88,6 +98,11 @@ try {
     findAccount: (workspaceId, registryId) => findAccount(db, keyring, workspaceId, registryId),
     toolchains,
   });
+  const servers = await findHostServers(sandbox);
+  const data =
+    swarm === null
+      ? new DataServices({ db, config, log, keyring, hostId: host.id, sandbox, toolchains, servers })
+      : null;
   const runtimeDeps = {
     db,
     listener,
@@ -98,6 +113,7 @@ try {
     hostId: host.id,
     loadRelease: (deploymentId: string) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
+    data,
   };
   const runtime = (await swarm?.createSwarmRuntime(runtimeDeps)) ?? createProcessRuntime(runtimeDeps);
   if (containers !== null) await swarm?.assertBuildkit(containers);
@@ -125,6 +141,9 @@ try {
     images,
     toolchains,
     runtime,
+    dataBuilder: createProcessDataBuilder(toolchains),
+    data,
+    backups: { stores: await openBackupStores(config, { hostId: host.id, installationId: installation }), sandbox },
     faults,
   };
   const pool = new WorkerPool(deps, engine, log, {
@@ -133,8 +152,11 @@ try {
     deletion: 2,
     'routing-reconciliation': 4,
     run: config.runConcurrency,
+    backup: 2,
+    restore: 2,
     'log-ingest': 4,
     detection: 2,
+    commit: 4,
   });
   lifecycle.onEnd('jobs', () => pool.close());
 
@@ -161,6 +183,8 @@ try {
       deploy_slots: config.workerConcurrency,
       run_slots: config.runConcurrency,
       network_isolation: sandbox.network !== null,
+      measures_usage: config.runtime === 'swarm' || sandbox.measuresUsage,
+      data_kinds: data === null ? [] : servers.kinds,
     },
     () => pool.running,
   );

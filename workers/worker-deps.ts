@@ -5,12 +5,16 @@ import type { Logger } from '../shared/core/log.js';
 import type { Mailer } from '../shared/core/mail.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
 import type { Keyring } from '../shared/secrets/keyring.js';
+import type { BackupStores } from './backups/open-stores.js';
 import type { Builder, ImageStore } from './builders/builder.js';
 import type { ToolchainStore } from './builders/toolchains/toolchain-store.js';
+import type { DataBuilder } from './data/data-builder.js';
+import type { DataServices } from './data/data-services.js';
 import type { FaultWatch } from './deploy/fault-watch.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { LogSink } from './log-sink.js';
 import type { RuntimeDriver } from './runtime/runtime-driver.js';
+import type { Sandbox } from './sandbox/sandbox.js';
 import type { OriginResolver } from './sources/deployment-origin.js';
 import type { RepositorySource } from './sources/repository-source.js';
 
@@ -32,5 +36,10 @@ export interface JobDeps {
   images: ImageStore;
   toolchains: Pick<ToolchainStore, 'restore' | 'sweep'>;
   runtime: RuntimeDriver;
+  dataBuilder: DataBuilder;
+  /** The data services of this host; null if it runs none as processes. */
+  data: DataServices | null;
+  /** Where backups are kept, and where they are checked. */
+  backups: { stores: BackupStores; sandbox: Sandbox };
   faults: FaultWatch;
 }

@@ -1,5 +1,5 @@
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
-import { type ServiceView, serviceViews } from '../services/store.js';
+import { IS_PREVIEW, type ServiceView, serviceViews } from '../services/store.js';
 import {
   assertWithin,
   CANVAS_LIMITS,
@@ -37,13 +37,14 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
   return { services, ...graph, layout: { ...layout, positions } };
 }
 
-/** The services of the scope that are neither archived nor being deleted, newest first. */
+/** The services of the scope that are neither archived nor being deleted nor previews, newest first. */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
     .where('s.workspace_id', workspaceId)
     .where('s.archived', false)
     .whereNot('s.lifecycle_status', 'deleting')
-    .whereNull('s.deleted_at');
+    .whereNull('s.deleted_at')
+    .whereRaw(`not ${IS_PREVIEW}`);
   if (projectId !== null) query.where('s.project_id', projectId);
   if (environmentId !== null) query.where('s.environment_id', environmentId);
   query.orderBy([

@@ -76,8 +76,10 @@ function assemble(values: Values, env: Environment) {
       readsPerMinute: values.RATE_LIMIT_READS_PER_MINUTE,
       writesPerMinute: values.RATE_LIMIT_WRITES_PER_MINUTE,
     },
+    pushMaxBytes: values.PUSH_MAX_MB * 1024 ** 2,
     dashboard: user === null || password === null ? null : { user, password },
     metricsToken: values.METRICS_TOKEN,
+    metricsServices: values.METRICS_SERVICES,
     mail: smtpUrl === null || from === null ? null : { smtpUrl, from },
 
     edgePort: values.EDGE_PORT,
@@ -89,12 +91,20 @@ function assemble(values: Values, env: Environment) {
       slow: values.EDGE_SLOW_CONNECTIONS,
       stallMs: 1000 * values.EDGE_STALL_SECONDS,
     },
+    edgeAddresses: values.EDGE_ADDRESSES,
+    dnsServers: values.DNS_SERVERS,
     edgeSocketDir: resolve(values.EDGE_SOCKET_DIR ?? join(dataDir, 'edge')),
     edgeUsers: values.EDGE_USERS,
     edgeTls:
       certificates === 'off'
         ? null
-        : { certificates, port: values.EDGE_TLS_PORT, email: values.ACME_EMAIL, authority: values.ACME_CA },
+        : {
+            certificates,
+            port: values.EDGE_TLS_PORT,
+            email: values.ACME_EMAIL,
+            authority: values.ACME_CA,
+            authorityRoot: values.ACME_CA_ROOT,
+          },
     caddyAdminUrl: values.CADDY_ADMIN_URL,
 
     /** An absolute path. */
@@ -103,6 +113,16 @@ function assemble(values: Values, env: Environment) {
     redisUrl: values.REDIS_URL,
     secretsKey: values.SECRETS_KEY,
     previousSecretsKeys: values.SECRETS_KEY_PREVIOUS,
+    backups: {
+      store: values.BACKUP_STORE,
+      bucket: values.BACKUP_S3_BUCKET,
+      /** Null is Amazon's. */
+      endpoint: values.BACKUP_S3_ENDPOINT,
+      region: values.BACKUP_S3_REGION,
+      accessKeyId: values.BACKUP_S3_ACCESS_KEY_ID,
+      secretAccessKey: values.BACKUP_S3_SECRET_ACCESS_KEY,
+      prefix: values.BACKUP_S3_PREFIX,
+    },
     logLevel: values.LOG_LEVEL,
 
     hostingEnabled: values.HOSTING_ENABLED,
@@ -113,6 +133,9 @@ function assemble(values: Values, env: Environment) {
     runRetrySeconds: values.RUN_RETRY_SECONDS,
     releaseTimeoutSeconds: values.RELEASE_TIMEOUT_SECONDS,
     healthReplaceSeconds: values.HEALTH_REPLACE_SECONDS,
+    metricsSeconds: values.METRICS_SECONDS,
+    scalingQuietSeconds: values.SCALING_QUIET_SECONDS,
+    scalingReadySeconds: values.SCALING_READY_SECONDS,
     stopGraceSeconds: values.STOP_GRACE_SECONDS,
     runtime: values.RUNTIME,
     runtimePorts: values.RUNTIME_PORTS,
@@ -142,6 +165,14 @@ function conflicts(values: Values, config: Config): string[] {
     [
       (values.DASHBOARD_USER === null) !== (values.DASHBOARD_PASSWORD === null),
       'DASHBOARD_USER and DASHBOARD_PASSWORD must be set together',
+    ],
+    [
+      values.BACKUP_STORE === 's3' && values.BACKUP_S3_BUCKET === null,
+      'BACKUP_STORE=s3 needs BACKUP_S3_BUCKET, the name of the bucket',
+    ],
+    [
+      (values.BACKUP_S3_ACCESS_KEY_ID === null) !== (values.BACKUP_S3_SECRET_ACCESS_KEY === null),
+      'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must be set together',
     ],
     [(values.SMTP_URL === null) !== (values.MAIL_FROM === null), 'SMTP_URL and MAIL_FROM must be set together'],
     [

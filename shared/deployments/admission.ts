@@ -22,6 +22,7 @@ export async function admitDeployments(trx: Transaction): Promise<number> {
        select distinct on (d.service_id) d.id, d.number, d.workspace_id
          from deployments d
         where d.finished_at is null and d.admitted_at is null and d.cancel_requested_at is null
+          and not exists (${missingDatabases('d')})
           and not exists (select 1 from active a where a.service_id = d.service_id)
         order by d.service_id, d.number
      ), ranked as (
@@ -48,6 +49,21 @@ export async function admitDeployments(trx: Transaction): Promise<number> {
   return rows.length;
 }
 
+/** SQL: the databases that the variables of a deployment refer to and that do not run, with what they wait for. */
+function missingDatabases(deployment: string): string {
+  return `select s.name,
+            case when s.deleted_at is not null then 'it was deleted'
+                 when s.lifecycle_status = 'suspended' then 'it is suspended; resume it'
+                 when exists (select from deployments o where o.service_id = s.id and o.finished_at is null)
+                   then 'it is being deployed'
+                 else 'it does not run; deploy it' end as what
+       from snapshots n
+       cross join lateral jsonb_each(n.data_references) as reference
+       join services s on s.id = (reference.value ->> 'serviceId')::uuid
+      where n.id = ${deployment}.snapshot_id
+        and (s.live_deployment_id is null or s.lifecycle_status <> 'active')`;
+}
+
 /** True if a deployment waits for admission, so that there is something to decide. */
 export async function hasWaitingDeployment(db: Db): Promise<boolean> {
   const rows = await rowsOf(db, 'select 1 from deployments where finished_at is null and admitted_at is null limit 1');
@@ -60,13 +76,18 @@ export async function recordWaitingReasons(trx: Transaction): Promise<void> {
     `with open as (
        select id, workspace_id, admitted_at, blocked_reason,
               lag(id) over (partition by service_id order by number) as ahead,
-              count(admitted_at) over (partition by workspace_id) as busy
-         from deployments where finished_at is null
+              count(admitted_at) over (partition by workspace_id) as busy,
+              case when admitted_at is null then (
+                select 'Waits for the database "' || m.name || '" that its variables refer to: ' || m.what
+                  from (${missingDatabases('d')}) m order by m.name limit 1
+              ) end as missing
+         from deployments d where finished_at is null
      ), reasons as (
        select o.id, o.blocked_reason,
               case
                 when not exists (select 1 from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
                   then 'No worker is online'
+                when o.missing is not null then o.missing
                 when o.ahead is not null then 'Waits for deployment ' || o.ahead || ' of this service'
                 when o.busy >= coalesce((w.configuration ->> 'buildConcurrency')::int, 1)
                   then 'The workspace runs ' || o.busy || ' deployments, as many as its buildConcurrency allows'

@@ -1,13 +1,19 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
+import { prepareDataServer } from '../data/commands.js';
 import { getImage } from '../images/store.js';
+import { assertNotRestoring } from '../operations/commands.js';
+import { derivePreview } from '../previews/derive.js';
+import { touchPreview } from '../previews/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { SEALED } from '../secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
+import { isDataKind } from '../services/model.js';
 import { resealAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { lockService } from '../services/store.js';
+import { replicasOfRelease } from '../services/wanted-replicas.js';
 import { type ResolveInput, resolveVariables } from '../variables/resolve.js';
 import { assertSnapshotUsable, storeSnapshot } from '../variables/snapshots.js';
 import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget } from '../workspaces/limits.js';
@@ -25,6 +31,8 @@ export interface DeploymentKey {
 }
 
 export interface QueueDeploymentInput {
+  /** The deployment's id; a new one if it is not given. */
+  id?: string;
   service: Pick<ServiceRow, 'id'>;
   actor: string;
   trigger: DeploymentTrigger;
@@ -39,7 +47,7 @@ export interface QueueDeploymentInput {
 /**
  * Stores a durable deployment with status `queued` (specification, Deployments): the configuration and the variables as
  * they are now, sealed. Under `overlappingDeploys: cancel` it requests the cancellation of the service's older ones.
- * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
+ * A preview gets the configuration and the variables of its service. Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
  * billing_required, and what `resolveVariables` throws.
  */
 export async function queueDeployment(
@@ -47,18 +55,21 @@ export async function queueDeployment(
   deps: CommandDeps,
   input: QueueDeploymentInput,
 ): Promise<DeploymentRow> {
-  const service = await lockDeployable(trx, deps, input.service.id);
+  const locked = await lockDeployable(trx, deps, input.service.id);
+  const { service, variables } = await derivePreview(trx, deps, locked, input.branch);
   const configuration: ServiceConfiguration = { ...service.configuration };
   if (input.branch !== undefined) configuration.branch = input.branch;
-  await assertSource(trx, deps, service, configuration);
+  await assertSource(trx, deps, service, configuration, input.commitSha);
   await assertKeyUnused(trx, input.idempotency);
   await assertBuildMinutesLeft(trx, service.workspace_id);
-  await assertWithinBudget(trx, service, configuration);
+  const { plan } = configuration;
+  await assertWithinBudget(trx, service, { plan, replicas: replicasOfRelease(service, configuration) });
   await assertRoomFor(trx, 'deployments', service.workspace_id);
   await applyOverlap(trx, service);
 
-  const id = uuidv7();
-  const resolved = await resolveVariables(trx, deps, { service, authorize: input.authorize });
+  await prepareDataServer(trx, deps.keyring, service, configuration);
+  const id = input.id ?? uuidv7();
+  const resolved = await resolveVariables(trx, deps, { service, variables, authorize: input.authorize });
   return insertDeployment(trx, {
     id,
     workspaceId: service.workspace_id,
@@ -72,6 +83,7 @@ export async function queueDeployment(
     sourceDeploymentId: null,
     configuration,
     snapshotId: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
+    variableNames: Object.keys(resolved.values).sort(),
     sealedRepository: resealAddress(
       deps.keyring,
       { column: SEALED.repository, id: service.id, sealed: service.sealed_repository },
@@ -89,6 +101,7 @@ export async function lockDeployable(trx: Transaction, deps: CommandDeps, servic
   if (!service) throw new AppError('not_found');
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
   if (service.archived) throw new AppError('service_archived');
+  await assertNotRestoring(trx, serviceId);
   return service;
 }
 
@@ -131,16 +144,24 @@ export async function queueRollback(
   { service: { id: serviceId }, source, actor, idempotency, authorize }: QueueRollbackInput,
 ): Promise<DeploymentRow> {
   const service = await lockDeployable(trx, deps, serviceId);
+  if (isDataKind(service.kind)) {
+    throw new AppError(
+      'conflict',
+      'A database is not rolled back: change its configuration and deploy it, or restore a backup',
+    );
+  }
   const image = source.image_id ? await getImage(trx, source.image_id) : undefined;
   if (source.service_id !== service.id || source.status !== 'live' || !image) {
     throw new AppError('conflict', 'Only a deployment of this service that went live can be rolled back to');
   }
   if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
-  await assertWithinBudget(trx, service, source.configuration);
+  const { plan } = source.configuration;
+  await assertWithinBudget(trx, service, { plan, replicas: replicasOfRelease(service, source.configuration) });
   await assertSnapshotUsable(trx, deps.keyring, source, authorize);
   await assertRoomFor(trx, 'deployments', service.workspace_id);
   await applyOverlap(trx, service);
+  await touchPreview(trx, service.id);
 
   const id = uuidv7();
   return insertDeployment(trx, {
@@ -156,6 +177,7 @@ export async function queueRollback(
     sourceDeploymentId: source.id,
     configuration: source.configuration,
     snapshotId: source.snapshot_id,
+    variableNames: source.variable_names,
     sealedRepository: resealAddress(
       deps.keyring,
       { column: SEALED.deploymentRepository, id: source.id, sealed: source.sealed_repository },

@@ -18,6 +18,28 @@ export async function staleReleases(
   );
 }
 
+/** True if another release of a service is being deployed and has replicas: an operation must not take its volume away. */
+export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
+  const rows = await rowsOf(
+    db,
+    `select 1 from replicas r join deployments d on d.id = r.deployment_id
+      where r.service_id = ? and r.deployment_id <> ? and r.state <> 'stopped' and d.finished_at is null limit 1`,
+    [serviceId, exceptId],
+  );
+  return rows.length > 0;
+}
+
+/** True if a release is the live one of its service, or is being deployed: another one has no right to the volume. */
+export async function isCurrentRelease(db: Db, deploymentId: string): Promise<boolean> {
+  const rows = await rowsOf(
+    db,
+    `select 1 from deployments d join services s on s.id = d.service_id
+      where d.id = ? and (d.finished_at is null or s.live_deployment_id = d.id)`,
+    [deploymentId],
+  );
+  return rows.length > 0;
+}
+
 /** Every release of a service that has replicas. */
 export async function runningReleases(db: Db, serviceId: string): Promise<string[]> {
   const rows = await rowsOf<{ deployment_id: string }>(
@@ -29,7 +51,8 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * Live releases without a replica whose desired state is running: no operation, deployment or supervisor would start one.
+ * Live releases without a replica whose desired state is running: no operation, deployment or supervisor would start one. A database is
+ * left alone while a deployment is under way or an operation works on its volume.
  */
 export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(
@@ -41,6 +64,12 @@ export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: s
       where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process' and s.kind <> 'cron'
         and not exists (select 1 from replicas r
                          where r.deployment_id = d.id and r.desired = 'running' and r.state <> 'stopped')
-        and not exists (select 1 from operations o where o.service_id = s.id and o.finished_at is null)`,
+        and not exists (select 1 from operations o where o.service_id = s.id and o.finished_at is null)
+        and not exists (select 1 from data_servers v
+                         where v.id = s.id
+                           and (v.held_until >= now()
+                                or exists (select 1 from deployments n where n.service_id = s.id and n.finished_at is null
+                                              and n.admitted_at is not null)
+                                or exists (select 1 from replicas r where r.volume_id = v.id and r.state <> 'stopped')))`,
   );
 }

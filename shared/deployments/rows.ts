@@ -20,6 +20,7 @@ export interface DeploymentRow {
   source_deployment_id: string | null;
   configuration: ServiceConfiguration;
   snapshot_id: string | null;
+  variable_names: string[] | null;
   sealed_repository: Buffer | null;
   image_id: string | null;
   steps: StepRecord[];

@@ -1,23 +1,26 @@
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
+import { assertDataService } from '../data/commands.js';
 import { imageProblem, parseImage } from '../images/reference.js';
 import { findRegistry } from '../images/registry-commands.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
-import { isDeployable } from '../services/model.js';
+import { isDataKind } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
-import { isImageSource, repositoryProblem } from '../services/source.js';
+import { isImageSource, isPushSource, repositoryProblem } from '../services/source.js';
 
-/** Throws source_invalid if the service cannot be deployed from the source that this configuration names. */
+/**
+ * Throws source_invalid if the service cannot be deployed from the source that this configuration names. A database has no
+ * source: throws conflict if the configuration does not fit its data.
+ */
 export async function assertSource(
   trx: Transaction,
   deps: CommandDeps,
   service: ServiceRow,
   configuration: ServiceConfiguration,
+  commitSha?: string,
 ): Promise<void> {
-  if (!isDeployable(service.kind)) {
-    throw new AppError('source_invalid', `Services of kind ${service.kind} cannot be deployed by this installation`);
-  }
+  if (isDataKind(service.kind)) return assertDataService(trx, deps, service, configuration);
   const isImage = isImageSource(configuration);
   if (deps.config.runtime === 'process' && (isImage || configuration.buildMethod === 'dockerfile')) {
     throw invalidSource(
@@ -27,6 +30,13 @@ export async function assertSource(
   }
   const registry = await registryOf(trx, deps, service, configuration);
   if (isImage) return assertImage(deps, configuration, registry);
+  if (isPushSource(configuration)) {
+    if (commitSha !== undefined || (await wasPushed(trx, service.id))) return;
+    throw invalidSource(
+      'sourceType',
+      `nothing was pushed yet; push a commit to the branch ${configuration.branch} first`,
+    );
+  }
   const problem = repositoryProblem(configuration.repository, deps.config.allowLocalRepositories);
   if (problem) throw invalidSource('repository', problem);
 }
@@ -56,4 +66,12 @@ function assertImage({ config }: CommandDeps, { image }: ServiceConfiguration, r
 
 function invalidSource(field: keyof ServiceConfiguration, message: string): AppError {
   return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
+}
+
+async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
+  const row = await trx('pushed_repositories')
+    .where({ service_id: serviceId })
+    .whereNotNull('pushed_at')
+    .first('service_id');
+  return row !== undefined;
 }

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { CLAIM } from '../core/database/leases.js';
 import { CHANNELS } from '../core/database/listener.js';
-import type { Page, PageRequest } from '../core/database/page.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { CANCELLABLE_STATES, type DeploymentTrigger, type StepRecord } from './model.js';
@@ -22,6 +22,8 @@ export interface NewDeployment {
   sourceDeploymentId: string | null;
   configuration: ServiceConfiguration;
   snapshotId: string | null;
+  /** Names of the snapshot's variables; they are kept when it is erased. Null if they are not known. */
+  variableNames: string[] | null;
   sealedRepository: Buffer | null;
   imageId: string | null;
   idempotency: { scope: string; key: string } | null;
@@ -45,6 +47,7 @@ export async function insertDeployment(trx: Transaction, input: NewDeployment): 
       source_deployment_id: input.sourceDeploymentId,
       configuration: input.configuration,
       snapshot_id: input.snapshotId,
+      variable_names: input.variableNames,
       sealed_repository: input.sealedRepository,
       image_id: input.imageId,
       steps: JSON.stringify(steps) as unknown as StepRecord[],
@@ -133,6 +136,7 @@ export async function hasOpenDeployment(db: Db, serviceId: string): Promise<bool
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
 const CAN_ROLLBACK = `(d.status = 'live' and i.id is not null and i.removed_at is null
+  and s.kind not in ('postgres', 'redis')
   and not s.archived and s.lifecycle_status not in ('deleting', 'deleted')) as can_rollback`;
 
 function views(db: Db, serviceId: string): Knex.QueryBuilder<DeploymentView> {
@@ -188,4 +192,23 @@ export async function listDeployments(
     ? await rowsOfPrepared(db, LIST_NEXT, [serviceId, limit + 1, after.createdAt, after.id])
     : await rowsOfPrepared(db, LIST_FIRST, [serviceId, limit + 1]);
   return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+}
+
+/** A deployment in the list of its workspace. */
+export type WorkspaceDeployment = ListedDeployment & { service_id: string; service_name: string };
+
+/** A workspace's deployments, newest first; with `active`, those that wait or run. Those of deleted services are left out. */
+export async function listWorkspaceDeployments(
+  db: Db,
+  workspaceId: string,
+  { active }: { active: boolean },
+  page: PageRequest,
+): Promise<Page<WorkspaceDeployment>> {
+  const query: Knex.QueryBuilder<WorkspaceDeployment> = db('deployments as d')
+    .join('services as s', 's.id', 'd.service_id')
+    .leftJoin('images as i', 'i.id', 'd.image_id')
+    .where('d.workspace_id', workspaceId)
+    .whereNull('s.deleted_at')
+    .select(...LISTED.map((name) => `d.${name}`), 'd.service_id', 's.name as service_name', db.raw(CAN_ROLLBACK));
+  return fetchPage(active ? query.whereNull('d.finished_at') : query, 'd', page);
 }

@@ -5,6 +5,8 @@ export interface Policy {
   access: 'read' | 'write';
   role: Role;
   protectedRole?: Role;
+  /** Only a browser's session may do it: a stolen key must not be able to give out lasting access. */
+  sessionOnly?: true;
 }
 
 const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
@@ -15,10 +17,13 @@ const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as 
 /** Changes only what is shown and nothing that runs: a protected environment needs no higher role. */
 const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
+/** Gives access to another person. */
+const GRANT = { ...ADMIN, sessionOnly: true } as const satisfies Policy;
 
 /** Every operation of the API and what it needs. Each route names one of these. */
 export const POLICIES = {
   'catalog.read': READ,
+  'workspace.list': READ,
   'workspace.read': READ,
   'workspace.update': ADMIN,
   'project.list': READ,
@@ -38,6 +43,7 @@ export const POLICIES = {
   'group.unlink': WRITE,
   'group-variable.list': READ,
   'group-variable.create': WRITE,
+  'group-variable.set': WRITE,
   'group-variable.update': WRITE,
   'group-variable.delete': WRITE,
   'canvas.read': READ,
@@ -52,6 +58,8 @@ export const POLICIES = {
   'service.action': WRITE,
   'deployment.list': READ,
   'deployment.read': READ,
+  'deployment.list-workspace': READ,
+  'deployment.read-snapshot': READ,
   'deployment.create': WRITE,
   'deployment.cancel': WRITE,
   'deployment.rollback': WRITE,
@@ -59,15 +67,48 @@ export const POLICIES = {
   'run.read': READ,
   'run.create': WRITE,
   'run.cancel': WRITE,
+  'deploy-key.read': READ,
+  'deploy-key.forget-host': ADMIN,
+  'webhook.list': READ,
+  'webhook.create': ADMIN,
+  'webhook.delete': ADMIN,
+  'hook.list': READ,
+  'hook.read': READ,
+  'hook.create': WRITE,
+  'hook.delete': WRITE,
+  'backup.list': READ,
+  'backup.read': READ,
+  'backup.create': WRITE,
+  'backup.delete': WRITE,
+  'backup.restore': WRITE,
   // It changes nothing, but makes a worker read a repository.
   'detection.create': ARRANGE,
   'operation.list': READ,
   'operation.read': READ,
   'variable.list': READ,
   'variable.create': WRITE,
+  'variable.set': WRITE,
   'variable.update': WRITE,
   'variable.delete': WRITE,
   'log.read': READ,
+  'preview.list': READ,
+  'preview.read': READ,
+  'preview.create': WRITE,
+  'preview.delete': WRITE,
+  'domain.list': READ,
+  'domain.create': WRITE,
+  'domain.verify': WRITE,
+  'domain.delete': WRITE,
+  'metrics.read': READ,
+  'member.list': READ,
+  'member.create': GRANT,
+  'member.update': GRANT,
+  'member.delete': ADMIN,
+  // A key has at most the rights of the member who makes it.
+  'key.list': READ,
+  'key.create': { access: 'write', role: 'viewer', sessionOnly: true },
+  'key.delete': { access: 'write', role: 'viewer' },
+  'audit.list': { access: 'read', role: 'admin' },
 } as const satisfies Record<string, Policy>;
 
 export type OperationName = keyof typeof POLICIES;
@@ -76,6 +117,8 @@ export interface AccessFacts {
   /** The caller's role in the workspace; null if the caller is not a member, or is one no longer. */
   role: Role | null;
   scope: KeyScope;
+  /** The caller sent a key; otherwise it is a browser's session. */
+  withKey?: boolean;
   emailVerified: boolean;
   /** The workspace demands a second factor, and the caller has none. */
   mfaMissing: boolean;
@@ -88,6 +131,7 @@ export function refusal(operation: OperationName, facts: AccessFacts): ErrorCode
   const policy: Policy = POLICIES[operation];
   if (policy.access === 'write') {
     if (facts.scope !== 'write' || facts.role === null) return 'forbidden';
+    if (policy.sessionOnly && facts.withKey) return 'forbidden';
     if (!facts.emailVerified) return 'email_unverified';
     if (facts.mfaMissing) return 'mfa_required';
   }

@@ -6,11 +6,13 @@ import { hashToken, newToken } from '../secrets/token.js';
 import type { SessionRow, UserRow } from './rows.js';
 import { useCode } from './second-factor.js';
 import { deleteSession, endSurplusSessions, insertSession, rememberClient } from './session-store.js';
+import { deleteSignInLink, insertSignInLink, lockSignInLink } from './sign-in-link-store.js';
 import { findUserByEmail } from './store.js';
 
+type Deps = Pick<CommandDeps, 'keyring'>;
+
+/** What a sign-in needs besides the proof of who the user is. */
 export interface SignInInput {
-  email: string;
-  password: string;
   otp?: string | undefined;
   /** The token of the session that the browser had before; it ends. */
   replaces: string | null;
@@ -35,28 +37,66 @@ export interface SignedIn {
  * Starts a session. An unknown address and a wrong password get the same answer after the same work. Throws
  * unauthenticated; mfa_required if only the one-time code is missing; what countCode throws.
  */
-export async function signIn(db: Db, deps: Pick<CommandDeps, 'keyring'>, input: SignInInput): Promise<SignedIn> {
+export async function signIn(
+  db: Db,
+  deps: Deps,
+  input: SignInInput & { email: string; password: string },
+): Promise<SignedIn> {
   const user = await findUserByEmail(db, input.email.trim().toLowerCase());
   const proven = await verifyPassword(input.password, user?.password_hash ?? null);
   if (!user || !proven) throw refused();
   const counted = user.totp_confirmed_at && input.otp !== undefined ? await input.countCode(user.id) : null;
-  const signedIn = await db.transaction(async (trx) => {
-    const secondFactor = await provesSecondFactor(trx, deps, user, input.otp);
-    if (input.replaces !== null) await deleteSession(trx, hashToken(input.replaces));
-    const { token, hash } = newToken();
-    const client = input.bound ? input.client : null;
-    const session = await insertSession(trx, { userId: user.id, tokenHash: hash, secondFactor, client });
-    await endSurplusSessions(trx, user.id);
-    await rememberClient(trx, user.id, input.client);
-    return { token, session };
-  });
+  const signedIn = await db.transaction((trx) => startSession(trx, deps, user, input));
   await counted?.();
   return signedIn;
 }
 
+/**
+ * Makes a link's token, which signs the user in once within a quarter of an hour. The second factor is still asked for. Throws
+ * not_found.
+ */
+export async function createSignInLink(db: Db, email: string): Promise<string> {
+  const user = await findUserByEmail(db, email);
+  if (!user) throw new AppError('not_found', `There is no user ${email}`);
+  const { token, hash } = newToken();
+  await insertSignInLink(db, { userId: user.id, tokenHash: hash });
+  return token;
+}
+
+/**
+ * Starts a session with a one-time link, which is used up by it; a wrong or missing one-time code leaves the link valid. Throws
+ * unauthenticated; mfa_required if only the one-time code is missing; what countCode throws.
+ */
+export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { token: string }): Promise<SignedIn> {
+  let counted: (() => Promise<void>) | null = null;
+  const signedIn = await db.transaction(async (trx) => {
+    const tokenHash = hashToken(input.token);
+    const user = await lockSignInLink(trx, tokenHash);
+    if (!user)
+      throw new AppError('unauthenticated', 'The link is unknown, was used or has expired; sign in with the password');
+    if (user.totp_confirmed_at && input.otp !== undefined) counted = await input.countCode(user.id);
+    const started = await startSession(trx, deps, user, input);
+    await deleteSignInLink(trx, tokenHash);
+    return started;
+  });
+  await (counted as (() => Promise<void>) | null)?.();
+  return signedIn;
+}
+
+async function startSession(trx: Transaction, deps: Deps, user: UserRow, input: SignInInput): Promise<SignedIn> {
+  const secondFactor = await provesSecondFactor(trx, deps, user, input.otp);
+  if (input.replaces !== null) await deleteSession(trx, hashToken(input.replaces));
+  const { token, hash } = newToken();
+  const client = input.bound ? input.client : null;
+  const session = await insertSession(trx, { userId: user.id, tokenHash: hash, secondFactor, client });
+  await endSurplusSessions(trx, user.id);
+  await rememberClient(trx, user.id, input.client);
+  return { token, session };
+}
+
 async function provesSecondFactor(
   trx: Transaction,
-  deps: Pick<CommandDeps, 'keyring'>,
+  deps: Deps,
   user: UserRow,
   otp: string | undefined,
 ): Promise<boolean> {

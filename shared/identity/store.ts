@@ -1,5 +1,7 @@
+import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, returnedRow, rowsOf } from '../core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { WorkspaceRow } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
@@ -149,6 +151,60 @@ export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
     {
       id,
     },
+  );
+}
+
+/** A key as its workspace sees it. */
+export type ApiKeyView = ApiKeyRow & { email: string };
+
+/** The keys of a workspace that are not revoked, newest first; those of one member if `userId` is given. */
+export function pageOfApiKeys(
+  db: Db,
+  workspaceId: string,
+  userId: string | null,
+  page: PageRequest,
+): Promise<Page<ApiKeyView>> {
+  const query: Knex.QueryBuilder<ApiKeyView> = db('api_keys as k')
+    .join('users as u', 'u.id', 'k.user_id')
+    .where('k.workspace_id', workspaceId)
+    .whereNull('k.revoked_at')
+    .select('k.*', 'u.email');
+  if (userId !== null) query.where('k.user_id', userId);
+  return fetchPage(query, 'k', page);
+}
+
+/** How many keys of a member work or have merely expired. */
+export async function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
+  const [row] = await rowsOf<{ keys: number }>(
+    db,
+    `select count(*)::int as keys from api_keys
+      where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`,
+    { workspaceId, userId },
+  );
+  return row?.keys ?? 0;
+}
+
+/** Revokes a key of the workspace, and of this member if `userId` is given. False if there is none that is not revoked. */
+export async function revokeWorkspaceKey(
+  db: Db,
+  { workspaceId, id, userId }: { workspaceId: string; id: string; userId: string | null },
+): Promise<boolean> {
+  const row = await oneRow<{ id: string }>(
+    db,
+    `update api_keys set revoked_at = now()
+      where id = :id and workspace_id = :workspaceId and revoked_at is null
+        and (cast(:userId as uuid) is null or user_id = cast(:userId as uuid)) returning id`,
+    { id, workspaceId, userId },
+  );
+  return row !== null;
+}
+
+/** Revokes all keys of a member, so that they do not work again if the user becomes a member again. */
+export async function revokeKeysOfMember(db: Db, workspaceId: string, userId: string): Promise<void> {
+  await db.raw(
+    `update api_keys set revoked_at = now()
+      where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`,
+    { workspaceId, userId },
   );
 }
 

@@ -10,10 +10,12 @@ import { migrate } from '../core/database/migrate.js';
 import { errorMessage } from '../core/errors.js';
 import { Lifecycle } from '../core/lifecycle.js';
 import { createLogger, type Logger } from '../core/log.js';
+import { createSignInLink } from '../identity/sign-in.js';
 import { migrateQueues } from '../queues/bull-pool.js';
 import { Keyring } from '../secrets/keyring.js';
 import { assertKeysFit } from '../secrets/rotate.js';
 import { assertCaddyListens } from './caddy.js';
+import { startConsoleBuild } from './console-build.js';
 import { type Credentials, ensureCredentials } from './credentials.js';
 import { writePrivately } from './files.js';
 import { endLeftovers, labelOf } from './leftovers.js';
@@ -62,8 +64,10 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   ]);
   if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
+  // It takes seconds after an upgrade and nothing otherwise, beside the database's start. Nothing waits for it.
+  lifecycle.onEnd('console', await startConsoleBuild({ label, log }));
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
-  const { credentials, created } = await prepareDatabase(url, config);
+  const { credentials, created, linkToken } = await prepareDatabase(url, config);
   const env = {
     DASHBOARD_USER: credentials.email,
     DASHBOARD_PASSWORD: credentials.password,
@@ -88,7 +92,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   if (lifecycle.ending) return;
   for (const child of processes) child.start();
   if (await becameReady(config, lifecycle)) {
-    process.stdout.write(summary(credentials, created, config));
+    process.stdout.write(summary(credentials, created, linkToken, config));
   }
 }
 
@@ -113,7 +117,8 @@ async function prepareDatabase(url: string, config: Config) {
     await migrate(db, url);
     await assertKeysFit(db, new Keyring(config.secretsKey, ...config.previousSecretsKeys));
     if (config.redisUrl === null) await migrateQueues(url);
-    return await ensureCredentials(db, config);
+    const { credentials, created } = await ensureCredentials(db, config);
+    return { credentials, created, linkToken: await createSignInLink(db, credentials.email) };
   } finally {
     await db.destroy();
   }
@@ -133,7 +138,7 @@ async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): 
   return false;
 }
 
-function summary(credentials: Credentials, created: boolean, config: Config): string {
+function summary(credentials: Credentials, created: boolean, linkToken: string, config: Config): string {
   const file = relative(process.cwd(), join(config.dataDir, 'credentials.json'));
   const secret = (value: string) => (created ? value : `see ${file}`);
   const plain = config.publicUrl.startsWith('https:')
@@ -141,7 +146,9 @@ function summary(credentials: Credentials, created: boolean, config: Config): st
     : '  Browser sessions run without TLS: sign in on networks you trust only (docs/operations.md, Sessions and e-mail).\n\n';
   const key = created ? credentials.apiKey : '<key>';
   return `
-Ranvier is ready.
+Ranvier is ready. Open the console, signed in (once, within 15 minutes):
+
+  ${config.publicUrl}/sign-in#${linkToken}
 
   API        ${credentials.baseUrl}
   Services   ${serviceUrl(config, '<service>')}${config.edge === 'caddy' ? `, by the Caddy at ${config.caddyAdminUrl}` : ''}

@@ -16,6 +16,8 @@ export interface DeploymentEnd {
   service_name: string;
   service_slug: string;
   service_configuration: ServiceConfiguration;
+  /** The service is a preview, or was one. */
+  is_preview: boolean;
   workspace_name: string;
   workspace_configuration: Partial<WorkspaceConfiguration>;
 }
@@ -38,6 +40,7 @@ export function claimNotifications(db: Db, limit: number): Promise<DeploymentEnd
      )
      select t.deployment_id, t.tries, d.status, d.error, d.branch, d.commit_sha, d.actor, d.finished_at,
             s.name as service_name, s.slug as service_slug, s.configuration as service_configuration,
+            exists (select from previews p where p.service_id = s.id) as is_preview,
             w.name as workspace_name, w.configuration as workspace_configuration
        from taken t
        join deployments d on d.id = t.deployment_id

@@ -4,7 +4,7 @@ import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceRow } from '../services/rows.js';
 import { lockService } from '../services/store.js';
 import type { OperationKind, OperationRow, RuntimeAction } from './model.js';
-import { insertOperation } from './store.js';
+import { findOpenOperation, insertOperation } from './store.js';
 
 export interface OperationInput {
   service: Pick<ServiceRow, 'id' | 'workspace_id'>;
@@ -29,6 +29,7 @@ export async function queueAction(
   if (action === 'restart' && service.lifecycle_status === 'suspended') {
     throw new AppError('conflict', 'The service is suspended; resume it first');
   }
+  await assertNotRestoring(trx, id);
   return queueOperation(trx, { service, actor }, action);
 }
 
@@ -42,6 +43,13 @@ export async function queueOperation(
   trx: Transaction,
   { service, actor }: OperationInput,
   kind: OperationKind,
+  { backupId }: { backupId?: string } = {},
 ): Promise<OperationRow> {
-  return insertOperation(trx, { workspaceId: service.workspace_id, serviceId: service.id, kind, actor });
+  return insertOperation(trx, { workspaceId: service.workspace_id, serviceId: service.id, kind, actor, backupId });
+}
+
+/** Throws conflict while the service is being restored: nothing else may start, stop or replace it. */
+export async function assertNotRestoring(trx: Transaction, serviceId: string): Promise<void> {
+  if (!(await findOpenOperation(trx, serviceId, ['restore']))) return;
+  throw new AppError('conflict', 'The service is being restored from a backup; wait for the end of that operation');
 }

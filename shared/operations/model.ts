@@ -1,5 +1,5 @@
 /** Operations: queued work on a service that is no deployment. queued → running → succeeded | failed. */
-export const OPERATION_KINDS = ['restart', 'suspend', 'resume', 'delete', 'routing'] as const;
+export const OPERATION_KINDS = ['restart', 'suspend', 'resume', 'delete', 'routing', 'restore'] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 export const OPERATION_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
@@ -13,6 +13,8 @@ export interface OperationRow {
   id: string;
   workspace_id: string;
   service_id: string;
+  /** What an operation of kind `restore` restores. */
+  backup_id: string | null;
   kind: OperationKind;
   status: OperationStatus;
   actor: string;

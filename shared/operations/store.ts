@@ -1,15 +1,16 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
 import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import type { OperationKind, OperationRow } from './model.js';
+import type { OperationKind, OperationRow, OperationStatus } from './model.js';
 
 export interface NewOperation {
   workspaceId: string;
   serviceId: string;
   kind: OperationKind;
   actor: string;
+  backupId?: string | undefined;
 }
 
 /** Stores a queued operation; its first job is due at once. */
@@ -21,6 +22,7 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
       service_id: input.serviceId,
       kind: input.kind,
       actor: input.actor,
+      backup_id: input.backupId ?? null,
       dispatches: 1,
       due_at: trx.fn.now() as unknown as Date,
     })
@@ -61,6 +63,26 @@ export async function endOperation(db: Db, lease: Lease, status: 'succeeded' | '
 /** An operation of this service, also after its deletion. */
 export async function findOperation(db: Db, serviceId: string, id: string): Promise<OperationRow | undefined> {
   return db<OperationRow>('operations').where({ id, service_id: serviceId }).first();
+}
+
+/** An open operation of the service that is of one of these kinds. */
+export function findOpenOperation(
+  db: Db,
+  serviceId: string,
+  kinds: readonly OperationKind[],
+): Promise<OperationRow | null> {
+  return oneRow<OperationRow>(
+    db,
+    `select * from operations where service_id = :serviceId and finished_at is null and kind = any(:kinds)
+      order by created_at limit 1`,
+    { serviceId, kinds },
+  );
+}
+
+/** The status of an operation; null if there is none of this id. */
+export async function operationStatus(db: Db, id: string): Promise<OperationStatus | null> {
+  const row = await db<OperationRow>('operations').where({ id }).first('status');
+  return row?.status ?? null;
 }
 
 /** A service's operations, newest first. */

@@ -10,8 +10,11 @@ export interface Payloads {
   deletion: { operationId: string };
   'routing-reconciliation': { operationId: string };
   run: { runId: string };
+  backup: { backupId: string };
+  restore: { operationId: string };
   'log-ingest': { batchId: string };
   detection: { detectionId: string };
+  commit: { eventId: string };
 }
 export type QueueName = keyof Payloads;
 
@@ -42,6 +45,9 @@ export const QUEUES: Record<QueueName, QueueDefinition> = {
   deletion: RECORD,
   'routing-reconciliation': RECORD,
   run: RECORD,
+  commit: RECORD,
+  backup: RECORD,
+  restore: RECORD,
   'log-ingest': {
     attempts: 10,
     backoff: { type: 'exponential', delay: 200 },
@@ -66,6 +72,7 @@ export const OPERATION_QUEUES = {
   resume: 'runtime-action',
   delete: 'deletion',
   routing: 'routing-reconciliation',
+  restore: 'restore',
 } as const satisfies Record<OperationKind, QueueName>;
 
 /**

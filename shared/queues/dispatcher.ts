@@ -41,6 +41,12 @@ const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
     payload: { operationId: id },
   }),
   runs: ({ id, dispatches }) => ({ queue: 'run', recordId: id, dispatch: dispatches, payload: { runId: id } }),
+  backups: ({ id, dispatches }) => ({
+    queue: 'backup',
+    recordId: id,
+    dispatch: dispatches,
+    payload: { backupId: id },
+  }),
   log_batches: ({ id, dispatches }) => ({
     queue: 'log-ingest',
     recordId: id,
@@ -52,6 +58,12 @@ const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
     recordId: id,
     dispatch: dispatches,
     payload: { detectionId: id },
+  }),
+  commit_events: ({ id, dispatches }) => ({
+    queue: 'commit',
+    recordId: id,
+    dispatch: dispatches,
+    payload: { eventId: id },
   }),
 };
 

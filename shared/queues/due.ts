@@ -4,7 +4,14 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
  * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
  * handed to the queue engine; `dispatches` counts the jobs made for the record and is part of the job's id.
  */
-export type DispatchedTable = 'deployments' | 'operations' | 'runs' | 'log_batches' | 'detections';
+export type DispatchedTable =
+  | 'deployments'
+  | 'operations'
+  | 'runs'
+  | 'backups'
+  | 'log_batches'
+  | 'detections'
+  | 'commit_events';
 
 export interface DueRecord {
   id: string;
@@ -17,8 +24,10 @@ const KIND: Record<DispatchedTable, string> = {
   deployments: 'null::text',
   operations: 'kind',
   runs: 'null::text',
+  backups: 'null::text',
   log_batches: 'null::text',
   detections: 'null::text',
+  commit_events: 'null::text',
 };
 
 /** The tables that have due records now. Most runs find none, and then this is their only statement. */
@@ -93,6 +102,15 @@ export async function findAbandoned(db: Db, idleSeconds: number): Promise<Abando
      (select 'runs', id, dispatches, null from runs
        where finished_at is null and admitted_at is not null and due_at is null
          and (lease_expires_at is null or lease_expires_at < now())
+         and updated_at < now() - :idleSeconds * interval '1 second'
+       order by created_at limit 500)
+     union all
+     (select 'commit_events', id, dispatches, null from commit_events
+       where finished_at is null and due_at is null and created_at < now() - :idleSeconds * interval '1 second'
+       order by created_at limit 500)
+     union all
+     (select 'backups', id, dispatches, null from backups
+       where finished_at is null and due_at is null and (lease_expires_at is null or lease_expires_at < now())
          and updated_at < now() - :idleSeconds * interval '1 second'
        order by created_at limit 500)
      union all

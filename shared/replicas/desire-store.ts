@@ -7,6 +7,8 @@ export interface Release {
   serviceId: string;
   deploymentId: string;
   hostId: string;
+  /** The service whose volume the replica uses; null for releases without one. */
+  volumeId?: string | null;
 }
 
 /**
@@ -14,7 +16,7 @@ export interface Release {
  * or with `fresh` a new one beside it. A fresh generation that an earlier worker began is used again.
  */
 export async function wantReplicas(db: Db, release: Release, count: number, fresh: boolean): Promise<number> {
-  const { serviceId, deploymentId, hostId } = release;
+  const { serviceId, deploymentId, hostId, volumeId = null } = release;
   return db.transaction(async (trx) => {
     await lockUntilCommit(trx, `replicas.${deploymentId}`);
     const [known] = await rowsOf<{ running: number[]; newest: number | null }>(
@@ -29,14 +31,14 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
     const generation = running.length === 0 || (fresh && running.length === 1) ? next : Math.max(...running);
     for (let position = 1; position <= count; position++) {
       await trx.raw(
-        `insert into replicas (id, service_id, deployment_id, host_id, generation, position)
-         values (:id, :serviceId, :deploymentId, :hostId, :generation, :position)
+        `insert into replicas (id, service_id, deployment_id, host_id, generation, position, volume_id)
+         values (:id, :serviceId, :deploymentId, :hostId, :generation, :position, :volumeId)
          on conflict (deployment_id, generation, position) do update
            set desired = 'running', state = 'pending', host_id = excluded.host_id, restarts = replicas.restarts + 1,
                ready_at = null, stopped_at = null, next_start_at = null, exit_detail = '', log_offset = 0, failing_since = null,
                health_answer = '', replace_at = null, replacements = 0, surge_failed = false, replaces = null, updated_at = now()
          where replicas.state = 'stopped'`,
-        { id: uuidv7(), serviceId, deploymentId, hostId, generation, position },
+        { id: uuidv7(), serviceId, deploymentId, hostId, generation, position, volumeId },
       );
     }
     await notifyHost(trx, hostId);

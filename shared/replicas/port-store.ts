@@ -1,11 +1,19 @@
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import type { Attempt } from './rows.js';
 
+/** A port of the host that a replica has. */
+export interface HostPort {
+  port: number;
+  user_number: number;
+  /** Every hosted process of the host may connect: the server behind it asks for a password. */
+  open: boolean;
+}
+
 /** The host's ports that replicas have, with the number of each one's service. */
-export function hostPortsOf(db: Db, hostId: string): Promise<{ port: number; user_number: number }[]> {
+export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   return rowsOf(
     db,
-    `select r.port, s.user_number from replicas r join services s on s.id = r.service_id
+    `select r.port, s.user_number, r.volume_id is not null as open from replicas r join services s on s.id = r.service_id
       where r.host_id = ? and r.port is not null and r.task_id is null and r.address = '127.0.0.1' and r.state <> 'stopped' order by r.port`,
     [hostId],
   );

@@ -34,6 +34,7 @@ export interface ReplicaRow {
   run_id: string | null;
   run_attempt: number | null;
   exit_code: number | null;
+  volume_id: string | null;
   created_at: Date;
   updated_at: Date;
 }

@@ -23,6 +23,8 @@ export interface RouteFacts {
   /** Empty while there is no maintenance. */
   maintenancePage: string;
   platformDomainEnabled: boolean;
+  /** Proven host names of the service. Only those that lead to this platform get a certificate. */
+  domains: { hostname: string; leadsHere: boolean }[];
   liveDeploymentId: string | null;
   /** Of the live release, as it was deployed. */
   cacheProfile: ServiceConfiguration['cacheProfile'] | null;
@@ -50,7 +52,7 @@ export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Pr
                  then coalesce(s.configuration ->> 'maintenancePage', '') else '' end as "maintenancePage",
             coalesce((s.configuration ->> 'platformDomainEnabled')::boolean, true) as "platformDomainEnabled",
             s.live_deployment_id as "liveDeploymentId", d.configuration ->> 'cacheProfile' as "cacheProfile",
-            i.digest, i.manifest, coalesce(r.replicas, '[]') as replicas
+            i.digest, i.manifest, coalesce(r.replicas, '[]') as replicas, coalesce(n.names, '[]') as domains
        from services s
        left join deployments d on d.id = s.live_deployment_id
        left join images i on i.id = d.image_id
@@ -61,6 +63,10 @@ export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Pr
           where service_id = s.id and deployment_id = s.live_deployment_id
             and desired = 'running' and state = 'ready' and port is not null
        ) r on true
+       left join lateral (
+         select jsonb_agg(jsonb_build_object('hostname', hostname, 'leadsHere', leads_here) order by hostname) as names
+           from domains where service_id = s.id and status = 'active' and released_at is null
+       ) n on true
       where (s.deleted_at is null or s.deleted_at > now() - interval '1 hour') ${which}`,
     serviceIds === undefined ? [] : [[...serviceIds]],
   );

@@ -18,7 +18,12 @@ export interface ParsedApiKey {
 export function newApiKey(): NewApiKey {
   const lookup = randomBytes(8).toString('hex');
   const secret = randomBytes(32).toString('base64url');
-  return { key: `rnv_${lookup}_${secret}`, lookup, secretHash: hash(secret) };
+  return { key: `${keyPrefix(lookup)}_${secret}`, lookup, secretHash: hash(secret) };
+}
+
+/** The public part of a key, by which people recognise it. */
+export function keyPrefix(lookup: string): string {
+  return `rnv_${lookup}`;
 }
 
 /** The parts of a key, or null if the text is none. */

@@ -25,8 +25,18 @@ export const SEALED = {
     how: 'value',
     service: 'service_id',
   }),
+  hookSecret: column('hooks', 'sealed_secret', 'hook', { how: 'row', service: 'service_id' }),
+  deployKey: column('deploy_keys', 'sealed_private_key', 'deploy-key', null),
+  webhookUrl: column('webhooks', 'sealed_url', 'webhook-url', null),
+  webhookSecret: column('webhooks', 'sealed_secret', 'webhook', null),
   detectionRepository: column('detections', 'sealed_repository', 'detection-repository', null),
+  backupKey: column('backups', 'sealed_key', 'backup', { how: 'value', service: 'service_id' }),
   registryPassword: column('registries', 'sealed_password', 'registry', null),
+  dataPassword: column('data_servers', 'sealed_password', 'data-password', { how: 'value', service: 'id' }),
+  dataAdminPassword: column('data_servers', 'sealed_admin_password', 'data-admin-password', {
+    how: 'value',
+    service: 'id',
+  }),
   totp: column('users', 'totp_sealed', 'user-totp', null),
 } as const satisfies Record<string, SealedColumn>;
 

@@ -2,8 +2,9 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import type { ErrorDetail } from '../core/errors.js';
 import { LONGEST_IP_RANGE, LONGEST_TIME_ZONE } from '../core/formats.js';
 import { LONGEST_SCHEDULE } from '../core/schedule.js';
+import { nameProblem } from '../data/model.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from '../workspaces/catalog.js';
-import type { ServiceKind } from './model.js';
+import { isDataKind, type ServiceKind } from './model.js';
 
 /** A string of a closed set, as one JSON Schema `enum`. */
 export function oneOf<const T extends readonly string[]>(values: T, fallback?: T[number]) {
@@ -105,7 +106,7 @@ const FIELDS = {
   runtime: oneOf(RUNTIMES, 'auto'),
   scaling: oneOf(['manual', 'auto'], 'manual'),
   schedule: Type.String({ maxLength: LONGEST_SCHEDULE, format: 'cron', default: '0 * * * *' }),
-  sourceType: oneOf(['repository', 'image'], 'repository'),
+  sourceType: oneOf(['repository', 'image', 'push'], 'repository'),
   startCommand: text(4096),
   targetCpu: integer(1, 100, 70),
   targetMemory: integer(1, 100, 80),
@@ -140,13 +141,14 @@ export const DEFAULT_CONFIGURATION: Readonly<ServiceConfiguration> = Object.free
   ) as unknown as ServiceConfiguration,
 );
 
-/** Settings of the edge: a change of one enqueues routing reconciliation (specification, Service lifecycle). */
+/** Settings of the edge, and of how many replicas it has: a change of one enqueues routing reconciliation (specification, Service lifecycle). */
 export const ROUTING_FIELDS = [
   'ipAllowList',
   'maintenance',
   'maintenancePage',
   'platformDomainEnabled',
   'replicas',
+  'scaling',
 ] as const satisfies readonly (keyof ServiceConfiguration)[];
 
 /** The routing settings in which two configurations differ. */
@@ -157,12 +159,18 @@ export function changedRoutingFields(before: ServiceConfiguration, after: Servic
 /** Problems between the fields of a configuration, which a schema of single fields cannot find. */
 export function configurationProblems(kind: ServiceKind, configuration: ServiceConfiguration): ErrorDetail[] {
   const problems: ErrorDetail[] = [];
-  const plans = kind === 'postgres' || kind === 'redis' ? DATABASE_PLANS : PLANS;
+  const plans: readonly { id: string }[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;
   if (!plans.some((plan) => plan.id === configuration.plan)) {
     problems.push({ path: '/configuration/plan', message: `is not a plan for services of kind ${kind}` });
   }
   if (configuration.minReplicas > configuration.maxReplicas) {
     problems.push({ path: '/configuration/minReplicas', message: 'must not exceed maxReplicas' });
+  }
+  if (kind === 'postgres') {
+    for (const name of ['databaseName', 'databaseUser'] as const) {
+      const problem = nameProblem(configuration[name]);
+      if (problem !== null) problems.push({ path: `/configuration/${name}`, message: problem });
+    }
   }
   return problems;
 }

@@ -1,5 +1,7 @@
+import { abandonBackups } from '../backups/store.js';
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
+import { assertUnreferenced } from '../data/commands.js';
 import { cancelOpenDeployments } from '../deployments/store.js';
 import { type OperationInput, queueOperation } from '../operations/commands.js';
 import type { OperationRow } from '../operations/model.js';
@@ -26,7 +28,8 @@ export interface DeletionResult {
 
 /**
  * Deletes a service (specification, Service lifecycle): at once if nothing of it exists outside the database, else it
- * is archived, its open deployments are cancelled and the deletion is queued. Throws not_found, conflict.
+ * is archived, its open deployments are cancelled and the deletion is queued. Throws not_found, conflict, also if other
+ * services refer to a database.
  */
 export async function deleteService(
   trx: Transaction,
@@ -35,8 +38,10 @@ export async function deleteService(
   const service = await lockService(trx, id);
   if (!service) throw new AppError('not_found');
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is already being deleted');
+  await assertUnreferenced(trx, service);
   await cancelOpenDeployments(trx, { serviceId: id });
   await cancelOpenRuns(trx, { serviceId: id });
+  await abandonBackups(trx, id);
   if (!(await hasInfrastructure(trx, id))) {
     await eraseService(trx, id);
     return { deleted: true, queued: false, operation: null };

@@ -1,20 +1,10 @@
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
-import { CHANNELS } from '../core/database/listener.js';
+import { releaseDomains } from '../domains/store.js';
+import { publishRouteChange } from '../routing/publish-change.js';
 import { SEALED_COLUMNS } from '../secrets/sealed-columns.js';
 import type { LifecycleStatus } from './model.js';
 import type { ServiceRow } from './rows.js';
 import { lockSlug } from './store.js';
-
-/** Notifies the edges that a service's route has changed. Returns the version that they must reach. */
-export async function publishRouteChange(trx: Db, serviceId: string): Promise<number> {
-  const [row] = await rowsOf<{ route_version: number }>(
-    trx,
-    `update services set route_version = nextval('route_versions'), updated_at = now() where id = ? returning route_version`,
-    [serviceId],
-  );
-  await trx.raw('select pg_notify(?, ?)', [CHANNELS.route, serviceId]);
-  return row?.route_version ?? 0;
-}
 
 /** Changes a service's lifecycle status. Returns the new route version; undefined if the status is none of `from`. */
 export async function moveLifecycle(
@@ -42,7 +32,7 @@ export async function markDeleting(trx: Transaction, serviceId: string): Promise
   await publishRouteChange(trx, serviceId);
 }
 
-/** True if a service has anything outside the database: a release, replicas, images or an open deployment. */
+/** True if a service has anything outside the database: a release, replicas, images, a volume or an open deployment. */
 export async function hasInfrastructure(db: Db, serviceId: string): Promise<boolean> {
   const [row] = await rowsOf<{ found: boolean }>(
     db,
@@ -50,6 +40,7 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
          or exists (select 1 from replicas where service_id = :serviceId and state <> 'stopped')
          or exists (select 1 from images where service_id = :serviceId and removed_at is null)
          or exists (select 1 from deployments where service_id = :serviceId and finished_at is null)
+         or exists (select 1 from data_servers where id = :serviceId and host_id is not null)
          as found`,
     { serviceId },
   );
@@ -59,6 +50,12 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
 /** Tables whose rows of a service are deleted with it, in this order. */
 const ERASED_WITH_SERVICE = [
   'environment_group_services',
+  'previews',
+  'commit_events',
+  'commit_heads',
+  'commit_watches',
+  'pushes',
+  'pushed_repositories',
   'replicas',
   'schedules',
   'runs',
@@ -82,6 +79,7 @@ export async function eraseService(trx: Transaction, serviceId: string): Promise
   for (const table of ERASED_WITH_SERVICE) {
     await trx(table).where({ service_id: serviceId }).delete();
   }
+  await releaseDomains(trx, serviceId);
   await trx.raw('update images set removed_at = now() where service_id = ? and removed_at is null', [serviceId]);
   await trx.raw(
     `update services

@@ -22,9 +22,17 @@ export function listensOnPort(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'private';
 }
 
-/** Kinds that this version can deploy from a repository. */
-export function isDeployable(kind: ServiceKind): boolean {
-  return kind === 'web' || kind === 'static' || kind === 'private' || kind === 'worker' || kind === 'cron';
+/** Kinds of which several replicas may run, so that they can be scaled. */
+export function isScalable(kind: ServiceKind): boolean {
+  return kind === 'web' || kind === 'private' || kind === 'worker';
+}
+
+/** Kinds whose service is a server with a volume of its own. */
+export const DATA_KINDS = ['postgres', 'redis'] as const satisfies readonly ServiceKind[];
+export type DataKind = (typeof DATA_KINDS)[number];
+
+export function isDataKind(kind: ServiceKind): kind is DataKind {
+  return kind === 'postgres' || kind === 'redis';
 }
 
 export interface StatusFacts {

@@ -23,16 +23,33 @@ export function sealAddress(keyring: Keyring, address: string, serviceId: string
   return { repository, sealed: repository === address ? null : sealIn(keyring, SEALED.repository, serviceId, address) };
 }
 
+/** A service's sealed address for another service; null if it has none. Throws source_invalid if it does not open. */
+export function copyAddress(
+  keyring: Keyring,
+  { id, sealed_repository: sealed }: { id: string; sealed_repository: Buffer | null },
+  serviceId: string,
+): Buffer | null {
+  return sealAgain(keyring, { column: SEALED.repository, id, sealed }, { column: SEALED.repository, id: serviceId });
+}
+
 /** A sealed address for a deployment. Throws source_invalid if it does not open. */
 export function resealAddress(
   keyring: Keyring,
   from: { column: SealedColumn; id: string; sealed: Buffer | null },
   deploymentId: string,
 ): Buffer | null {
+  return sealAgain(keyring, from, { column: SEALED.deploymentRepository, id: deploymentId });
+}
+
+function sealAgain(
+  keyring: Keyring,
+  from: { column: SealedColumn; id: string; sealed: Buffer | null },
+  to: { column: SealedColumn; id: string },
+): Buffer | null {
   if (from.sealed === null) return null;
   try {
     const address = openFrom(keyring, from.column, from.id, from.sealed);
-    return sealIn(keyring, SEALED.deploymentRepository, deploymentId, address);
+    return sealIn(keyring, to.column, to.id, address);
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     const message = `its secret part cannot be opened, set it again: ${errorMessage(error)}`;

@@ -18,6 +18,8 @@ export interface ServiceRow {
   health_checked_at: Date | null;
   runtime_detail: string;
   live_deployment_id: string | null;
+  /** What automatic scaling wants (`wantedReplicas`). */
+  scaled_replicas: number | null;
   route_version: number;
   user_number: number;
   deletion_requested_at: Date | null;

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { isSpecialAddress } from '../core/special-address.js';
+import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 
 /** A full commit id: what is deployed must not change under its name. */
@@ -14,22 +15,33 @@ export function isImageSource({
   return sourceType === 'image' || buildMethod === 'image' || runtime === 'image';
 }
 
+/** True if a service is deployed from what is pushed to the platform. */
+export function isPushSource(
+  configuration: Pick<ServiceConfiguration, 'sourceType' | 'buildMethod' | 'runtime'>,
+): boolean {
+  return configuration.sourceType === 'push' && !isImageSource(configuration);
+}
+
 /** What is wrong with a repository address, or null. Pure: names are resolved and checked again by the worker. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {
   if (address === '') return 'configuration.repository is empty';
   if (/[^!-~]/.test(address)) return 'the repository address contains spaces or characters outside ASCII';
   const problem = addressProblem(address);
   if (problem !== null) return problem;
+  const ssh = parseSshAddress(address);
+  if (ssh !== null) return !allowLocal && isPrivateAddress(ssh.host) ? PRIVATE : null;
   const url = new URL(address);
   if (url.protocol === 'file:') {
     return allowLocal ? null : 'file: repositories are not allowed on this installation (ALLOW_LOCAL_REPOSITORIES)';
   }
   if (!allowLocal && isPrivateAddress(hostOf(url))) {
-    return 'the repository is at a private address, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES)';
+    return PRIVATE;
   }
   return null;
 }
 
+const PRIVATE =
+  'the repository is at a private address, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES)';
 const PROTOCOLS = ['https:', 'http:', 'file:'];
 
 /**
@@ -38,6 +50,11 @@ const PROTOCOLS = ['https:', 'http:', 'file:'];
  */
 export function addressProblem(address: string): string | null {
   if (/[\s\p{Cc}]/u.test(address)) return 'the repository address contains spaces or control characters';
+  if (isSshLike(address)) {
+    return parseSshAddress(address) === null
+      ? 'the SSH address of the repository must be like git@host:owner/name.git or ssh://git@host/owner/name.git, without a password'
+      : null;
+  }
   if (!URL.canParse(address)) return 'the repository address is not a URL such as https://host/owner/name.git';
   const url = new URL(address);
   if (!PROTOCOLS.includes(url.protocol)) return 'the protocol of the repository address is not supported; use https:';
@@ -54,6 +71,7 @@ const TOKEN_LENGTH = 20;
  * and its fragment. A short user name beside a password is left alone: it is a word such as "deploy".
  */
 export function credentialsOf(address: string): string[] {
+  if (isSshLike(givenAddress(address))) return [];
   if (!URL.canParse(address)) return [];
   const { username, password, search, searchParams, hash } = new URL(address);
   const names = password === '' || password === 'x-oauth-basic' || username.length >= TOKEN_LENGTH ? [username] : [];
@@ -64,6 +82,8 @@ export function credentialsOf(address: string): string[] {
 
 /** An address as people are shown it: with three asterisks for its user and password, its query and its fragment. */
 export function maskedRepository(address: string): string {
+  // The user of SSH is no secret, and there is no password.
+  if (parseSshAddress(address) !== null) return address;
   if (!URL.canParse(address)) return address;
   const url = new URL(address);
   if (!hasSecretPart(url)) return address;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
+import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
 import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
@@ -15,7 +16,19 @@ export type ServiceView = ServiceRow & {
   latest_deployment_id: string | null;
   latest_deployment_state: DeploymentState | null;
   latest_deployment_updated_at: Date | null;
+  /** A proven domain of a service that answers under no name of the platform. */
+  own_domain: string | null;
+  /** The service whose branch this one shows; null if it is no preview. */
+  preview_of: string | null;
 };
+
+/** SQL: the oldest proven domain of a service `s` that has no name of the platform. */
+const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'false' then
+    (select n.hostname from domains n where n.service_id = s.id and n.status = 'active' and n.released_at is null
+      order by n.created_at, n.id limit 1) end`;
+
+/** SQL: the service that the service `s` is a preview of. */
+const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
 /** Services of any workspace and state, for a query to narrow down; the table is `s`. */
 export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
@@ -33,6 +46,8 @@ export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
       'd.id as latest_deployment_id',
       'd.status as latest_deployment_state',
       'd.updated_at as latest_deployment_updated_at',
+      db.raw(`${OWN_DOMAIN} as own_domain`),
+      db.raw(`${PREVIEW_OF} as preview_of`),
       db.raw(
         `array(select group_id from environment_group_services where service_id = s.id order by created_at, group_id)
            as environment_group_ids`,
@@ -57,6 +72,7 @@ const COLUMN_NAMES: Record<keyof ServiceRow, true> = {
   health_checked_at: true,
   runtime_detail: true,
   live_deployment_id: true,
+  scaled_replicas: true,
   route_version: true,
   user_number: true,
   deletion_requested_at: true,
@@ -77,6 +93,8 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   'latest_deployment_id',
   'latest_deployment_state',
   'latest_deployment_updated_at',
+  'own_domain',
+  'preview_of',
   'environment_group_ids',
 ];
 
@@ -84,6 +102,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
+  ${OWN_DOMAIN} as own_domain, ${PREVIEW_OF} as preview_of,
   array(select g.group_id from environment_group_services g where g.service_id = s.id
          order by g.created_at, g.group_id) as environment_group_ids`;
 
@@ -108,6 +127,11 @@ export async function findServiceView(
 ): Promise<ServiceView | undefined> {
   const view = await rowOfPrepared(db, FIND_VIEW, [id, workspaceId]);
   return view === null || (view.deleted_at !== null && !deleted) ? undefined : view;
+}
+
+/** The service of a workspace that has this slug and is not deleted. */
+export async function findServiceBySlug(db: Db, workspaceId: string, slug: string): Promise<ServiceView | undefined> {
+  return serviceViews(db).where('s.workspace_id', workspaceId).where('s.slug', slug).whereNull('s.deleted_at').first();
 }
 
 const LOCK = prepare<{ id: string }>(
@@ -146,7 +170,7 @@ export async function lockServiceRow(
 const WRITE = prepare<ServiceView>(
   `with changed as (
      update services set name = $2, configuration = $3, sealed_repository = $4, project_id = $5, environment_id = $6,
-                         updated_at = now()
+                         scaled_replicas = case when $3::jsonb ->> 'scaling' = 'auto' then scaled_replicas end, updated_at = now()
       where id = $1 returning ${SERVICE_COLUMNS.replaceAll('s.', '')}
    )
    select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
@@ -164,9 +188,59 @@ export async function writeServiceRow(
   return written;
 }
 
-/** The services of a workspace that are not deleted, archived ones included, newest first. */
+const REPLACE = prepare<ServiceView>(
+  `with target as materialized (
+     select s.id from services s
+      where s.id = $1 and s.deleted_at is null and s.lifecycle_status <> 'deleting' and s.name = $5 and s.configuration = $6::jsonb
+        and s.sealed_repository is not distinct from $7 and s.environment_id is not distinct from $8
+        and s.live_deployment_id is not distinct from $21
+        and coalesce((select e.protected from environments e where e.id = s.environment_id), false) = $9
+        for update of s skip locked
+   ), changed as (
+     update services s set name = $2, configuration = $3, sealed_repository = $4, updated_at = now(),
+                           scaled_replicas = case when $3::jsonb ->> 'scaling' = 'auto' then s.scaled_replicas end
+       from target where s.id = target.id returning ${SERVICE_COLUMNS}
+   ), noted as (
+     insert into audit_entries (${AUDIT_COLUMNS})
+     select $10::uuid, $11::uuid, $12::text, $13::uuid, $14::text, $15::uuid, $16::text, $17::text, $18::uuid, $19::text, $20::text
+       from changed
+   )
+   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
+);
+
+/**
+ * Writes what people set of a service if it is still as it was read, and the audit entry, in one statement that waits for no
+ * lock. Returns the service as it is then. Undefined if it was changed since it was read, is being changed, or if its environment's protection changed.
+ */
+export async function replaceServiceRow(
+  db: Db,
+  before: ServiceView,
+  after: Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository'>,
+  entry: AuditEntry,
+): Promise<ServiceView | undefined> {
+  const written = await rowOfPrepared(db, REPLACE, [
+    before.id,
+    after.name,
+    JSON.stringify(after.configuration),
+    after.sealed_repository,
+    before.name,
+    JSON.stringify(before.configuration),
+    before.sealed_repository,
+    before.environment_id,
+    before.environment_protected,
+    ...auditValues(entry),
+    before.live_deployment_id,
+  ]);
+  return written ?? undefined;
+}
+
+/** SQL: the service `s` is a preview of another one. */
+export const IS_PREVIEW = 'exists (select from previews p where p.service_id = s.id)';
+
+/** The services of a workspace that are not deleted, archived ones included and previews left out, newest first. */
 export async function listServiceViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ServiceView>> {
-  return fetchPage(serviceViews(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at'), 's', page);
+  const services = serviceViews(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at');
+  return fetchPage(services.whereRaw(`not ${IS_PREVIEW}`), 's', page);
 }
 
 export interface NewService {

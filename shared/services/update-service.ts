@@ -1,16 +1,20 @@
-import type { Transaction } from '../core/database/client.js';
+import type { AuditEntry } from '../audit/store.js';
+import type { Db, Transaction } from '../core/database/client.js';
 import { AppError, invalidRequest } from '../core/errors.js';
+import { assertFitsData } from '../data/commands.js';
 import { queueRouting } from '../operations/commands.js';
+import { movePreviews } from '../previews/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { assertWithinBudget } from '../workspaces/limits.js';
 import { changedRoutingFields, configurationProblems, type PartialServiceConfiguration } from './configuration.js';
-import type { ServiceKind } from './model.js';
+import { isDataKind, type ServiceKind } from './model.js';
 import { assertPlacement, type Placement } from './placement.js';
 import { sealAddress } from './repository-address.js';
 import type { ServiceRow } from './rows.js';
 import { maskedRepository } from './source.js';
-import { groupEnvironments, type ServiceView, writeServiceRow } from './store.js';
+import { groupEnvironments, replaceServiceRow, type ServiceView, writeServiceRow } from './store.js';
+import { wantedReplicas } from './wanted-replicas.js';
 
 export interface UpdateServiceInput {
   /** Locked by `lockServiceRow`. */
@@ -44,9 +48,12 @@ export async function updateService(
   const { configuration, sealed_repository } = mergeConfiguration(deps.keyring, service, input.configuration ?? {});
   const problems = configurationProblems(service.kind, configuration);
   if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
+  await assertFitsData(trx, service, configuration);
 
-  const scaled = configuration.replicas > service.configuration.replicas;
-  if (scaled && service.live_deployment_id !== null) await assertWithinBudget(trx, service, configuration);
+  const replicas = wantedReplicas({ ...service, configuration });
+  if (replicas > wantedReplicas(service) && service.live_deployment_id !== null) {
+    await assertWithinBudget(trx, service, { plan: configuration.plan, replicas });
+  }
 
   const changed = { ...service, configuration, sealed_repository };
   if (input.name !== undefined) changed.name = input.name.trim();
@@ -56,6 +63,7 @@ export async function updateService(
     changed.environment_id = input.placement.environmentId;
   }
   const written = await writeServiceRow(trx, changed);
+  if (input.placement) await movePreviews(trx, service.id, input.placement);
   // The environment may have become protected while this transaction waited for the lock.
   input.authorize({ protectedEnvironment: written.environment_protected });
 
@@ -65,6 +73,37 @@ export async function updateService(
     await queueRouting(trx, { service, actor: input.actor });
   }
   return written;
+}
+
+export interface DirectUpdate
+  extends Pick<UpdateServiceInput, 'service' | 'name' | 'kind' | 'configuration' | 'authorize'> {
+  audit: (changed: Pick<ServiceRow, 'id' | 'name'>) => AuditEntry | null;
+}
+
+/**
+ * The same for changes that concern the row alone, in one statement without a transaction; `service` was read without
+ * a lock. Undefined if it has to be done by `updateService`: because more follows from it, because it is to be refused,
+ * or because the service is not as it was read. Throws forbidden.
+ */
+export async function updateServiceDirectly(
+  db: Db,
+  deps: Pick<CommandDeps, 'keyring'>,
+  { service, name: given, kind, configuration: changes = {}, authorize, audit }: DirectUpdate,
+): Promise<ServiceView | undefined> {
+  authorize({ protectedEnvironment: service.environment_protected });
+  if (service.lifecycle_status === 'deleting' || (kind !== undefined && kind !== service.kind)) return undefined;
+  // What a database was made with is compared with the change, and a preview has no settings of its own.
+  if (isDataKind(service.kind) || service.preview_of !== null) return undefined;
+  const merged = mergeConfiguration(deps.keyring, service, changes);
+  const { configuration } = merged;
+  if (configurationProblems(service.kind, configuration).length > 0) return undefined;
+  const isLive = service.live_deployment_id !== null;
+  const moreReplicas = wantedReplicas({ ...service, configuration }) > wantedReplicas(service);
+  if (isLive && (moreReplicas || changedRoutingFields(service.configuration, configuration).length > 0))
+    return undefined;
+  const name = given === undefined ? service.name : given.trim();
+  const entry = audit({ id: service.id, name });
+  return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry);
 }
 
 /** The changes over what is stored. A repository that is sent back as it was shown is the stored one. */

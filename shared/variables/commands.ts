@@ -3,7 +3,7 @@ import type { Transaction } from '../core/database/client.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
-import { MOST_VARIABLES, VALUE_BYTES, VARIABLES_BYTES, type VariableContent } from './model.js';
+import { MOST_VARIABLES, VALUE_BYTES, VARIABLES_BYTES, type VariableContent, type VariableScope } from './model.js';
 import {
   findReferenceTarget,
   findVariableKey,
@@ -19,6 +19,8 @@ export interface VariableInput {
   workspaceId: string;
   owner: VariableOwner;
   content: VariableContent;
+  /** The variable's scope: a new one has `all` without it, one that exists keeps its own. */
+  scope?: VariableScope | undefined;
   /** The path of the content in the request's body, for the details of an error. */
   at?: string;
   /**
@@ -36,11 +38,10 @@ export async function createVariable(
 ): Promise<VariableView> {
   const id = uuidv7();
   const { count } = await assertRoom(trx, id, input.key, input);
-  if (count >= MOST_VARIABLES) {
-    throw new AppError('conflict', `There are ${MOST_VARIABLES} variables already, which is the most there can be`);
-  }
-  const content = await store(trx, deps, id, input);
-  const variable = { id, workspace_id: input.workspaceId, key: input.key, ...content };
+  if (count >= MOST_VARIABLES) throw tooMany();
+  const content = await storedContent(trx, deps, id, input);
+  const { workspaceId: workspace_id, key, scope = 'all' } = input;
+  const variable = { id, workspace_id, key, scope, ...content };
   const row = await insertVariable(trx, input.owner, variable);
   if (!row) throw new AppError('conflict', `The variable ${input.key} exists already; change it with PATCH`);
   return row;
@@ -55,7 +56,8 @@ export async function updateVariable(
   const key = await findVariableKey(trx, input.owner, input.id);
   if (key === undefined) throw new AppError('not_found');
   await assertRoom(trx, input.id, key, input);
-  const row = await updateRow(trx, input.owner, input.id, await store(trx, deps, input.id, input));
+  const content = await storedContent(trx, deps, input.id, input);
+  const row = await updateRow(trx, input.owner, input.id, { ...content, scope: input.scope });
   if (!row) throw new AppError('not_found');
   return row;
 }
@@ -70,13 +72,23 @@ async function assertRoom(
   const { count, bytes } = await sizeOfVariables(trx, owner, id);
   const added = Buffer.byteLength(key) + ('value' in content ? Buffer.byteLength(content.value) : 0);
   if (bytes + added <= VARIABLES_BYTES) return { count };
-  const message =
-    `takes the variables of this ${'serviceId' in owner ? 'service' : 'group'} to ${bytes + added} bytes, keys included; ` +
-    `${VARIABLES_BYTES} are allowed: shorten or delete some, or put large contents into the repository`;
-  throw new AppError('payload_too_large', `The value ${message}`, [{ path: `${at}/value`, message }]);
+  throw tooLarge(owner, bytes + added, `${at}/value`);
 }
 
-async function store(
+export function tooMany(): AppError {
+  return new AppError('conflict', `${MOST_VARIABLES} variables are the most there can be`);
+}
+
+/** `path` names the content in the request that makes the owner's variables too many bytes. */
+export function tooLarge(owner: VariableOwner, bytes: number, path: string): AppError {
+  const message =
+    `takes the variables of this ${'serviceId' in owner ? 'service' : 'group'} to ${bytes} bytes, keys included; ` +
+    `${VARIABLES_BYTES} are allowed: shorten or delete some, or put large contents into the repository`;
+  return new AppError('payload_too_large', `The value ${message}`, [{ path, message }]);
+}
+
+/** What the row of a variable will hold. Throws invalid_request, and what `authorize` throws. */
+export async function storedContent(
   trx: Transaction,
   { keyring }: Pick<CommandDeps, 'keyring'>,
   id: string,

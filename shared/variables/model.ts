@@ -20,6 +20,13 @@ export const VariableValue = Type.String({ maxLength: VALUE_BYTES });
  */
 export const VARIABLES_BYTES = 262_144;
 
+/** The deployments that a variable reaches: every one, those of the service itself, or those of its previews. */
+export const VARIABLE_SCOPES = ['all', 'production', 'preview'] as const;
+export type VariableScope = (typeof VARIABLE_SCOPES)[number];
+
+/** What a deployment is: it gets the variables of this scope and those of all. */
+export type DeploymentScope = Exclude<VariableScope, 'all'>;
+
 /** What another service has, or offers: HOST, PORT, URL. */
 export const VariableReference = Type.Object(
   { serviceId: Type.String({ format: 'uuid', maxLength: 36 }), key: VariableKey },

@@ -1,12 +1,13 @@
 import { serviceUrl } from '../core/config.js';
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
+import { type DataReference, OFFERED_KEYS } from '../data/model.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED } from '../secrets/sealed-columns.js';
-import { isRouted, type ServiceKind } from '../services/model.js';
+import { isDataKind, isRouted, type ServiceKind } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
-import { MOST_VARIABLES, VARIABLES_BYTES } from './model.js';
+import { type DeploymentScope, MOST_VARIABLES, VARIABLES_BYTES } from './model.js';
 import {
   findReferencedVariable,
   type ProviderRow,
@@ -19,6 +20,8 @@ import {
 /** The values that a deployment runs with, and their sources. */
 export interface ResolvedVariables {
   values: Record<string, string>;
+  /** Variables whose values are read from databases when the release starts. */
+  dataReferences: Record<string, DataReference>;
   /** Other services and environment groups that values came from, sorted. */
   providerIds: string[];
   groupIds: string[];
@@ -26,8 +29,15 @@ export interface ResolvedVariables {
   readProtected: boolean;
 }
 
+/** Whose variables a deployment has, and which of them: a preview has those of the service that it is a preview of. */
+export interface VariablesOf {
+  serviceId: string;
+  scope: DeploymentScope;
+}
+
 export interface ResolveInput {
   service: Pick<ServiceRow, 'id' | 'workspace_id'>;
+  variables: VariablesOf;
   /**
    * Called before a value of a protected environment is read. Throws if the person who deploys may not act there, whoever
    * stored the reference.
@@ -42,7 +52,7 @@ const MOST_STEPS = 32;
 
 /**
  * The values a deployment runs with: groups' variables, the service's own over them, references followed to their
- * providers. Throws, naming the variable: `source_invalid` if a reference has no provider, an archived one, or refers
+ * providers, everywhere only those of the deployment's scope. Throws, naming the variable: `source_invalid` if a reference has no provider, an archived one, or refers
  * back to itself; `forbidden` if a value is one of a protected environment that `authorize` refuses;
  * `payload_too_large` if the values are too many bytes together.
  */
@@ -70,20 +80,23 @@ class Resolver {
   }
 
   async resolve(): Promise<ResolvedVariables> {
-    const { id } = this.#input.service;
-    const { count, bytes: own } = await sizeReaching(this.#trx, id);
+    const { serviceId: id, scope } = this.#input.variables;
+    const { count, bytes: own } = await sizeReaching(this.#trx, id, scope);
     if (count > MOST_REACHING) throw tooMany(count);
     if (own > VARIABLES_BYTES) throw tooLarge('variables', own);
     const values: Record<string, string> = {};
+    const dataReferences: Record<string, DataReference> = {};
     let bytes = 0;
-    for (const variable of await variablesReaching(this.#trx, id)) {
+    for (const variable of await variablesReaching(this.#trx, id, scope)) {
       const value = await this.#valueOf(variable, [`${id}/${variable.key}`]);
-      bytes += Buffer.byteLength(variable.key) + Buffer.byteLength(value);
+      bytes += Buffer.byteLength(variable.key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0);
       if (bytes > VARIABLES_BYTES) throw tooLarge(`variables.${variable.key}`, bytes);
-      values[variable.key] = value;
+      if (typeof value === 'string') values[variable.key] = value;
+      else dataReferences[variable.key] = value;
     }
     return {
       values,
+      dataReferences,
       providerIds: [...this.#providers].sort(),
       groupIds: [...this.#groups].sort(),
       readProtected: this.#readProtected,
@@ -91,7 +104,7 @@ class Resolver {
   }
 
   /** `path` is the services and keys that led to the variable, itself included. */
-  async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string> {
+  async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string | DataReference> {
     const { group_id, group_name, group_protected } = variable;
     if (group_id !== null) this.#groups.add(group_id);
     if (group_protected) {
@@ -116,7 +129,7 @@ class Resolver {
     }
   }
 
-  async #follow(providerId: string, key: string, path: readonly string[]): Promise<string> {
+  async #follow(providerId: string, key: string, path: readonly string[]): Promise<string | DataReference> {
     const step = `${providerId}/${key}`;
     if (path.includes(step)) throw invalid(path, `the references of ${key} go in a circle`);
     if (path.length > MOST_STEPS)
@@ -133,7 +146,9 @@ class Resolver {
       );
     }
     if (variable) return this.#valueOf(variable, [...path, step]);
-    const offered = this.#offer(provider, key);
+    const kind = provider.kind as ServiceKind;
+    if (isDataKind(kind) && OFFERED_KEYS[kind].includes(key)) return { serviceId: provider.id, key };
+    const offered = isDataKind(kind) ? undefined : this.#offer(provider, key);
     if (offered === undefined) throw invalid(path, `the service "${provider.name}" has no variable ${key}`);
     return offered;
   }
@@ -143,7 +158,12 @@ class Resolver {
     if (!this.#followed.has(step)) {
       this.#followed.set(
         step,
-        await findReferencedVariable(this.#trx, this.#input.service.workspace_id, providerId, key),
+        await findReferencedVariable(this.#trx, {
+          workspaceId: this.#input.service.workspace_id,
+          serviceId: providerId,
+          key,
+          scope: this.#input.variables.scope,
+        }),
       );
     }
     return this.#followed.get(step);

@@ -1,4 +1,5 @@
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import type { DataReference } from '../data/model.js';
 
 /** The variables that deployments were queued with, sealed; deployments of a service with equal ones share a row. */
 export interface SnapshotRow {
@@ -6,6 +7,8 @@ export interface SnapshotRow {
   service_id: string;
   digest: Buffer | null;
   sealed: Buffer;
+  /** Variables that are read from databases when a release starts. */
+  data_references: Record<string, DataReference>;
   /** Other services and environment groups that values came from. */
   provider_ids: string[];
   group_ids: string[];
@@ -28,7 +31,8 @@ export async function resealSnapshot(trx: Transaction, id: string, sealed: Buffe
 }
 
 export async function insertSnapshot(trx: Transaction, row: Omit<SnapshotRow, 'created_at'>): Promise<void> {
-  await trx<SnapshotRow>('snapshots').insert(row);
+  const references = JSON.stringify(row.data_references) as unknown as SnapshotRow['data_references'];
+  await trx<SnapshotRow>('snapshots').insert({ ...row, data_references: references });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Db, Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
+import { openDataReferences } from '../data/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
@@ -27,8 +28,10 @@ export async function storeSnapshot(
   { serviceId, deploymentId, resolved }: { serviceId: string; deploymentId: string; resolved: ResolvedVariables },
 ): Promise<string> {
   const left = await eraseUnusedSnapshots(trx, serviceId);
-  const { values, providerIds, groupIds, readProtected } = resolved;
-  const digest = keyring.fingerprint(JSON.stringify([sorted(values), providerIds, groupIds, readProtected]), serviceId);
+  const { values, dataReferences, providerIds, groupIds, readProtected } = resolved;
+  const references = Object.keys(dataReferences).length === 0 ? [] : [sorted(dataReferences)];
+  const content = [sorted(values), providerIds, groupIds, readProtected, ...references];
+  const digest = keyring.fingerprint(JSON.stringify(content), serviceId);
   const known = await findSnapshot(trx, serviceId, digest);
   if (known) {
     // If its key was lost, it is sealed again: the content is available here.
@@ -48,6 +51,7 @@ export async function storeSnapshot(
     service_id: serviceId,
     digest,
     sealed: sealIn(keyring, SEALED.snapshot, deploymentId, JSON.stringify(values)),
+    data_references: dataReferences,
     provider_ids: providerIds,
     group_ids: groupIds,
     read_protected: readProtected,
@@ -55,7 +59,10 @@ export async function storeSnapshot(
   return deploymentId;
 }
 
-/** The variables a deployment was queued with, in clear. Throws `SealError`, also if they were erased. */
+/**
+ * The variables a deployment was queued with, in clear, with those of databases as they are now. Throws `SealError`, also if
+ * they were erased, or if a database is gone.
+ */
 export async function openSnapshot(
   db: Db,
   keyring: Keyring,
@@ -63,7 +70,8 @@ export async function openSnapshot(
 ): Promise<Record<string, string>> {
   const snapshot = snapshot_id === null ? undefined : await getSnapshot(db, snapshot_id);
   if (!snapshot) throw new SealError('the variables of this deployment were erased');
-  return JSON.parse(openFrom(keyring, SEALED.snapshot, snapshot.id, snapshot.sealed));
+  const values: Record<string, string> = JSON.parse(openFrom(keyring, SEALED.snapshot, snapshot.id, snapshot.sealed));
+  return { ...values, ...(await openDataReferences(db, keyring, snapshot.data_references)) };
 }
 
 /**
@@ -105,6 +113,6 @@ function opens(keyring: Keyring, { id, sealed }: SnapshotRow): boolean {
   }
 }
 
-function sorted(values: Readonly<Record<string, string>>): [string, string][] {
+function sorted<T>(values: Readonly<Record<string, T>>): [string, T][] {
   return Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,5 +1,6 @@
 import { type Db, rowsOf } from '../core/database/client.js';
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
+import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';
 
 /** A variable as a deployment needs it: sealed, or a reference to another service. */
@@ -30,17 +31,17 @@ export interface ProviderRow {
 
 /**
  * SQL: the variables that reach the service `:serviceId`: those of its groups, then its own. If a key comes twice, the
- * later one counts; among groups the one linked last. `and` is a further condition.
+ * later one counts; among groups the one linked last. Only those of the scope `:scope` count. `and` is a further condition.
  */
 function reaching(and = ''): string {
   return `select distinct on (key) * from (
        select v.id, v.key, v.sealed, v.reference_service_id, v.reference_key, v.group_id, g.name as group_name,
               0 as rank, l.created_at as linked_at
          from environment_group_services l join environment_groups g on g.id = l.group_id
-         join variables v on v.group_id = g.id where l.service_id = :serviceId ${and}
+         join variables v on v.group_id = g.id where l.service_id = :serviceId and v.scope in ('all', :scope) ${and}
        union all
        select v.id, v.key, v.sealed, v.reference_service_id, v.reference_key, null, null, 1, v.created_at
-         from variables v where v.service_id = :serviceId ${and}
+         from variables v where v.service_id = :serviceId and v.scope in ('all', :scope) ${and}
      ) found order by key, rank desc, linked_at desc, id desc`;
 }
 
@@ -52,27 +53,28 @@ function withProtection(variables: string): string {
 }
 
 /** The variables that reach a service, each key once. */
-export async function variablesReaching(db: Db, serviceId: string): Promise<VariableSource[]> {
-  return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId });
+export async function variablesReaching(db: Db, serviceId: string, scope: DeploymentScope): Promise<VariableSource[]> {
+  return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId, scope });
 }
 
 /** How many variables reach a service, and how many bytes their keys and own values have, without what references lend. */
-export async function sizeReaching(db: Db, serviceId: string): Promise<{ count: number; bytes: number }> {
+export async function sizeReaching(
+  db: Db,
+  serviceId: string,
+  scope: DeploymentScope,
+): Promise<{ count: number; bytes: number }> {
   const [row] = await rowsOf<{ count: number; bytes: number }>(
     db,
     `select count(*) as count, coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint
               as bytes from (${reaching()}) r`,
-    { serviceId },
+    { serviceId, scope },
   );
   return row ?? { count: 0, bytes: 0 };
 }
 
 /**
-
  * The target of a reference. Both are read in one statement, so that a service that becomes protected meanwhile lends
-
  * nothing.
-
  */
 export interface Referred {
   provider: ProviderRow;
@@ -83,9 +85,12 @@ export interface Referred {
 /** A provider of the same workspace that is not deleted, with its variable of a key. */
 export async function findReferencedVariable(
   db: Db,
-  workspaceId: string,
-  serviceId: string,
-  key: string,
+  {
+    workspaceId,
+    serviceId,
+    key,
+    scope,
+  }: { workspaceId: string; serviceId: string; key: string; scope: DeploymentScope },
 ): Promise<Referred | undefined> {
   const [row] = await rowsOf<{ provider: ProviderRow; variable: VariableSource | null; sealed: Buffer | null }>(
     db,
@@ -99,7 +104,7 @@ export async function findReferencedVariable(
        from services s left join environments e on e.id = s.environment_id
        left join (${withProtection(reaching('and v.key = :key'))}) v on true
       where s.id = :serviceId and s.workspace_id = :workspaceId and s.deleted_at is null`,
-    { serviceId, workspaceId, key },
+    { serviceId, workspaceId, key, scope },
   );
   return (
     row && { provider: row.provider, variable: row.variable ? { ...row.variable, sealed: row.sealed } : undefined }

@@ -1,5 +1,6 @@
 import { type Db, rowsOf } from '../core/database/client.js';
 import { ONLINE_SECONDS } from '../deployments/admission.js';
+import type { DataKind } from '../services/model.js';
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 
@@ -7,9 +8,10 @@ export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> {
   await rowsOf(
     db,
-    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, running,
-                          event_loop_p99_ms)
-     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :network_isolation, :running,
+    `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, measures_usage,
+                          data_kinds, running, event_loop_p99_ms)
+     values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :network_isolation, :measures_usage,
+             :data_kinds, :running,
              :event_loop_p99_ms)
      on conflict (id) do update
        set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
@@ -30,11 +32,27 @@ export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   );
 }
 
-/** The catalog's `workerOnline` (specification, Catalog), and whether each of these workers isolates networks. */
-export async function workersOnline(db: Db): Promise<{ online: boolean; networkIsolation: boolean }> {
+/** What the workers that are online can do, for the catalog. */
+export interface WorkerAbilities {
+  online: boolean;
+  /** Each of them isolates networks. */
+  networkIsolation: boolean;
+  /** Each of them measures what replicas use. */
+  measuresUsage: boolean;
+  /** The kinds of data services that some host can run. */
+  dataKinds: DataKind[];
+}
+
+/** The catalog's `workerOnline` (specification, Catalog), and what these workers can do. */
+export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;
-  return { online, networkIsolation: online && workers.every((worker) => worker.network_isolation) };
+  return {
+    online,
+    networkIsolation: online && workers.every((worker) => worker.network_isolation),
+    measuresUsage: online && workers.every((worker) => worker.measures_usage),
+    dataKinds: [...new Set(workers.flatMap((worker) => worker.data_kinds))],
+  };
 }
 
 /** Retention: deletes workers that have been silent for an hour. */
@@ -67,6 +85,9 @@ export interface WorkerRow {
   deploy_slots: number;
   run_slots: number;
   network_isolation: boolean;
+  measures_usage: boolean;
+  /** The kinds of data services that its host can run. */
+  data_kinds: DataKind[];
   running: { queue: string; jobId: string; since: string }[];
   event_loop_p99_ms: number;
   started_at: Date;

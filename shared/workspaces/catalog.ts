@@ -1,4 +1,4 @@
-import type { ServiceKind } from '../services/model.js';
+import { isDataKind, type ServiceKind } from '../services/model.js';
 
 /** The one place of plans, prices, regions, runtimes and service types (specification, Catalog). */
 export interface Plan {
@@ -108,7 +108,15 @@ export const PLANS = [
 export const PLAN_IDS = PLANS.map((plan) => plan.id);
 export type PlanId = (typeof PLAN_IDS)[number];
 
-export const DATABASE_PLANS: readonly Plan[] = [
+/** A plan for databases; the runtime enforces all of its figures. */
+export interface DatabasePlan extends Plan {
+  cpu: number;
+  memoryMb: number;
+  storageGb: number;
+  maxConnections: number;
+}
+
+export const DATABASE_PLANS: readonly DatabasePlan[] = [
   {
     id: 'free',
     name: 'Free',
@@ -231,9 +239,33 @@ export const SERVICE_TYPES: readonly {
   { id: 'redis', name: 'Redis', plural: 'Redis instances', description: 'A Redis instance', runtime: true },
 ];
 
+/** The plan of a database; an id that left the catalog is treated as the smallest. */
+export function databasePlanOf(id: string): DatabasePlan {
+  const [smallest] = DATABASE_PLANS;
+  if (smallest === undefined) throw new Error('there are no plans for databases');
+  return DATABASE_PLANS.find((plan) => plan.id === id) ?? smallest;
+}
+
+/** Processes of a database besides one for each connection. */
+const DATABASE_PIDS = 64;
+
+/** What the runtime limits a service's processes to. */
+export function limitsOf(kind: ServiceKind, planId: string): Pick<ServicePlan, 'cpu' | 'memoryMb' | 'pids'> {
+  if (!isDataKind(kind)) return planOf(planId);
+  const { cpu, memoryMb, maxConnections } = databasePlanOf(planId);
+  return { cpu, memoryMb, pids: maxConnections + DATABASE_PIDS };
+}
+
 /** The plan of a running service; an id that left the catalog is treated as the smallest. */
 export function planOf(id: string): ServicePlan {
   return PLANS.find((plan) => plan.id === id) ?? PLANS[0];
+}
+
+/** What a replica of a service may use: cores and memory. Data services have plans of their own. */
+export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memoryMb: number } {
+  const plan = isDataKind(kind) ? DATABASE_PLANS.find((known) => known.id === id) : undefined;
+  const { cpu, memoryMb } = planOf(id);
+  return { cpu: plan?.cpu ?? cpu, memoryMb: plan?.memoryMb ?? memoryMb };
 }
 
 /** `service.estimatedMonthly`: the plan's price times the replicas; databases have plans of their own. */
@@ -242,9 +274,10 @@ export function estimatedMonthly(
   planId: string,
   replicas: number,
 ): { usd: number; ngn: number; priced: boolean } {
-  const plans: readonly Plan[] = kind === 'postgres' || kind === 'redis' ? DATABASE_PLANS : PLANS;
+  const plans: readonly Plan[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;
   const plan = plans.find((p) => p.id === planId);
   if (!plan) return { usd: 0, ngn: 0, priced: false };
-  const count = kind === 'static' ? 1 : replicas;
+  // A database has one server, whatever its configuration says.
+  const count = kind === 'static' || isDataKind(kind) ? 1 : replicas;
   return { usd: plan.usd * count, ngn: plan.ngn * count, priced: true };
 }

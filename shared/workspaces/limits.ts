@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.js';
 import { getDeployment } from '../deployments/store.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
+import { wantedReplicas } from '../services/wanted-replicas.js';
 import { budgetBinds, monthlyCost, type PricedService } from './billing.js';
 import { planOf } from './catalog.js';
 import type { WorkspaceRow } from './model.js';
@@ -31,10 +32,12 @@ const MOST = {
   projects: { most: 1000, text: 'projects in a workspace' },
   environments: { most: 100, text: 'environments in a project' },
   groups: { most: 500, text: 'environment groups in a workspace' },
+  domains: { most: 100, text: 'domains of a service' },
+  previews: { most: 20, text: 'previews of a service' },
   deployments: { most: 2000, text: 'deployments that wait or run in a workspace' },
 } as const;
 
-/** Throws capacity_exceeded if there are as many as a workspace, or project, may have. */
+/** Throws capacity_exceeded if there are as many as a workspace, project or service may have. */
 export async function assertRoomFor(trx: Transaction, what: keyof typeof MOST, ownerId: string): Promise<void> {
   await lockLimits(trx, ownerId);
   const { most, text } = MOST[what];
@@ -63,28 +66,49 @@ export async function assertWithinBudget(
   service: ServiceRow,
   configuration: Pick<ServiceConfiguration, 'plan' | 'replicas'>,
 ): Promise<void> {
-  const settings = workspaceConfiguration((await workspaceOf(trx, service.workspace_id)).configuration);
-  if (!budgetBinds(settings)) return;
-  const { budget, currency } = settings;
-  const wanted: PricedService = { kind: service.kind, plan: configuration.plan, replicas: configuration.replicas };
-  if (monthlyCost([wanted], currency) <= monthlyCost(await running(trx, service), currency)) return;
-
-  await lockLimits(trx, service.workspace_id);
-  const others = (await pricedServices(trx, service.workspace_id)).filter(({ id }) => id !== service.id);
-  const cost = monthlyCost([...others, wanted], currency);
-  if (cost <= budget) return;
+  const excess = await budgetExcess(trx, service, { kind: service.kind, ...configuration });
+  if (excess === null) return;
   throw new AppError(
     'billing_required',
-    `The services of this workspace would cost an estimated ${cost} ${currency} a month, past its budget of ${budget}; ` +
+    `The services of this workspace would cost an estimated ${excess.cost} ${excess.currency} a month, past its budget of ${excess.budget}; ` +
       'choose a smaller plan, delete a service, or let an admin raise the budget or allow overages',
   );
 }
 
-/** What the service runs now: the plan of its release, and the replicas of its configuration, which apply at once. */
+/** The most replicas, of `least` to `most`, with which the workspace stays within its budget. `least` always passes. */
+export async function affordableReplicas(
+  trx: Transaction,
+  service: ServiceRow,
+  { plan, least, most }: { plan: ServiceConfiguration['plan']; least: number; most: number },
+): Promise<number> {
+  for (let replicas = most; replicas > least; replicas--) {
+    if ((await budgetExcess(trx, service, { kind: service.kind, plan, replicas })) === null) return replicas;
+  }
+  return least;
+}
+
+/** What the workspace would cost with this service, if that is past its budget; null otherwise. */
+async function budgetExcess(
+  trx: Transaction,
+  service: ServiceRow,
+  wanted: PricedService,
+): Promise<{ cost: number; budget: number; currency: string } | null> {
+  const settings = workspaceConfiguration((await workspaceOf(trx, service.workspace_id)).configuration);
+  if (!budgetBinds(settings)) return null;
+  const { budget, currency } = settings;
+  if (monthlyCost([wanted], currency) <= monthlyCost(await running(trx, service), currency)) return null;
+
+  await lockLimits(trx, service.workspace_id);
+  const others = (await pricedServices(trx, service.workspace_id)).filter(({ id }) => id !== service.id);
+  const cost = monthlyCost([...others, wanted], currency);
+  return cost <= budget ? null : { cost, budget, currency };
+}
+
+/** What the service runs now: the plan of its release, and the replicas that are wanted, which apply at once. */
 async function running(trx: Transaction, service: ServiceRow): Promise<PricedService[]> {
   const release = service.live_deployment_id && (await getDeployment(trx, service.live_deployment_id));
   if (!release) return [];
-  return [{ kind: service.kind, plan: release.configuration.plan, replicas: service.configuration.replicas }];
+  return [{ kind: service.kind, plan: release.configuration.plan, replicas: wantedReplicas(service) }];
 }
 
 async function workspaceOf(trx: Transaction, id: string): Promise<WorkspaceRow> {

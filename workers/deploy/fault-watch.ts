@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { exists } from '../folders.js';
+import { exists } from '../../shared/core/exists.js';
 import { Interrupted } from '../interrupted.js';
 
 /** A deployment as one worker runs it. */

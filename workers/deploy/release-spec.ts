@@ -2,15 +2,23 @@ import type { Db } from '../../shared/core/database/client.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { getDeployment } from '../../shared/deployments/store.js';
 import { getImage } from '../../shared/images/store.js';
+import { pushedAddress } from '../../shared/pushes/model.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { isPushSource } from '../../shared/services/source.js';
 import { getService } from '../../shared/services/store.js';
+import { replicasOfRelease } from '../../shared/services/wanted-replicas.js';
+import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
 
 /** The address of a deployment's repository, with the secret in it. Throws `SealError`. */
-export function openRepository(keyring: Keyring, { id, configuration, sealed_repository }: DeploymentRow): string {
-  if (sealed_repository === null) return configuration.repository;
+export function openRepository(keyring: Keyring, deployment: DeploymentRow): string {
+  const { id, configuration, sealed_repository } = deployment;
+  if (isPushSource(configuration)) {
+    return pushedAddress({ workspaceId: deployment.workspace_id, serviceId: deployment.service_id });
+  }
+  if (sealed_repository === null) return addressForWorkspace(configuration.repository, deployment.workspace_id);
   return openFrom(keyring, SEALED.deploymentRepository, id, sealed_repository);
 }
 
@@ -28,7 +36,11 @@ export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: st
     kind: service.kind,
     slug: service.slug,
     environmentId: service.environment_id,
-    configuration: { ...deployment.configuration, repository: openRepository(keyring, deployment) },
+    configuration: {
+      ...deployment.configuration,
+      repository: openRepository(keyring, deployment),
+      replicas: replicasOfRelease(service, deployment.configuration),
+    },
     image: { id: image.id, digest: image.digest, manifest: image.manifest },
     environment: { ...image.manifest.environment, ...(await openSnapshot(db, keyring, deployment)) },
   };

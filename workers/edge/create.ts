@@ -3,15 +3,17 @@ import type { Config } from '../../shared/core/config.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { Edge } from './edge.js';
 import { NodeEdge } from './proxy/node-edge.js';
+import type { TrafficMeter } from './traffic-meter.js';
 
 export interface EdgeNeeds {
   log: Logger;
   /** Asks for a fresh route of a service and resolves when it is applied. */
   refresh: (serviceId: string) => Promise<void>;
+  traffic: TrafficMeter;
 }
 
 /** The edge that the settings ask for (`EDGE`). */
-export async function createEdge(config: Config, { log, refresh }: EdgeNeeds): Promise<Edge> {
+export async function createEdge(config: Config, { log, refresh, traffic }: EdgeNeeds): Promise<Edge> {
   const {
     edgePort: port,
     edgeDomain: domain,
@@ -21,7 +23,7 @@ export async function createEdge(config: Config, { log, refresh }: EdgeNeeds): P
     edgeLimits: limits,
   } = config;
   const imagesDir = join(config.dataDir, 'images');
-  if (config.edge === 'node') return new NodeEdge({ port, imagesDir, limits, log, refresh });
+  if (config.edge === 'node') return new NodeEdge({ port, imagesDir, limits, log, refresh, traffic });
   const { CaddyEdge } = await import('./caddy/caddy-edge.js');
-  return new CaddyEdge({ port, domain, adminUrl, socketDir, tls, imagesDir, limits, log, refresh });
+  return new CaddyEdge({ port, domain, adminUrl, socketDir, tls, imagesDir, limits, log, refresh, traffic });
 }

@@ -11,6 +11,8 @@ import { removeEdge } from '../../shared/routing/store.js';
 import { createEdge } from './create.js';
 import { containUncaught } from './proxy/containment.js';
 import { RouteSync } from './route-sync.js';
+import { TrafficMeter } from './traffic-meter.js';
+import { TrafficReport } from './traffic-report.js';
 
 /** The edge's process: loads the routes, serves them, and follows every change until it is told to end. */
 const bootLog = createLogger('edge', 'info');
@@ -26,18 +28,23 @@ try {
   await assertMigrated(db);
 
   const identity = { id: randomUUID(), host: hostname(), pid: process.pid };
-  const edge = await createEdge(config, { log, refresh: (serviceId) => sync.reload(serviceId) });
+  const traffic = new TrafficMeter();
+  const edge = await createEdge(config, { log, refresh: (serviceId) => sync.reload(serviceId), traffic });
+  const report = new TrafficReport({ db, log, meter: traffic, everyMs: config.metricsSeconds * 1000 });
   const sync = new RouteSync({ db, log, edge, identity, domain: config.edgeDomain });
   const listener = new Listener(url, log);
   listener.on(CHANNELS.route, (serviceId) => sync.wake(serviceId));
 
   lifecycle.onEnd('registration', () => removeEdge(db, identity.id));
   lifecycle.onEnd('listener', () => listener.close());
+  // After the edge has ended: nothing is counted any more.
+  lifecycle.onEnd('traffic report', () => report.close());
   lifecycle.onEnd('routes', () => sync.close());
   lifecycle.onEnd('edge', () => edge.close());
 
   await listener.start();
   await sync.start();
+  report.start();
   await edge.listen();
   log.info({ edge: config.edge, port: config.edgePort, domain: config.edgeDomain }, 'the edge is listening');
 } catch (error) {

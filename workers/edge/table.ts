@@ -19,6 +19,8 @@ export type Target =
 export interface Route {
   serviceId: string;
   host: string;
+  /** False for a host that leads elsewhere: a certificate authority could not check it. */
+  certified: boolean;
   /** Addresses and ranges that are admitted; an empty list admits everybody. */
   allow: string[];
   /** The page of a service under maintenance ('' is the default page), or null. */
@@ -29,17 +31,19 @@ export interface Route {
 /** Host → route. Never changed in place: a new table replaces the old. */
 export type RouteTable = ReadonlyMap<string, Route>;
 
-/** The route of a service, or null if the edge must not know its host. */
-export function routeOf(facts: RouteFacts, domain: string): Route | null {
+/** A service's routes, one for each of its hosts; none if the edge must not know it. */
+export function routesOf(facts: RouteFacts, domain: string): Route[] {
   const gone = facts.deleted || facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted';
-  if (gone || !isRouted(facts.kind) || !facts.platformDomainEnabled) return null;
-  return {
+  if (gone || !isRouted(facts.kind)) return [];
+  const served = {
     serviceId: facts.serviceId,
-    host: `${facts.slug}.${domain}`,
     allow: facts.ipAllowList,
     maintenance: facts.maintenance ? facts.maintenancePage : null,
     target: targetOf(facts),
   };
+  const platform = facts.platformDomainEnabled ? [{ host: `${facts.slug}.${domain}`, certified: true }] : [];
+  const own = facts.domains.map(({ hostname, leadsHere }) => ({ host: hostname, certified: leadsHere }));
+  return [...platform, ...own].map((place) => ({ ...served, ...place }));
 }
 
 function targetOf(facts: RouteFacts): Target {
@@ -78,9 +82,7 @@ function withRoutes(
   domain: string,
   previous: RouteTable,
 ): RouteTable {
-  for (const facts of all) {
-    const route = routeOf(facts, domain);
-    if (route === null) continue;
+  for (const route of all.flatMap((facts) => routesOf(facts, domain))) {
     const before = previous.get(route.host);
     table.set(route.host, before !== undefined && isDeepStrictEqual(before, route) ? before : route);
   }

@@ -1,9 +1,11 @@
 import { runningReleases } from '../../shared/deployments/release-store.js';
 import { hasOpenDeployment } from '../../shared/deployments/store.js';
+import { findOpenOperation } from '../../shared/operations/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { makeDue } from '../../shared/queues/due.js';
 import { countOpenRuns } from '../../shared/runs/store.js';
 import { eraseService } from '../../shared/services/lifecycle-store.js';
+import { removeBackupsOfDeleted } from '../backups/remove-backups.js';
 import { edgesApplied } from '../edges-applied.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
@@ -18,15 +20,22 @@ export function deletionJob(
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ operation, service, signal }) => {
-    // The request has cancelled its deployments and runs. Another job looks again later, so that this one does not hold a slot
+    // The request has cancelled its deployments and runs; a restore ends by itself. Another job looks again later, so that this one does not hold a slot
     // until their workers have stopped.
-    if ((await hasOpenDeployment(deps.db, service.id)) || (await countOpenRuns(deps.db, service.id)) > 0) {
+    const busy =
+      (await hasOpenDeployment(deps.db, service.id)) ||
+      (await countOpenRuns(deps.db, service.id)) > 0 ||
+      (await findOpenOperation(deps.db, service.id, ['restore'])) !== null;
+    if (busy) {
       await makeDue(deps.db, 'operations', operation, LOOK_AGAIN_MS);
       return 'later';
     }
     await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
     await deps.db.transaction((trx) => eraseService(trx, service.id));
+    // Its volume may be on another host, which removes it with its next sweep.
+    await deps.data?.removeVolumes();
+    await removeBackupsOfDeleted(deps);
     return 'done';
   });
 }

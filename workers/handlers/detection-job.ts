@@ -6,6 +6,7 @@ import type { Payloads } from '../../shared/queues/catalog.js';
 import { Masker } from '../../shared/secrets/mask.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { credentialsOf, repositoryProblem } from '../../shared/services/source.js';
+import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { openBuildFolder } from '../builders/build-folder.js';
 import { BuildError } from '../builders/builder.js';
 import { readFiles } from '../builders/reader/read-files.js';
@@ -33,10 +34,11 @@ export async function detectionJob(
   try {
     const problem = repositoryProblem(repository, config.allowLocalRepositories);
     if (problem !== null) throw new SourceError(problem);
-    const { sha } = await deps.source.resolve({ url: repository, ref: row.branch, signal: either });
+    const url = addressForWorkspace(repository, row.workspace_id);
+    const { sha } = await deps.source.resolve({ url, ref: row.branch, signal: either });
     const folder = await openBuildFolder(config.dataDir, `detection-${row.id}-${Date.now()}`);
     try {
-      await deps.source.checkout({ url: repository, sha, directory: folder.app, signal: either });
+      await deps.source.checkout({ url, sha, directory: folder.app, signal: either });
       const input = {
         app: await realpath(folder.app),
         rootDirectory: row.root_directory,

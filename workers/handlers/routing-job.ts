@@ -1,5 +1,6 @@
 import type { Payloads } from '../../shared/queues/catalog.js';
-import { publishRouteChange } from '../../shared/services/lifecycle-store.js';
+import { publishRouteChange } from '../../shared/routing/publish-change.js';
+import { wantedReplicas } from '../../shared/services/wanted-replicas.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { edgesApplied } from '../edges-applied.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -16,7 +17,7 @@ export function routingJob(
     if (service.live_deployment_id && service.lifecycle_status === 'active') {
       const spec = await loadReleaseSpec(deps.db, deps.keyring, service.live_deployment_id);
       if (spec.image.manifest.type === 'process') {
-        await deps.runtime.scale(spec, service.configuration.replicas, signal);
+        await deps.runtime.scale(spec, wantedReplicas(service), signal);
       }
     }
     const version = await publishRouteChange(deps.db, service.id);

@@ -1,6 +1,7 @@
 import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/reference.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
-import { isImageSource, repositoryProblem } from '../../shared/services/source.js';
+import { isImageSource, isPushSource, repositoryProblem } from '../../shared/services/source.js';
+import { givenAddress } from '../../shared/ssh/model.js';
 import type { Engine } from '../docker/engine.js';
 import type { RegistryAccount } from '../docker/registry.js';
 import { type RepositorySource, SourceError } from './repository-source.js';
@@ -48,7 +49,9 @@ export function createOriginResolver(options: OriginOptions): OriginResolver {
 
 async function resolveCommit({ source, policy }: OriginOptions, request: OriginRequest): Promise<Origin> {
   const { repository, branch } = request.configuration;
-  const problem = repositoryProblem(repository, policy.allowLocal);
+  const problem = isPushSource(request.configuration)
+    ? null
+    : repositoryProblem(givenAddress(repository), policy.allowLocal);
   if (problem) throw new SourceError(problem);
   const ref = request.sha || branch;
   const { sha, message } = await source.resolve({ url: repository, ref, signal: request.signal });

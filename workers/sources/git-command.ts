@@ -135,6 +135,11 @@ export function gitEnvironment(
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_CONFIG_COUNT: String(config.length),
   };
+  // A source that has a key says how to connect; without one, git never starts ssh.
+  if (config.some(([key]) => key === 'core.sshCommand')) {
+    delete environment.GIT_SSH_COMMAND;
+    environment.GIT_ALLOW_PROTOCOL += ':ssh';
+  }
   config.forEach(([key, value], i) => {
     environment[`GIT_CONFIG_KEY_${i}`] = key;
     environment[`GIT_CONFIG_VALUE_${i}`] = value;

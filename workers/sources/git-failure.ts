@@ -22,6 +22,14 @@ export function missesBranch({ code, stderr }: GitResult): boolean {
  */
 export function explainRemote(remote: Remote, { stderr, killedBy }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;
+  if (/Permission denied \(/.test(stderr)) {
+    return `${url} refuses the deploy key of the workspace; add its public half, which GET …/deploy-key shows, to the repository`;
+  }
+  if (/Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/.test(stderr)) {
+    return `${url} has another host key than on its first use; if that is right, forget the pinned one (DELETE …/deploy-key/hosts/{id})`;
+  }
+  if (/ssh: connect to host|Connection (timed out|refused|closed)/.test(stderr))
+    return `${url} is not reachable over SSH`;
   const found = (pattern: RegExp) => pattern.exec(stderr)?.[1] ?? '';
   if (killedBy === 'SIGXFSZ' || /File too large|died of signal 25/.test(stderr)) {
     return `${url} is too large: more than ${LARGEST_FILE_BYTES / 1024 ** 3} GiB`;

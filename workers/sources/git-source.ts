@@ -15,16 +15,20 @@ import {
   type ResolvedCommit,
   SourceError,
 } from './repository-source.js';
+import type { SshAccess } from './ssh-access.js';
 
 export interface GitSourceOptions {
   config: Pick<Config, 'dataDir' | 'allowLocalRepositories' | 'buildEnvironment'>;
   log: Logger;
   /** How names are resolved and which addresses are private; by default the host's resolver and the known private ranges. */
   policy?: AddressPolicy;
+  /** Reads repositories over SSH. */
+  ssh?: SshAccess;
 }
 
 const MOST_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
+const MOST_PATHS = 5000;
 const SHA = /^[0-9a-f]{40}$/;
 /** The same names that `configuration.branch` accepts. */
 const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
@@ -40,10 +44,12 @@ class GitSource implements RepositorySource {
   readonly #network: Record<string, string>;
   readonly #policy: AddressPolicy;
   readonly #git: Git;
+  readonly #ssh: SshAccess | null;
   /** Deployments of one branch that begin together share one fetch. */
   readonly #resolved = new JoinedRuns<ResolvedCommit | null>();
 
-  constructor({ config, log, policy = hostPolicy(config.allowLocalRepositories) }: GitSourceOptions) {
+  constructor({ config, log, policy = hostPolicy(config.allowLocalRepositories), ssh }: GitSourceOptions) {
+    this.#ssh = ssh ?? null;
     this.#dataDir = config.dataDir;
     this.#log = log;
     this.#network = gitNetwork(config.buildEnvironment);
@@ -82,13 +88,73 @@ class GitSource implements RepositorySource {
     await this.#withCommit(mirror, remote, sha, signal, (copy, commit) => copy.checkout(commit, directory));
   }
 
+  async heads({
+    url,
+    signal,
+    branches,
+  }: RepositoryRequest & { branches: readonly string[] }): Promise<Map<string, string>> {
+    const remote = await this.#open(url);
+    const names = branches.filter((branch) => REF.test(branch)).map((branch) => `refs/heads/${branch}`);
+    const { result } = await this.#reach(remote, signal, (to) =>
+      this.#git.run({ args: ['ls-remote', '--', to.url, ...names], config: to.config, signal }),
+    );
+    if (result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(result)}`);
+    // A name also matches as the end of a longer one.
+    const wanted = new Set(names);
+    const found = [...parseRefs(result.stdout)].filter(([name, sha]) => wanted.has(name) && SHA.test(sha));
+    return new Map(found.map(([name, sha]) => [name.slice('refs/heads/'.length), sha]));
+  }
+
+  async messageOf({ url, sha, signal }: RepositoryRequest & { sha: string }): Promise<string> {
+    return this.#read(url, sha, signal, (copy, commit) => copy.message(commit));
+  }
+
+  async changedPaths({
+    url,
+    before,
+    after,
+    signal,
+  }: RepositoryRequest & { before: string; after: string }): Promise<string[] | null> {
+    try {
+      await this.#read(url, before, signal, (copy, commit) => copy.subject(commit));
+    } catch (error) {
+      // After a forced push, a server may have removed the commit.
+      if (error instanceof SourceError) return null;
+      throw error;
+    }
+    const paths = await this.#read(url, after, signal, (copy, commit) => copy.changedPaths(before, commit));
+    return paths.length > MOST_PATHS ? null : paths;
+  }
+
+  async #read<T>(
+    url: string,
+    sha: string,
+    signal: AbortSignal,
+    work: (copy: Mirror, sha: string) => Promise<T>,
+  ): Promise<T> {
+    if (!SHA.test(sha)) throw new SourceError(`"${sha.slice(0, 100)}" is not the number of a commit`);
+    const remote = await this.#open(url);
+    return this.#withCommit(
+      new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal),
+      remote,
+      sha,
+      signal,
+      work,
+    );
+  }
+
   async sweep(): Promise<number> {
     return removeUnused({ dataDir: this.#dataDir, log: this.#log }, this.#mirrors);
   }
 
   async #open(address: string): Promise<Remote> {
-    await prepare(this.#mirrors);
-    return openRemote(address, { policy: this.#policy, network: this.#network, dataDir: this.#dataDir });
+    await prepareMirrors(this.#mirrors);
+    return openRemote(address, {
+      policy: this.#policy,
+      network: this.#network,
+      dataDir: this.#dataDir,
+      ssh: this.#ssh,
+    });
   }
 
   async #findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<{ remote: Remote; sha: string }> {
@@ -252,7 +318,7 @@ async function describe(mirror: Mirror, sha: string): Promise<ResolvedCommit> {
 }
 
 /** Makes git accept local repositories of other users: it reads that setting from a file only. */
-async function prepare(mirrors: string): Promise<void> {
+export async function prepareMirrors(mirrors: string): Promise<void> {
   const path = join(mirrors, 'gitconfig');
   if (await touch(path)) return;
   await mkdir(mirrors, { recursive: true, mode: 0o700 });

@@ -15,6 +15,8 @@ const MOST_PACKS = 200;
 const measured = new Set<string>();
 const MOST_MEASURED = 10_000;
 
+const LONGEST_MESSAGE = 64 * 1024;
+
 type Settings = readonly (readonly [string, string])[];
 
 /**
@@ -85,8 +87,21 @@ export class Mirror {
 
   /** The subject line of a commit. Throws `MirrorDamaged` if this copy does not have the commit. */
   async subject(sha: string): Promise<string> {
-    const { stdout } = await expectSuccess(this.#run(['log', '-1', '--format=%s', '--end-of-options', sha]));
+    const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%s', '--end-of-options', sha]));
     return stdout.trim();
+  }
+
+  /** The whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this copy does not have the commit. */
+  async message(sha: string): Promise<string> {
+    const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%B', '--end-of-options', sha]));
+    return stdout.slice(0, LONGEST_MESSAGE);
+  }
+
+  /** The files in which two commits differ. Throws `MirrorDamaged` if this copy lacks one. */
+  async changedPaths(before: string, after: string): Promise<string[]> {
+    const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--end-of-options', before, after];
+    const { stdout } = await expectSuccess(this.#run(args));
+    return stdout.split('\0').filter((path) => path !== '');
   }
 
   /** Writes the commit's files into a folder. Throws `SourceError` if they are too many or too large. */

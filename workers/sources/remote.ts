@@ -4,7 +4,9 @@ import { isIP } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { errorMessage } from '../../shared/core/errors.js';
 import { decoded, hostOf, isPrivateAddress, repositoryProblem } from '../../shared/services/source.js';
+import { isSshLike, parseSshAddress, parseWorkspaceAddress } from '../../shared/ssh/model.js';
 import { SourceError } from './repository-source.js';
+import type { SshAccess } from './ssh-access.js';
 
 /** A checked address, and the settings with which git uses it. */
 export interface Remote {
@@ -42,12 +44,21 @@ export interface RemoteOptions {
   network: Readonly<Record<string, string>>;
   /** The platform's own copies are below this folder; repositories in it are refused. */
   dataDir: string;
+  /** Null if this source has no keys. */
+  ssh?: SshAccess | null;
 }
 
 /** Checks an address, resolves and pins its name, and takes all secrets out of it. Throws `SourceError`. */
-export async function openRemote(address: string, { policy, network, dataDir }: RemoteOptions): Promise<Remote> {
+export async function openRemote(
+  address: string,
+  { policy, network, dataDir, ssh = null }: RemoteOptions,
+): Promise<Remote> {
+  const ofWorkspace = parseWorkspaceAddress(address);
+  if (ofWorkspace !== null) return openSshRemote(ofWorkspace, policy, ssh);
   const problem = repositoryProblem(address, policy.allowLocal);
   if (problem !== null) throw new SourceError(problem);
+  if (isSshLike(address))
+    throw new SourceError('a repository over SSH is read with the key of a workspace, and none is named');
   const url = new URL(address);
   const userinfo = url.username === '' && url.password === '' ? '' : `${url.username}:${url.password}`;
   const hadQuery = url.search !== '';
@@ -63,6 +74,42 @@ export async function openRemote(address: string, { policy, network, dataDir }: 
   }
   if (!policy.allowLocal) config.push(...(await pinnedAddresses(url, policy, network)));
   return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
+}
+
+/** A server of SSH: git gets a command that connects to the checked address with the workspace's key. */
+async function openSshRemote(
+  { workspaceId, address }: { workspaceId: string; address: string },
+  policy: AddressPolicy,
+  ssh: SshAccess | null,
+): Promise<Remote> {
+  const problem = repositoryProblem(address, policy.allowLocal);
+  const remote = parseSshAddress(address);
+  if (problem !== null || remote === null || ssh === null)
+    throw new SourceError(problem ?? 'the address is not one of SSH');
+  let found: string[];
+  try {
+    found = isIP(remote.host) === 0 ? await policy.resolve(remote.host) : [remote.host];
+  } catch (error) {
+    throw new SourceError(
+      `${remote.url} is not reachable: the host ${remote.host} cannot be found (${errorMessage(error)})`,
+    );
+  }
+  const secret = policy.allowLocal ? undefined : found.find(policy.isPrivate);
+  if (secret !== undefined) throw privateAddress(new URL(remote.url), secret);
+  const [first] = found;
+  if (first === undefined)
+    throw new SourceError(`${remote.url} is not reachable: the host ${remote.host} has no address; check its name`);
+  const command = await ssh.commandFor(workspaceId, remote, first);
+  return {
+    url: remote.url,
+    config: [
+      ['core.sshCommand', command],
+      ['ssh.variant', 'ssh'],
+    ],
+    hasCredentials: true,
+    hadQuery: false,
+    userinfo: '',
+  };
 }
 
 /**

@@ -30,6 +30,12 @@ export interface RepositorySource {
    * Writes the commit's files into an empty folder, without `.git` and without submodules. Links are kept as they are.
    */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
+  /** The newest commits of those of these branches that exist. The repository is asked once and not copied. */
+  heads(request: RepositoryRequest & { branches: readonly string[] }): Promise<Map<string, string>>;
+  /** The whole message of a commit, at most 64 KiB. */
+  messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
+  /** The files in which two commits differ; null if a commit is not there any more, or if they are more than 5000. */
+  changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
   /** Removes this host's mirrors that were not used for 30 days; returns how many it removed. */
   sweep(): Promise<number>;
 }

@@ -1,5 +1,7 @@
 import { errorMessage } from '../../shared/core/errors.js';
+import { findDataServer } from '../../shared/data/store.js';
 import { releasesWithoutReplicas } from '../../shared/deployments/release-store.js';
+import { isDataKind } from '../../shared/services/model.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
 
@@ -12,6 +14,8 @@ export async function reviveReleases(deps: JobDeps): Promise<string[]> {
   for (const { deploymentId } of await releasesWithoutReplicas(deps.db)) {
     const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);
     if (!(await deps.images.has(spec.image))) continue;
+    // A database is started on the host that has its volume; another host's sweep leaves it alone.
+    if (isDataKind(spec.kind) && !(await hasVolume(deps, spec.serviceId))) continue;
     try {
       await deps.runtime.scale(spec, spec.configuration.replicas, AbortSignal.timeout(READY_WITHIN_MS));
       started.push(`started release ${deploymentId} again`);
@@ -20,4 +24,8 @@ export async function reviveReleases(deps: JobDeps): Promise<string[]> {
     }
   }
   return started;
+}
+
+async function hasVolume({ db, data }: JobDeps, serviceId: string): Promise<boolean> {
+  return data !== null && (await findDataServer(db, serviceId))?.host_id === data.hostId;
 }

@@ -1,20 +1,35 @@
+import { deleteOldAuditEntries } from '../../shared/audit/store.js';
+import { deleteOldCommitEvents } from '../../shared/commits/store.js';
+import { markHostsAway } from '../../shared/data/store.js';
 import { staleReleases } from '../../shared/deployments/release-store.js';
 import { foldDeploymentCounts } from '../../shared/deployments/statistics.js';
 import { deleteOldDetections } from '../../shared/detections/store.js';
+import { deleteReleasedDomains } from '../../shared/domains/store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
+import { deleteExpiredSignInLinks } from '../../shared/identity/sign-in-link-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
 import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
+import { deleteOldDeliveries } from '../../shared/webhooks/store.js';
 import { forgetSilentWorkers } from '../../shared/workers/store.js';
+import { removeHiddenBackups } from '../backups/remove-backups.js';
+import { pollRepositories } from '../commits/poll-repositories.js';
+import { watchStorage } from '../data/storage-watch.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
 import { emptyTrash } from '../folders.js';
 import { tickSchedules } from '../runs/tick-schedules.js';
+import { sendWebhooks, storeBudgetDeliveries } from '../webhooks/send-webhooks.js';
 import type { JobDeps } from '../worker-deps.js';
+import { expireBackups, removeBackupLeftovers, scheduleBackups } from './backups.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
+import { checkDomains } from './check-domains.js';
+import { collectMetrics, keepMetrics } from './collect-metrics.js';
 import { sendDeploymentMails } from './deployment-mails.js';
+import { reapPreviews } from './reap-previews.js';
 import { reviveReleases } from './revive-releases.js';
+import { scaleServices } from './scale-services.js';
 import type { SweepDefinition } from './sweeps.js';
 
 /** Every sweep of a worker. */
@@ -50,9 +65,63 @@ export function sweepDefinitions(deps: JobDeps): SweepDefinition[] {
     },
     { name: 'releases', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => stopStaleReleases(deps) },
     { name: 'replicas', schedule: '*/15 * * * * *', scope: 'host', sweep: () => reviveReleases(deps) },
+    {
+      name: 'scaling',
+      schedule: `*/${deps.config.metricsSeconds} * * * * *`,
+      scope: 'platform',
+      sweep: async () => {
+        await collectMetrics(deps);
+        await scaleServices(deps);
+        return [];
+      },
+    },
+    {
+      name: 'metrics',
+      schedule: '50 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await keepMetrics(deps);
+        return [];
+      },
+    },
+    { name: 'storage', schedule: '*/20 * * * * *', scope: 'host', sweep: () => watchStorage(deps) },
+    { name: 'volumes', schedule: '25 * * * * *', scope: 'host', sweep: () => removeVolumes(deps) },
+    { name: 'away', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => noteHostsAway(deps) },
     { name: 'retention', schedule: '30 * * * * *', scope: 'platform', sweep: () => deleteExpired(deps) },
     { name: 'trash', schedule: '5 * * * * *', scope: 'host', sweep: () => retryRemovals(deps) },
+    {
+      name: 'webhooks',
+      schedule: '*/2 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await sendWebhooks(deps);
+        return [];
+      },
+    },
+    {
+      name: 'budget-webhooks',
+      schedule: '20 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await storeBudgetDeliveries(deps);
+        return [];
+      },
+    },
+    { name: 'polls', schedule: '*/5 * * * * *', scope: 'platform', sweep: () => pollRepositories(deps) },
     { name: 'budgets', schedule: '15 * * * * *', scope: 'platform', sweep: () => sendBudgetAlerts(deps) },
+    {
+      name: 'backups',
+      schedule: '25 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await scheduleBackups(deps);
+        return expireBackups(deps);
+      },
+    },
+    { name: 'backup-removal', schedule: '55 * * * * *', scope: 'host', sweep: () => removeHiddenBackups(deps) },
+    { name: 'backup-leftovers', schedule: '35 */10 * * * *', scope: 'host', sweep: () => removeBackupLeftovers(deps) },
+    { name: 'domains', schedule: '*/20 * * * * *', scope: 'platform', sweep: () => checkDomains(deps) },
+    { name: 'previews', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => reapPreviews(deps) },
     { name: 'images', schedule: '45 */5 * * * *', scope: 'host', sweep: () => removeUnusedFiles(deps) },
   ];
 }
@@ -65,6 +134,15 @@ async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   return stale.map((release) => `stopped release ${release.deploymentId}`);
 }
 
+async function removeVolumes({ data }: JobDeps): Promise<string[]> {
+  return removed((await data?.removeVolumes()) ?? 0, 'volumes of deleted services');
+}
+
+async function noteHostsAway({ db }: JobDeps): Promise<string[]> {
+  const names = await markHostsAway(db);
+  return names.map((name) => `the host of database ${name} is away`);
+}
+
 async function deleteExpired({ db }: JobDeps): Promise<string[]> {
   await forgetSilentWorkers(db);
   await foldDeploymentCounts(db);
@@ -75,7 +153,12 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
+    ...removed(await deleteExpiredSignInLinks(db), 'sign-in links'),
     ...removed(await deleteOldDetections(db), 'detections'),
+    ...removed(await deleteOldCommitEvents(db), 'reports of commits'),
+    ...removed(await deleteOldDeliveries(db), 'deliveries of webhooks'),
+    ...removed(await deleteReleasedDomains(db), 'reserved domains'),
+    ...removed(await deleteOldAuditEntries(db), 'audit entries'),
   ];
 }
 

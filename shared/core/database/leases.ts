@@ -10,7 +10,7 @@ export interface Lease {
 }
 
 /** The tables whose open records are held by leases. */
-export type LeasedTable = 'deployments' | 'operations' | 'runs';
+export type LeasedTable = 'deployments' | 'operations' | 'runs' | 'backups';
 
 /** Seconds that a lease lasts without renewal. The dispatcher's reconciliation skips leased records. */
 export const LEASE_SECONDS = 10;
@@ -26,6 +26,7 @@ const CANCELLED: Record<LeasedTable, string> = {
   deployments: 'r.cancel_requested_at is not null',
   operations: 'false',
   runs: 'r.cancel_requested_at is not null',
+  backups: 'false',
 };
 
 /**

@@ -25,8 +25,8 @@ export const API_SETTINGS = {
   ),
   PUBLIC_URL: setting(
     optional(urlOf('https?', 'must be an address such as https://ranvier.example.com')),
-    ['start', 'api'],
-    'The address at which people reach the API. Links in e-mails lead there. With `https://`, session cookies are those of TLS.',
+    ['start', 'api', 'worker'],
+    'The address at which people, and workers with another `DATA_DIR`, reach the API. Links in e-mails lead there. With `https://`, session cookies are those of TLS.',
     '`http://localhost:<PORT>`',
   ),
   TRUST_PROXY: setting(
@@ -40,6 +40,11 @@ export const API_SETTINGS = {
     "Reads per minute of one credential. Requests without a credential count for the client's address (IPv6: its /64).",
   ),
   RATE_LIMIT_WRITES_PER_MINUTE: setting(integer(120, 1, 1_000_000), ['api'], 'The same for writes.'),
+  PUSH_MAX_MB: setting(
+    integer(512, 1, 65_536),
+    ['api'],
+    'The most that one `git push` may send, in MiB. A pushed repository may have four times as much.',
+  ),
   DASHBOARD_USER: setting(
     optional(),
     ['api'],
@@ -56,6 +61,11 @@ export const API_SETTINGS = {
     secret(optional(TOKEN)),
     ['api'],
     'The bearer token that Prometheus sends for `/metrics`, 16 characters or more.',
+  ),
+  METRICS_SERVICES: setting(
+    integer(100, 0, 1000),
+    ['api'],
+    'Services that `/metrics` names one by one: those with the most requests in the last minute. All others are one sum.',
   ),
   SMTP_URL: setting(
     secret(optional(urlOf('smtps?', 'must be an address such as smtp://user:password@host:587 or smtps://host'))),

@@ -1,8 +1,18 @@
+import { isIP } from 'node:net';
 import { choice, integer, list, lowerCase, optional, port, setting, text, urlOf } from './setting.js';
 
 const ADMIN_ADDRESS = {
   valid: (given: string) => /^(http:\/\/|unix:\/\/\/)./.test(given) && URL.canParse(given),
   problem: 'must be an address such as unix:///run/caddy/admin.sock or http://127.0.0.1:2019',
+};
+
+const ADDRESS = {
+  valid: (given: string) => isIP(given) !== 0,
+  problem: 'must be a comma list of IP addresses such as 203.0.113.7,2001:db8::7',
+};
+const NAME_SERVER = {
+  valid: (given: string) => isIP(given) !== 0 || /^(\d+(\.\d+){3}|\[[0-9a-f:]+\]):\d{1,5}$/i.test(given),
+  problem: 'must be a comma list such as 192.0.2.53,127.0.0.1:5353,[2001:db8::53]:5353',
 };
 
 /** Settings of the edge, which visitors of hosted services reach. */
@@ -12,6 +22,17 @@ export const EDGE_SETTINGS = {
     lowerCase(text('localhost')),
     ['start', 'api', 'worker', 'edge'],
     'A service answers at `http://<slug>.<EDGE_DOMAIN>:<EDGE_PORT>`.',
+  ),
+  EDGE_ADDRESSES: setting(
+    list('', ADDRESS),
+    ['api', 'worker'],
+    'The IP addresses at which visitors reach the edges, separated by commas. With them, a domain that leads elsewhere gets no certificate, and says so.',
+  ),
+  DNS_SERVERS: setting(
+    list('', NAME_SERVER),
+    ['api', 'worker'],
+    'The name servers that are asked for the records of domains, as `address` or `address:port`, separated by commas.',
+    "the host's",
   ),
   EDGE: setting(
     choice(['node', 'caddy'], 'node'),
@@ -65,6 +86,11 @@ export const EDGE_SETTINGS = {
     ['edge'],
     "For `EDGE_TLS=acme`: the address of the authority's directory.",
     "Let's Encrypt",
+  ),
+  ACME_CA_ROOT: setting(
+    optional(),
+    ['edge'],
+    'For `EDGE_TLS=acme` with an authority of your own: the file of the certificate that Caddy trusts the authority by. Caddy must be able to read it.',
   ),
   CADDY_ADMIN_URL: setting(
     text('unix:///run/caddy/admin.sock', ADMIN_ADDRESS),

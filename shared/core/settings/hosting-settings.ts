@@ -92,6 +92,21 @@ export const HOSTING_SETTINGS = {
     ['worker'],
     'Seconds for which a replica may fail its health check before a new one takes its place. The wait doubles each time that does not help.',
   ),
+  METRICS_SECONDS: setting(
+    integer(15, 1, 15),
+    ['worker', 'edge'],
+    'Seconds between two measurements of a replica, two reports of an edge, and two decisions of automatic scaling.',
+  ),
+  SCALING_QUIET_SECONDS: setting(
+    integer(300, 1, 3600),
+    ['worker'],
+    'Automatic scaling takes a replica away if fewer sufficed for this many seconds.',
+  ),
+  SCALING_READY_SECONDS: setting(
+    integer(30, 0, 600),
+    ['worker'],
+    'Seconds after which automatic scaling counts what a new replica uses: starting often needs more.',
+  ),
   STOP_GRACE_SECONDS: setting(integer(10, 1, 600), ['worker'], 'Seconds between TERM and KILL.'),
   RUNTIME: setting(
     choice(['process', 'swarm'], 'process'),
@@ -104,9 +119,9 @@ export const HOSTING_SETTINGS = {
     'First and last port for hosted processes. Keep them apart from `net.ipv4.ip_local_port_range`.',
   ),
   NETWORK: setting(
-    choice(['namespaces', 'shared'], 'shared'),
+    choice(['auto', 'namespaces', 'shared'], 'auto'),
     ['worker'],
-    'For `RUNTIME=process`: `namespaces` gives each build and each replica a network of its own if the host allows it; with `shared` all use the network of the host, see [security](security.md#networks).',
+    'For `RUNTIME=process`: `auto` gives each build and each replica a network of its own if the host allows it, and otherwise all use the network of the host, with the reason in the log. With `namespaces` a worker does not start if the host does not allow it. With `shared` all use the network of the host, see [security](security.md#networks).',
   ),
   EGRESS_ALLOW: setting(
     list('', IPV4_RANGE),

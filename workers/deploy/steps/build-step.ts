@@ -1,7 +1,7 @@
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { getImage } from '../../../shared/images/store.js';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
-import type { ServiceKind } from '../../../shared/services/model.js';
+import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
 import type { DeploymentRun } from '../deployment-run.js';
 
 /** Builds the image, unless an interrupted worker has stored it already. */
@@ -9,6 +9,14 @@ export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deployment, service, deps } = run;
   const existing = deployment.image_id ? await getImage(deps.db, deployment.image_id) : undefined;
   if (existing && (await deps.images.has(existing))) return { type: 'built', image: null };
+
+  if (isDataKind(service.kind)) {
+    const image = await deps.dataBuilder.build(service.kind, deployment.configuration, {
+      signal: run.signal,
+      log: (message, level) => run.channel.write('build', message, level),
+    });
+    return { type: 'built', image };
+  }
 
   const image = await deps.builder.build(
     {

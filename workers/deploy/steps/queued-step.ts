@@ -1,5 +1,6 @@
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { getImage } from '../../../shared/images/store.js';
+import { isDataKind } from '../../../shared/services/model.js';
 import { SourceError } from '../../sources/repository-source.js';
 import type { DeploymentRun } from '../deployment-run.js';
 
@@ -13,6 +14,11 @@ export async function queued(run: DeploymentRun): Promise<DeploymentEvent> {
     return { type: 'imageFound' };
   }
 
+  if (isDataKind(service.kind)) {
+    const what = service.kind === 'postgres' ? `PostgreSQL ${deployment.configuration.databaseVersion}` : 'Redis';
+    await run.say(`Deploys ${what} with the plan ${deployment.configuration.plan}`);
+    return { type: 'resolved', commitSha: '', commitMessage: '' };
+  }
   deps.builder.expectBuild?.();
   const origin = await deps.origins.resolve({
     workspaceId: service.workspace_id,

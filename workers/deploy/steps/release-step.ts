@@ -1,4 +1,6 @@
+import { errorMessage } from '../../../shared/core/errors.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
+import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
 import { edgesApplied } from '../../edges-applied.js';
 import { ReleaseError, type ReleaseSpec } from '../../runtime/runtime-driver.js';
@@ -20,6 +22,7 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
     return { type: 'imageMissing' };
   }
 
+  if (isDataKind(spec.kind)) return releaseServer(run, spec);
   const { preDeployCommand } = spec.configuration;
   if (preDeployCommand !== '') {
     await run.say(`Pre-deploy: ${preDeployCommand}`);
@@ -44,6 +47,42 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   await run.channel.close();
   run.signal.throwIfAborted();
   return { type: 'routeSwitched' };
+}
+
+/**
+ * Starts the server of a data service. A volume has one server, so the one that runs stops first. If the new one does not
+ * start, the old one is started again: the service is without a server no longer than that takes.
+ */
+async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<DeploymentEvent> {
+  const { deps } = run;
+  await run.say('Starts the server; one that runs is stopped first, because a volume has one server');
+  try {
+    await deps.runtime.release(spec, run.signal);
+  } catch (error) {
+    if (!run.signal.aborted) await startOldServer(run, spec);
+    throw error;
+  }
+  await run.say('The server accepts connections');
+  await run.channel.close();
+  run.signal.throwIfAborted();
+  return { type: 'routeSwitched' };
+}
+
+async function startOldServer(
+  { deps, channel }: DeploymentRun,
+  { serviceId, deploymentId }: ReleaseSpec,
+): Promise<void> {
+  const live = (await getService(deps.db, serviceId))?.live_deployment_id ?? null;
+  if (live === null || live === deploymentId) return;
+  try {
+    await deps.runtime.stop(deploymentId);
+    const old = await loadReleaseSpec(deps.db, deps.keyring, live);
+    await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
+    await channel.write('system', 'The server of the release before runs again', 'warn');
+  } catch (error) {
+    // The sweep of releases without a server tries it again.
+    await channel.write('system', `The server of the release before does not start: ${errorMessage(error)}`, 'error');
+  }
 }
 
 /** Says which port was found, if the application listens on another one than PORT. */

@@ -6,6 +6,7 @@ import type { Logger } from '../../../shared/core/log.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import { NodeEdge, type NodeEdgeOptions, TIMEOUTS } from '../proxy/node-edge.js';
 import type { RouteTable } from '../table.js';
+import { TrafficMeter } from '../traffic-meter.js';
 import { AdminApi, socketPathOf } from './admin-api.js';
 import { ConfigKeeper } from './config-keeper.js';
 import { Gate } from './gate.js';
@@ -19,7 +20,7 @@ const LOOK_MS = 2_000;
 const WRITABLE_BY_OTHERS = 0o002;
 
 export interface CaddyEdgeOptions
-  extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits'> {
+  extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits' | 'traffic'> {
   /** The port on which Caddy accepts requests. */
   port: number;
   /** The folder of the Unix sockets over which Caddy reaches this process. */
@@ -52,14 +53,14 @@ export class CaddyEdge implements Edge {
   #displaced = false;
 
   constructor(options: CaddyEdgeOptions) {
-    const { adminUrl, imagesDir, log, refresh, socketDir, port, limits = {} } = options;
+    const { adminUrl, imagesDir, log, refresh, socketDir, port, limits = {}, traffic = new TrafficMeter() } = options;
     this.#options = options;
     this.#log = log;
     this.#api = new AdminApi(adminUrl);
     this.#edgeSocket = new SocketFile(join(socketDir, `${port}.sock`));
     this.#gateSocket = new SocketFile(join(socketDir, `${port}.gate.sock`));
     const timeouts = options.timeouts ?? {};
-    this.#proxy = new NodeEdge({ port: 0, behindProxy: true, imagesDir, log, refresh, timeouts, limits });
+    this.#proxy = new NodeEdge({ port: 0, behindProxy: true, imagesDir, log, refresh, timeouts, limits, traffic });
   }
 
   get figures(): EdgeFigures {

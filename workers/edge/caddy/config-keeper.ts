@@ -78,11 +78,12 @@ export class ConfigKeeper {
     }
   }
 
-  async #write({ path, id, value }: ConfigPart, place: string, present: boolean): Promise<void> {
+  async #write({ path, id, last, value }: ConfigPart, place: string, present: boolean): Promise<void> {
     if (value === null) return this.#api.remove(place);
     if (present) return this.#api.write('PATCH', place, value);
     const known = await this.#depth(path);
-    // If several elements of a list match, Caddy uses the first.
+    // If several elements of a list match, Caddy uses the first. POST appends to a list.
+    if (known === path.length && last) return this.#api.write('POST', configPath(path), value);
     if (known === path.length) return this.#api.write('PUT', `${configPath(path)}/0`, value);
     const [key = '', ...rest] = path.slice(known);
     const missing = rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), id === undefined ? value : [value]);

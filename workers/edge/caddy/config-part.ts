@@ -4,6 +4,8 @@ export interface ConfigPart {
   path: readonly string[];
   /** Set if the path leads to a list: the edge's element is the one with this `@id`. */
   id?: string;
+  /** True for an element that comes after those of others, so that theirs match first. */
+  last?: boolean;
   /** Null if the path must have no value. */
   value: unknown;
   /** Returns true if the edge wrote the present value and may replace it. If left out, every value may be replaced. */

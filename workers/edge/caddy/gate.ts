@@ -4,7 +4,7 @@ import type { RouteTable } from '../table.js';
 
 /** Answers 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';
-/** Asked with `?domain=`: 200 if that host is served, else 404. */
+/** Asked with `?domain=`: 200 if that host is served and leads here, else 404. */
 export const HOST_PATH = '/.ranvier/host';
 
 /** Longer than Caddy keeps an idle connection. */
@@ -59,6 +59,6 @@ export class Gate {
     if (path === READY_PATH) return 204;
     if (path !== HOST_PATH) return 404;
     const host = new URLSearchParams(query).get('domain') ?? '';
-    return this.#table.has(host.toLowerCase()) ? 200 : 404;
+    return this.#table.get(host.toLowerCase())?.certified ? 200 : 404;
   }
 }

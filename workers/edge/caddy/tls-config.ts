@@ -9,6 +9,7 @@ export type EdgeTls = NonNullable<Config['edgeTls']>;
 const AUTHORITY = 'ranvier';
 const LOOPBACK = '127.0.0.1';
 const POLICY_ID = 'ranvier-certificates';
+const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
  * Makes Caddy get the certificate of a service at the first handshake, so a new service needs no change of this
@@ -17,12 +18,13 @@ const POLICY_ID = 'ranvier-certificates';
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';
-  const policy = {
-    '@id': POLICY_ID,
-    subjects: [`*.${domain}`],
-    issuers: [internal ? { module: 'internal', ca: AUTHORITY } : acmeIssuer(tls)],
+  const common = {
+    issuers: [internal ? { module: 'internal', ca: AUTHORITY } : acmeIssuer(tls, port)],
     on_demand: true,
   };
+  const ofServices = { '@id': POLICY_ID, subjects: [`*.${domain}`], ...common };
+  // Without subjects it is for every name that no policy before it has. Caddy asks before it gets a certificate.
+  const ofDomains = { '@id': DOMAINS_POLICY_ID, ...common };
   const authority = {
     path: ['apps', 'pki', 'certificate_authorities', AUTHORITY],
     value: { name: 'Ranvier', install_trust: false },
@@ -34,12 +36,21 @@ export function certificateParts(tls: EdgeTls, domain: string, port: number): Co
       value: `http://${LOOPBACK}:${port}${HOST_PATH}`,
       ours: isOurQuestion,
     },
-    { path: ['apps', 'tls', 'automation', 'policies'], id: POLICY_ID, value: policy },
+    { path: ['apps', 'tls', 'automation', 'policies'], id: POLICY_ID, value: ofServices },
+    { path: ['apps', 'tls', 'automation', 'policies'], id: DOMAINS_POLICY_ID, last: true, value: ofDomains },
   ];
 }
 
-function acmeIssuer({ email, authority }: EdgeTls): Record<string, unknown> {
-  return { module: 'acme', ...(email === null ? {} : { email }), ...(authority === null ? {} : { ca: authority }) };
+function acmeIssuer(tls: EdgeTls, port: number): Record<string, unknown> {
+  const { email, authority, authorityRoot } = tls;
+  return {
+    module: 'acme',
+    ...(email === null ? {} : { email }),
+    ...(authority === null ? {} : { ca: authority }),
+    ...(authorityRoot === null ? {} : { trusted_roots_pem_files: [authorityRoot] }),
+    // The authority connects to ports 80 and 443. If these lead to others here, Caddy answers it there.
+    challenges: { http: { alternate_port: port }, 'tls-alpn': { alternate_port: tls.port } },
+  };
 }
 
 function isOurQuestion(present: unknown): boolean {

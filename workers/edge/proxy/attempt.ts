@@ -88,7 +88,10 @@ class Relay implements Dispatcher.DispatchHandler {
       // Without a length it may be a stream: its client must learn at once that it is connected.
       // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
       if (!('content-length' in headers)) this.#res.write(NOTHING);
-      if ('content-type' in headers && String(headers['content-type']).startsWith('text/event-stream')) this.#leave();
+      if ('content-type' in headers && String(headers['content-type']).startsWith('text/event-stream')) {
+        this.#exchange.streams = true;
+        this.#leave();
+      }
     });
   }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../../../shared/core/log.js';
+import type { ServiceTraffic } from '../traffic-meter.js';
 import type { ClientConnection } from './client-connection.js';
 import type { Containment } from './containment.js';
 import type { EncoderBudget } from './encoder-budget.js';
@@ -22,4 +23,8 @@ export interface Exchange {
   /** Limits how many answers are compressed at a time. */
   encoders: EncoderBudget;
   log: Logger;
+  /** Counts the answer for its service; null as long as no service was found. */
+  traffic: ServiceTraffic | null;
+  /** True for an event stream, whose length is no latency. */
+  streams: boolean;
 }

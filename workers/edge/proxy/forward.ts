@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { errors } from 'undici';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { InvalidAnswerError } from './answer-head.js';
 import { attempt, type Outcome } from './attempt.js';
@@ -9,6 +8,7 @@ import { hasBody } from './headers.js';
 import { badRequest, PAGES, type Page, sendPage } from './pages.js';
 import { BodyIdleError, RequestBody } from './request-body.js';
 import { noticeEnd, tunnel } from './tunnel.js';
+import { errors } from './undici.js';
 import { choose, type Upstream } from './upstream.js';
 
 /** How often a request that a replica may have seen is sent again. */

@@ -1,5 +1,6 @@
 import type { BlockList } from 'node:net';
 import type { Route, RouteTable } from '../table.js';
+import type { ServiceTraffic, TrafficMeter } from '../traffic-meter.js';
 import { compileAllowList } from './allow-list.js';
 import { Upstream, type UpstreamTimeouts } from './upstream.js';
 
@@ -8,16 +9,19 @@ export interface LiveRoute {
   route: Route;
   allow: BlockList | null;
   upstreams: readonly Upstream[];
+  traffic: ServiceTraffic;
 }
 
 /** The table that the proxy serves. A swap is one assignment; connections of replicas that stay are kept. */
 export class LiveTable {
   readonly #timeouts: UpstreamTimeouts;
+  readonly #meter: TrafficMeter;
   #routes: ReadonlyMap<string, LiveRoute> = new Map();
   #upstreams = new Map<string, Upstream>();
 
-  constructor(timeouts: UpstreamTimeouts) {
+  constructor(timeouts: UpstreamTimeouts, meter: TrafficMeter) {
     this.#timeouts = timeouts;
+    this.#meter = meter;
   }
 
   get size(): { routes: number; upstreams: number } {
@@ -36,6 +40,7 @@ export class LiveTable {
     const left = [...this.#upstreams].filter(([key]) => !upstreams.has(key)).map(([, upstream]) => upstream);
     this.#routes = routes;
     this.#upstreams = upstreams;
+    this.#meter.serve(new Set([...table.values()].map((route) => route.serviceId)));
     // The pool finishes what it has; nothing new is sent to it.
     for (const upstream of left) upstream.close();
     return left;
@@ -51,7 +56,8 @@ export class LiveTable {
       return upstream;
     });
     const before = this.#routes.get(host);
-    return before?.route === route ? before : { route, allow: compileAllowList(route.allow), upstreams: mine };
+    if (before?.route === route) return before;
+    return { route, allow: compileAllowList(route.allow), upstreams: mine, traffic: this.#meter.of(route.serviceId) };
   }
 
   /** Ends every connection, whatever is under way on it. */

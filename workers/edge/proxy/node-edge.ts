@@ -6,6 +6,7 @@ import type { Logger } from '../../../shared/core/log.js';
 import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
+import { TrafficMeter } from '../traffic-meter.js';
 import { isAllowed } from './allow-list.js';
 import { ClientConnection } from './client-connection.js';
 import { admitOnly, drainRest, refuseMalformed } from './client-socket.js';
@@ -36,6 +37,8 @@ export interface NodeEdgeOptions {
   refresh: (serviceId: string) => Promise<void>;
   timeouts?: Partial<EdgeTimeouts>;
   limits?: Partial<ConnectionLimits>;
+  /** Counts what is answered for each service. */
+  traffic?: TrafficMeter;
 }
 
 export interface EdgeTimeouts extends UpstreamTimeouts {
@@ -84,7 +87,7 @@ export class NodeEdge implements Edge {
     const limits = { ...LIMITS, ...options.limits };
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
-    this.#table = new LiveTable(this.#timeouts);
+    this.#table = new LiveTable(this.#timeouts, options.traffic ?? new TrafficMeter());
     this.#side = { log, counters: this.#counters, encoders: new EncoderBudget(), behindProxy };
     this.#outside = new Containment({ log, counters: this.#counters, labels: {}, end: () => undefined });
     this.#connections = new Connections(limits, this.#counters, behindProxy);
@@ -194,7 +197,16 @@ export class NodeEdge implements Edge {
     const { req, res, upgrade, containment, host, requestId, log } = exchange;
     if (req.socket.destroyed) return;
     const leave = this.#exchanges.enter();
-    res.once('close', leave);
+    const begun = performance.now();
+    const { socket } = req;
+    const sentBefore = socket.bytesWritten;
+    res.once('close', () => {
+      leave();
+      // Without headers there was no answer: the client left before.
+      if (exchange.traffic === null || !res.headersSent) return;
+      const ms = exchange.streams ? null : performance.now() - begun;
+      exchange.traffic.count(res.statusCode, socket.bytesWritten - sentBefore, ms);
+    });
     res.once('finish', () => drainRest(req));
     if (!this.#server.listening) res.shouldKeepAlive = false;
     try {
@@ -214,6 +226,7 @@ export class NodeEdge implements Edge {
     if (problem !== null) return sendPage(exchange, badRequest(problem));
     const live = this.#table.find(exchange.host);
     if (live === undefined) return this.#unknownHost(exchange);
+    exchange.traffic = live.traffic;
     if (!isAllowed(live.allow, exchange.client.address)) return sendPage(exchange, PAGES.notAllowed);
     const { maintenance, serviceId, target } = live.route;
     if (maintenance !== null) return sendMaintenance(exchange, maintenance);

@@ -29,7 +29,20 @@ export function openExchange(
   const end = () => endExchange(exchange);
   const containment = new Containment({ log, counters, labels: { host, requestId }, end });
   const client = clientOf(req, behindProxy);
-  const exchange: Exchange = { req, res, upgrade, requestId, client, host, connection, containment, encoders, log };
+  const exchange: Exchange = {
+    req,
+    res,
+    upgrade,
+    requestId,
+    client,
+    host,
+    connection,
+    containment,
+    encoders,
+    log,
+    traffic: null,
+    streams: false,
+  };
   res.on('error', (error) => containment.caught(error));
   return exchange;
 }

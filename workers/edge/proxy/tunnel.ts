@@ -1,12 +1,12 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import { errors } from 'undici';
 import { checkedStatus, clientHeaders, InvalidAnswerError, MAX_INTERIM } from './answer-head.js';
 import type { Outcome } from './attempt.js';
 import { backlogOf } from './client-connection.js';
 import type { Exchange } from './exchange.js';
 import { upstreamHeaders } from './headers.js';
 import { PacedWriter } from './paced-writer.js';
+import { errors } from './undici.js';
 import { MAX_HEADER_BYTES, type Upstream } from './upstream.js';
 
 /** Shorter than for other answers, because a client that leaves in the meantime is not noticed. */

@@ -1,7 +1,7 @@
 import { isIPv6, type Socket } from 'node:net';
-import { buildConnector, Pool } from 'undici';
 import type { ReadyReplica } from '../../../shared/routing/store.js';
 import { Gauge } from './gauge.js';
+import { buildConnector, Pool } from './undici.js';
 
 export interface UpstreamTimeouts {
   connectMs: number;

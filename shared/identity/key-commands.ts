@@ -1,0 +1,26 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError, invalidRequest } from '../core/errors.js';
+import { newApiKey } from '../secrets/api-key.js';
+import { lockWorkspace } from '../workspaces/store.js';
+import type { CreatedKey } from './commands.js';
+import type { KeyScope } from './policy.js';
+import { countApiKeys, insertApiKey } from './store.js';
+
+/** Keys of one member in one workspace that are not revoked. */
+export const MOST_KEYS = 50;
+
+/** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded. */
+export async function createOwnKey(
+  trx: Transaction,
+  input: { workspaceId: string; userId: string; name: string; scope: KeyScope; expiresAt: Date | null },
+): Promise<CreatedKey> {
+  const { workspaceId, userId, scope, expiresAt } = input;
+  if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
+    throw invalidRequest('/expiresAt', 'must be in the future');
+  await lockWorkspace(trx, workspaceId);
+  if ((await countApiKeys(trx, workspaceId, userId)) >= MOST_KEYS)
+    throw new AppError('capacity_exceeded', `You have ${MOST_KEYS} keys in this workspace; delete one first`);
+  const { key, lookup, secretHash } = newApiKey();
+  const name = input.name.trim();
+  return { key, row: await insertApiKey(trx, { workspaceId, userId, name, scope, lookup, secretHash, expiresAt }) };
+}

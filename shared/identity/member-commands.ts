@@ -1,0 +1,105 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { lockWorkspace } from '../workspaces/store.js';
+import { countMembers, findMember, type MemberView } from './member-store.js';
+import type { Role } from './policy.js';
+import {
+  countOtherOwners,
+  deleteMembership,
+  findMembership,
+  findUserByEmail,
+  revokeKeysOfMember,
+  upsertMembership,
+} from './store.js';
+
+/** Members that a workspace may have. The list of them is one answer. */
+export const MOST_MEMBERS = 500;
+
+interface Change {
+  workspaceId: string;
+  /** The user who asks. Only an owner may make, change or remove an owner. */
+  actorId: string;
+}
+
+/**
+ * Makes a user of the installation a member. Throws not_found if there is no such user, conflict if it is a member,
+ * forbidden, capacity_exceeded.
+ */
+export async function inviteMember(
+  trx: Transaction,
+  { workspaceId, actorId, email: text, role }: Change & { email: string; role: Role },
+): Promise<MemberView> {
+  const actor = await lockForActor(trx, { workspaceId, actorId });
+  assertOwner(actor, role);
+  const email = text.trim().toLowerCase();
+  const user = await findUserByEmail(trx, email);
+  if (!user) {
+    throw new AppError(
+      'not_found',
+      `There is no user ${email}; the operator of this installation creates one: npm run admin -- user create --email ${email}`,
+    );
+  }
+  if (await findMembership(trx, workspaceId, user.id))
+    throw new AppError('conflict', `${email} is a member already; change the role with PATCH`);
+  if ((await countMembers(trx, workspaceId)) >= MOST_MEMBERS)
+    throw new AppError('capacity_exceeded', `A workspace has at most ${MOST_MEMBERS} members`);
+  await upsertMembership(trx, { workspaceId, userId: user.id, role });
+  return memberOrThrow(trx, workspaceId, user.id);
+}
+
+/** Changes a member's role. Throws not_found, forbidden, conflict for the last owner. */
+export async function changeMember(
+  trx: Transaction,
+  { workspaceId, actorId, userId, role }: Change & { userId: string; role: Role },
+): Promise<MemberView> {
+  const actor = await lockForActor(trx, { workspaceId, actorId });
+  const member = await memberOrThrow(trx, workspaceId, userId);
+  assertOwner(actor, role, member.role);
+  if (role !== 'owner') await assertNotLastOwner(trx, workspaceId, member);
+  await upsertMembership(trx, { workspaceId, userId, role });
+  return { ...member, role };
+}
+
+/**
+ * Ends a membership. The member's keys of this workspace are revoked; sessions see the workspace no more. Throws
+ * not_found, forbidden, conflict for the last owner.
+ */
+export async function endMembership(
+  trx: Transaction,
+  { workspaceId, actorId, userId }: Change & { userId: string },
+): Promise<void> {
+  const actor = await lockForActor(trx, { workspaceId, actorId });
+  const member = await memberOrThrow(trx, workspaceId, userId);
+  assertOwner(actor, member.role);
+  await assertNotLastOwner(trx, workspaceId, member);
+  await revokeKeysOfMember(trx, workspaceId, userId);
+  await deleteMembership(trx, workspaceId, userId);
+}
+
+/** Locks the workspace, so that its members change one after another. Returns the actor's role as it is then. */
+async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
+  await lockWorkspace(trx, workspaceId);
+  const actor = await findMembership(trx, workspaceId, actorId);
+  if (!actor) throw new AppError('not_found');
+  return actor.role;
+}
+
+function assertOwner(actor: Role, ...roles: Role[]): void {
+  if (actor === 'owner' || !roles.includes('owner')) return;
+  throw new AppError('forbidden', 'Only an owner makes, changes or removes an owner');
+}
+
+async function memberOrThrow(trx: Transaction, workspaceId: string, userId: string): Promise<MemberView> {
+  const member = await findMember(trx, workspaceId, userId);
+  if (!member) throw new AppError('not_found', 'There is no such member');
+  return member;
+}
+
+async function assertNotLastOwner(
+  trx: Transaction,
+  workspaceId: string,
+  { user_id, email, role }: MemberView,
+): Promise<void> {
+  if (role !== 'owner' || (await countOtherOwners(trx, workspaceId, user_id)) > 0) return;
+  throw new AppError('conflict', `${email} is the last owner of the workspace; make another member owner first`);
+}

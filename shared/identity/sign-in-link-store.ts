@@ -1,0 +1,34 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import type { UserRow } from './rows.js';
+
+/** A link that was not opened expires after this time. */
+const LIFETIME = `interval '15 minutes'`;
+
+export async function insertSignInLink(db: Db, link: { userId: string; tokenHash: Buffer }): Promise<void> {
+  await db.raw(
+    `insert into sign_in_links (id, user_id, token_hash, expires_at)
+     values (:id, :userId, :tokenHash, now() + ${LIFETIME})`,
+    { id: uuidv7(), ...link },
+  );
+}
+
+/** The user of a link that is still valid. Of two that use it at once, the second waits and finds nothing. */
+export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promise<UserRow | undefined> {
+  const [row] = await rowsOf<UserRow>(
+    trx,
+    `select u.* from sign_in_links l join users u on u.id = l.user_id
+      where l.token_hash = :tokenHash and l.expires_at > now() for update of l`,
+    { tokenHash },
+  );
+  return row;
+}
+
+export async function deleteSignInLink(db: Db, tokenHash: Buffer): Promise<void> {
+  await db.raw('delete from sign_in_links where token_hash = ?', [tokenHash]);
+}
+
+/** Retention: deletes links that have expired. Returns how many. */
+export async function deleteExpiredSignInLinks(db: Db): Promise<number> {
+  return db('sign_in_links').whereRaw('expires_at <= now()').delete();
+}

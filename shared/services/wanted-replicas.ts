@@ -1,0 +1,32 @@
+import type { ServiceConfiguration } from './configuration.js';
+import { isScalable } from './model.js';
+import type { ServiceRow } from './rows.js';
+
+type Scaled = Pick<ServiceRow, 'kind' | 'configuration' | 'scaled_replicas'>;
+
+/** True if the platform decides how many replicas the service has. */
+export function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configuration'>): boolean {
+  return configuration.scaling === 'auto' && isScalable(kind);
+}
+
+/**
+ * How many replicas a service should have: what its owner set, or what automatic scaling decided last, within the owner's
+ * bounds as they are now. Before its first decision it begins with what the owner set.
+ */
+export function wantedReplicas(service: Scaled): number {
+  const { replicas, minReplicas, maxReplicas } = service.configuration;
+  if (!scalesItself(service)) return replicas;
+  return Math.min(Math.max(service.scaled_replicas ?? replicas, minReplicas), maxReplicas);
+}
+
+/** How many replicas a release of the service with this configuration begins with. */
+export function replicasOfRelease(service: Scaled, { replicas }: Pick<ServiceConfiguration, 'replicas'>): number {
+  return scalesItself(service) ? wantedReplicas(service) : replicas;
+}
+
+/** SQL: `wantedReplicas` of a service `s`. */
+export const WANTED_REPLICAS = `case
+  when s.configuration ->> 'scaling' = 'auto' and s.kind in ('web', 'private', 'worker')
+  then least(greatest(coalesce(s.scaled_replicas, (s.configuration ->> 'replicas')::int), (s.configuration ->> 'minReplicas')::int),
+             (s.configuration ->> 'maxReplicas')::int)
+  else (s.configuration ->> 'replicas')::int end`;
