@@ -112,8 +112,12 @@ describe('The house', () => {
     ['@koa/router', /^api\//],
     ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
     ['bullmq', /^(shared\/queues\/|workers\/worker-pool\.ts)/],
-    ['ioredis', /^shared\/queues\//],
-    ['node:child_process', /^(workers\/|shared\/launcher\/|shared\/core\/process-identity\.ts)/],
+    ['ioredis', /^(shared\/queues\/|workers\/backups\/redis-source\.ts)/],
+    ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
+    [
+      'node:child_process',
+      /^(workers\/|api\/git\/|shared\/launcher\/|shared\/core\/process-identity\.ts|api\/cli\/(git|commands\/status)\.ts)/,
+    ],
     ['nodemailer', /^shared\/core\/mail\.ts/],
     ['otpauth', /^shared\/secrets\/totp\.ts/],
     ['dockerode', /^workers\/(docker|builders|runtime\/swarm)\//],
@@ -126,10 +130,23 @@ describe('The house', () => {
   }
 
   it('only the configuration and the launcher read the environment', () => {
-    const allowed = /^shared\/(core\/config\.ts|launcher\/)/;
+    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/cli\/main\.ts)/;
     expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
       [],
     );
+  });
+
+  it('the command line has no code of the server: it imports types only', () => {
+    const cli = all.filter(({ path }) => path.startsWith('api/cli/'));
+    expect(cli.length).to.be.greaterThan(10);
+    const code = cli.flatMap(({ path, text }) =>
+      [...text.matchAll(/^(?:import|export) (type )?[^;]*?from '(\.[^']+)'/gm)]
+        .filter(([, type]) => type === undefined)
+        .map(([, , target = '']) => relative(ROOT, resolve(dirname(join(ROOT, path)), target)))
+        .filter((target) => !target.startsWith('api/cli/'))
+        .map((target) => `${path} → ${target}`),
+    );
+    expect(code).to.deep.equal([]);
   });
 
   it('only main files end the process', () => {

@@ -89,6 +89,71 @@ describeEngines('Deployments, actions and operations', (queues) => {
     });
   });
 
+  describe('list of the workspace', () => {
+    it('has the deployments of all services in pages, newest first, with service and reason', async () => {
+      const own = await api.workspace();
+      const { client } = own.owner;
+      const [shop, mailer] = [
+        await newService(client, own.path, { configuration: REPOSITORY }),
+        await newService(client, own.path, { configuration: REPOSITORY }),
+      ];
+      const ids = [
+        await newDeployment(api.db, shop.id, { status: 'failed', error: 'it broke' }),
+        await newDeployment(api.db, mailer.id, { blocked_reason: 'workspace builds 1 of 1' }),
+        await newDeployment(api.db, shop.id),
+      ].reverse();
+      const first = (await client.get(`${own.path}/deploys?limit=2`)).body;
+      const rest = (await client.get(`${own.path}/deploys?limit=2&cursor=${first.page.nextCursor}`)).body;
+      const items = [...first.items, ...rest.items];
+      expect(items.map((item: Json) => item.id)).to.deep.equal(ids);
+      expect(items[1]).to.include({
+        serviceId: mailer.id,
+        serviceName: mailer.name,
+        blockedReason: 'workspace builds 1 of 1',
+      });
+      expect(rest.page).to.include({ hasMore: false, nextCursor: null });
+      const active = (await client.get(`${own.path}/deploys?active=true`)).body.items;
+      expect(active.map((item: Json) => item.id)).to.deep.equal(ids.slice(0, 2));
+      expectError(await client.get(`${own.path}/deploys?active=1`), 400, 'invalid_request');
+      const cursor = first.page.nextCursor;
+      expectError(await client.get(`${own.path}/deploys?active=true&cursor=${cursor}`), 400, 'invalid_cursor');
+    });
+
+    it('leaves out deleted services and other workspaces', async () => {
+      const own = await api.workspace();
+      const gone = await newService(own.owner.client, own.path, { configuration: REPOSITORY });
+      await newDeployment(api.db, gone.id, { status: 'failed' });
+      await api.db('services').where({ id: gone.id }).update({ deleted_at: api.db.fn.now() });
+      await newDeployment(api.db, service.id);
+      expect((await own.owner.client.get(`${own.path}/deploys`)).body.items).to.deep.equal([]);
+    });
+  });
+
+  describe('snapshot', () => {
+    it('shows the configuration and the names of the variables at the time, also after the values were erased', async () => {
+      const repository = 'https://user:secret@example.com/shop.git';
+      await workspace.owner.client.patch(path, { configuration: { repository, port: 4000 } });
+      for (const key of ['B', 'A']) await workspace.owner.client.post(`${path}/variables`, { key, value: 'hidden' });
+      const { deployment } = (await workspace.owner.client.post(`${path}/deploys`)).body;
+      await workspace.owner.client.patch(path, { configuration: { port: 5000 } });
+      await workspace.owner.client.post(`${path}/variables`, { key: 'C', value: 'hidden' });
+      await api.db('deployments').where({ id: deployment.id }).update({ snapshot_id: null });
+      const answer = await workspace.owner.client.get(`${path}/deploys/${deployment.id}/snapshot`);
+      expect(answer.body.snapshot.variables).to.deep.equal(['A', 'B']);
+      expect(answer.body.snapshot.configuration).to.include({ port: 4000, branch: 'main' });
+      expect(JSON.stringify(answer.body)).to.not.match(/hidden|secret/);
+    });
+
+    it('is found under its own service only, and has no names if they were not recorded', async () => {
+      const id = await newDeployment(api.db, service.id);
+      const answer = await workspace.owner.client.get(`${path}/deploys/${id}/snapshot`);
+      expect(answer.body.snapshot.variables).to.equal(null);
+      const other = await newService(workspace.owner.client, workspace.path);
+      const elsewhere = `${workspace.path}/services/${other.id}/deploys/${id}/snapshot`;
+      expectError(await workspace.owner.client.get(elsewhere), 404, 'not_found');
+    });
+  });
+
   describe('cancel', () => {
     it('acknowledges, and the deployment shows cancelRequested', async () => {
       const { body } = await workspace.owner.client.post(`${path}/deploys`);

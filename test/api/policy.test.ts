@@ -4,13 +4,27 @@ import { ROUTES } from '../../api/resources/index.js';
 import { POLICIES, type Role, refusal } from '../../shared/identity/policy.js';
 import { expectError, type Member, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 
-type Needs = 'member' | 'developer' | 'developer, or admin if protected' | 'admin';
+type Needs =
+  | 'member'
+  | 'member writes'
+  | 'member in a session'
+  | 'developer'
+  | 'developer, or admin if protected'
+  | 'admin reads'
+  | 'admin'
+  | 'admin in a session';
 
-/** Who may call each route. Everything but a member's GET is a write and needs a write key. */
+/** Who may call each route. Everything but a GET is a write and needs a write key, or a session and no key. */
 const NEEDS: Record<string, Needs> = {
   'GET /catalog': 'member',
+  'GET /workspaces': 'member',
   'GET /workspaces/:workspaceId': 'member',
   'PATCH /workspaces/:workspaceId': 'admin',
+  'GET /workspaces/:workspaceId/deploy-key': 'member',
+  'DELETE /workspaces/:workspaceId/deploy-key/hosts/:hostId': 'admin',
+  'GET /workspaces/:workspaceId/webhooks': 'member',
+  'POST /workspaces/:workspaceId/webhooks': 'admin',
+  'DELETE /workspaces/:workspaceId/webhooks/:webhookId': 'admin',
   'GET /workspaces/:workspaceId/projects': 'member',
   'POST /workspaces/:workspaceId/projects': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/projects/:projectId': 'member',
@@ -27,9 +41,11 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/restore': 'developer, or admin if protected',
   'DELETE /workspaces/:workspaceId/services/:serviceId': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/actions': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/deploys': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/deploys': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/deploys': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId': 'member',
+  'GET /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/snapshot': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/cancel': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/deploys/:deploymentId/rollback':
     'developer, or admin if protected',
@@ -37,10 +53,20 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/runs': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/runs/:runId': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/runs/:runId/cancel': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/backups': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/backups': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/backups/:backupId': 'member',
+  'DELETE /workspaces/:workspaceId/services/:serviceId/backups/:backupId': 'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/services/:serviceId/backups/:backupId/restore': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/hooks': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/hooks': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/hooks/:hookId': 'member',
+  'DELETE /workspaces/:workspaceId/services/:serviceId/hooks/:hookId': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/operations': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/operations/:operationId': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/variables': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/variables': 'developer, or admin if protected',
+  'PUT /workspaces/:workspaceId/services/:serviceId/variables': 'developer, or admin if protected',
   'PATCH /workspaces/:workspaceId/services/:serviceId/variables/:variableId': 'developer, or admin if protected',
   'DELETE /workspaces/:workspaceId/services/:serviceId/variables/:variableId': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/environment-groups': 'member',
@@ -52,29 +78,54 @@ const NEEDS: Record<string, Needs> = {
   'DELETE /workspaces/:workspaceId/environment-groups/:groupId/services/:serviceId': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/environment-groups/:groupId/variables': 'member',
   'POST /workspaces/:workspaceId/environment-groups/:groupId/variables': 'developer, or admin if protected',
+  'PUT /workspaces/:workspaceId/environment-groups/:groupId/variables': 'developer, or admin if protected',
   'PATCH /workspaces/:workspaceId/environment-groups/:groupId/variables/:variableId':
     'developer, or admin if protected',
   'DELETE /workspaces/:workspaceId/environment-groups/:groupId/variables/:variableId':
     'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/logs': 'member',
+  'GET /workspaces/:workspaceId/services/:serviceId/previews': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/previews': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/previews/:previewId': 'member',
+  'DELETE /workspaces/:workspaceId/services/:serviceId/previews/:previewId': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/metrics': 'member',
+  'GET /workspaces/:workspaceId/services/:serviceId/domains': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/domains': 'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/services/:serviceId/domains/:domainId/verify': 'developer, or admin if protected',
+  'DELETE /workspaces/:workspaceId/services/:serviceId/domains/:domainId': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/detect': 'developer',
   'GET /workspaces/:workspaceId/canvas': 'member',
   'PATCH /workspaces/:workspaceId/canvas': 'developer',
+  'GET /workspaces/:workspaceId/members': 'member',
+  'POST /workspaces/:workspaceId/members': 'admin in a session',
+  'PATCH /workspaces/:workspaceId/members/:memberId': 'admin in a session',
+  'DELETE /workspaces/:workspaceId/members/:memberId': 'admin',
+  'GET /workspaces/:workspaceId/keys': 'member',
+  'POST /workspaces/:workspaceId/keys': 'member in a session',
+  'DELETE /workspaces/:workspaceId/keys/:keyId': 'member writes',
+  'GET /workspaces/:workspaceId/audit': 'admin reads',
 };
 
 /** The roles that have what a route needs: in any environment, and in a protected one. */
+const EVERY_ROLE: Role[] = ['viewer', 'developer', 'admin', 'owner'];
 const ALLOWED: Record<Needs, { open: Role[]; protected: Role[] }> = {
-  member: { open: ['viewer', 'developer', 'admin', 'owner'], protected: ['viewer', 'developer', 'admin', 'owner'] },
+  member: { open: EVERY_ROLE, protected: EVERY_ROLE },
+  'member writes': { open: EVERY_ROLE, protected: EVERY_ROLE },
+  'member in a session': { open: EVERY_ROLE, protected: EVERY_ROLE },
   developer: { open: ['developer', 'admin', 'owner'], protected: ['developer', 'admin', 'owner'] },
   'developer, or admin if protected': { open: ['developer', 'admin', 'owner'], protected: ['admin', 'owner'] },
+  'admin reads': { open: ['admin', 'owner'], protected: ['admin', 'owner'] },
   admin: { open: ['admin', 'owner'], protected: ['admin', 'owner'] },
+  'admin in a session': { open: ['admin', 'owner'], protected: ['admin', 'owner'] },
 };
 const NOTHING = '00000000-0000-4000-8000-000000000000';
 const REPOSITORY = 'https://github.com/example/app';
-const EVERY_ROLE: Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
 const routes = ROUTES.filter((route): route is ReadRoute | WriteRoute => route.access === 'key or session');
 const nameOf = ({ method, path }: ReadRoute | WriteRoute) => `${method} ${path}`;
+
+const isRead = (route: ReadRoute | WriteRoute) => ['member', 'admin reads'].includes(needsOf(route));
+const needsSession = (route: ReadRoute | WriteRoute) => needsOf(route).endsWith('in a session');
 
 /** What the route needs, as this file states it. */
 function needsOf(route: ReadRoute | WriteRoute): Needs {
@@ -110,7 +161,7 @@ describe('Policies', () => {
   it('a read key, an unverified address and a missing second factor stop every write and no read', () => {
     const owner = { role: 'owner', scope: 'write', emailVerified: true, mfaMissing: false } as const;
     for (const route of routes) {
-      const reads = needsOf(route) === 'member';
+      const reads = isRead(route);
       const what = nameOf(route);
       expect(refusal(route.operation, { ...owner, scope: 'read' }), what).to.equal(reads ? null : 'forbidden');
       const unverified = refusal(route.operation, { ...owner, emailVerified: false });
@@ -119,10 +170,18 @@ describe('Policies', () => {
     }
   });
 
+  it('a key gives nobody access: what does needs a session', () => {
+    const owner = { role: 'owner', scope: 'write', emailVerified: true, mfaMissing: false, withKey: true } as const;
+    for (const route of routes) {
+      const code = needsSession(route) ? 'forbidden' : null;
+      expect(refusal(route.operation, owner), nameOf(route)).to.equal(code);
+    }
+  });
+
   it('a caller who is no member can neither read nor write', () => {
     const stranger = { role: null, scope: 'write', emailVerified: true, mfaMissing: false } as const;
     for (const route of routes) {
-      const code = needsOf(route) === 'member' ? 'not_found' : 'forbidden';
+      const code = isRead(route) ? 'not_found' : 'forbidden';
       expect(refusal(route.operation, stranger), nameOf(route)).to.equal(code);
     }
   });
@@ -152,6 +211,14 @@ describe('Policies', () => {
         variableId: NOTHING,
         operationId: NOTHING,
         runId: NOTHING,
+        backupId: NOTHING,
+        hookId: NOTHING,
+        hostId: NOTHING,
+        webhookId: NOTHING,
+        domainId: NOTHING,
+        previewId: NOTHING,
+        memberId: NOTHING,
+        keyId: NOTHING,
       };
     });
 
@@ -170,14 +237,15 @@ describe('Policies', () => {
           const member = members.get(role);
           if (!member) throw new Error('no member');
           const [written, read] = [await send(member.client), await send(member.reader)];
-          if (needs === 'member') {
-            // Nothing was deployed, so the service has no operation and no run to read.
-            const status = /:(operationId|runId)/.test(route.path) ? 404 : 200;
+          const allowed = ALLOWED[needs].open.includes(role) && !needsSession(route);
+          if (isRead(route) && allowed) {
+            // Nothing was deployed, so the service has no operation, run, backup and preview to read, and it has no hook.
+            const status = /:(operationId|runId|backupId|hookId|previewId)/.test(route.path) ? 404 : 200;
             expect([written.status, read.status], role).to.deep.equal([status, status]);
             continue;
           }
           expectError(read, 403, 'forbidden');
-          if (ALLOWED[needs].open.includes(role)) expectError(written, 400, 'invalid_request');
+          if (allowed) expectError(written, 400, 'invalid_request');
           else expectError(written, 403, 'forbidden');
         }
       });

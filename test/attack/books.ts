@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
 import { afterSweeps, type Entry, listFolder } from '../chaos/entries.js';
 import { leftBuildFolders, ownedReplicas } from '../chaos/ground.js';
+import { networkEntries } from '../chaos/network-entries.js';
 import type { Platform } from '../support/platform.js';
 import type { OrdinaryTenant } from './ordinary-tenant.js';
 
@@ -56,6 +57,7 @@ export async function balance(
       const folders = await listFolder(join(dataDir, 'replicas'));
       return { counted: folders.length, wrong: folders.filter((name) => !owned.includes(name)) };
     }),
+    await networkEntries(platform),
     await afterSweeps('folders of sandboxes that no replica owns', async () => {
       const folders = await listFolder(join(dataDir, 'sandboxes'));
       return { counted: folders.length, wrong: folders.filter((name) => !owned.some((id) => name.includes(id))) };

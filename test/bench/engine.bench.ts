@@ -53,7 +53,17 @@ async function deployments(workshop: TestWorkshop, redisUrl: string | null): Pro
   const open = async () =>
     Number((await db('deployments').whereNull('finished_at').count({ count: '*' }).first())?.count);
   const deps = { ...worker, dispatcher, logs: new LogSink(db, dispatcher) };
-  const one = { 'runtime-action': 1, deletion: 1, 'routing-reconciliation': 1, 'log-ingest': 4, run: 1, detection: 1 };
+  const one = {
+    'runtime-action': 1,
+    deletion: 1,
+    'routing-reconciliation': 1,
+    'log-ingest': 4,
+    run: 1,
+    backup: 1,
+    restore: 1,
+    detection: 1,
+    commit: 1,
+  };
   const pool = new WorkerPool(deps, engine, log, { deploy: CONCURRENCY, ...one });
   try {
     const took = await measure(async () => {

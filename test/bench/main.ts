@@ -4,9 +4,19 @@ import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
 import { benchEngine } from './engine.bench.js';
 import { benchLogs } from './logs.bench.js';
+import { benchMetrics } from './metrics.bench.js';
+import { benchNetwork } from './network.bench.js';
 import { benchOverload } from './overload.bench.js';
 
-const BENCHES = { api: benchApi, deploy: benchDeploy, engine: benchEngine, logs: benchLogs, overload: benchOverload };
+const BENCHES = {
+  api: benchApi,
+  deploy: benchDeploy,
+  engine: benchEngine,
+  logs: benchLogs,
+  metrics: benchMetrics,
+  network: benchNetwork,
+  overload: benchOverload,
+};
 
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without

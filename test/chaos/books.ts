@@ -2,13 +2,19 @@ import { rowsOf } from '../../shared/core/database/client.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { visit } from '../support/client.js';
 import type { Platform } from '../support/platform.js';
+import type { Databases } from './databases.js';
 import type { Entry } from './entries.js';
 import type { Ground } from './ground.js';
 import type { Failure, Promises, Visits } from './load.js';
 import { scheduleBooks } from './schedules.js';
 
 /** Balances the books of a run that has come to rest. */
-export async function balance(ground: Ground, promises: Promises, visits: Visits): Promise<Entry[]> {
+export async function balance(
+  ground: Ground,
+  promises: Promises,
+  visits: Visits,
+  databases: Databases | null,
+): Promise<Entry[]> {
   const { platform } = ground;
   const { db } = platform.database;
   const entries: Entry[] = [];
@@ -90,6 +96,7 @@ export async function balance(ground: Ground, promises: Promises, visits: Visits
             <> (d.configuration ->> 'replicas')::int`,
   );
   entries.push(...(await scheduleBooks(platform)));
+  entries.push(...(databases?.books() ?? []));
   enter('jobs left in the queues', 0, await jobsLeft(platform));
   entries.push(...(await ground.books()));
   enter('each service serves its live deployment', ...(await servesLive(platform)));
@@ -129,7 +136,7 @@ async function servesLive(platform: Platform): Promise<[number, string[]]> {
   const services = await rowsOf<{ slug: string; live: string; lifecycle_status: string }>(
     platform.database.db,
     `select slug, live_deployment_id as live, lifecycle_status from services
-      where live_deployment_id is not null and deleted_at is null and kind <> 'cron'`,
+      where live_deployment_id is not null and deleted_at is null and kind = 'web'`,
   );
   const wrong: string[] = [];
   for (const { slug, live, lifecycle_status } of services) {

@@ -26,7 +26,11 @@ export interface Fault {
 }
 
 /** The sequence of faults: decided before the first one strikes, by the seed alone. */
-export function planFaults(random: Random, count: number, { platform, faults }: Ground): Fault[] {
+export function planFaults(
+  random: Random,
+  count: number,
+  { platform, faults }: Pick<Ground, 'platform' | 'faults'>,
+): Fault[] {
   const common = FAULTS.filter((what) => platform.redis !== null || !what.includes('redis'));
   return Array.from({ length: count }, () => ({
     afterMs: random.between(1500, 4000),

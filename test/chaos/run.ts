@@ -4,7 +4,9 @@ import { ApiClient } from '../support/client.js';
 import { createService, deploy } from '../support/deployments.js';
 import type { EngineName, Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { hasRedis } from '../support/redis.js';
 import { balance } from './books.js';
+import { Databases } from './databases.js';
 import type { Entry } from './entries.js';
 import { FaultInjector, planFaults } from './faults.js';
 import type { Ground } from './ground.js';
@@ -75,13 +77,17 @@ async function strike(
       promises.deployments.add((await deploy(client, service.id)).id);
     }
   }
+  const [tenant] = tenants;
+  const databases = tenant && (await startDatabases(platform, options, tenant.client, promises));
   say(`${steady.length} services are live; begins`);
 
   const stopVisits = new AbortController();
   const visiting = keepVisiting(steady, platform.edgePort, stopVisits.signal);
+  const counting = databases?.run(stopVisits.signal);
   const stopFaults = new AbortController();
+  const faults = [...ground.faults, ...(databases?.faults ?? [])];
   const injector = new FaultInjector(ground, workers, say);
-  const striking = injector.run(planFaults(random, PLANNED_FAULTS, ground), stopFaults.signal);
+  const striking = injector.run(planFaults(random, PLANNED_FAULTS, { platform, faults }), stopFaults.signal);
   const share = Math.ceil(options.deployments / tenants.length);
   await Promise.all(
     tenants.map(async ({ client, services }) => {
@@ -98,12 +104,23 @@ async function strike(
   await cameToRest(platform);
   say('at rest; balances the books');
   stopVisits.abort();
-  const entries = await balance(ground, promises, await visiting);
+  await counting;
+  const entries = await balance(ground, promises, await visiting, databases ?? null);
   return {
     entries,
     faults: injector.struck,
     requests: promises.counts,
   };
+}
+
+/** Null if this runtime, or this host, does not run databases. */
+async function startDatabases(
+  platform: Platform,
+  { runtime }: ChaosOptions,
+  client: ApiClient,
+  promises: Promises,
+): Promise<Databases | null> {
+  return runtime === 'process' && hasRedis ? Databases.start(platform, client, promises) : null;
 }
 
 async function makeTenants(ground: Ground, repository: AppRepository, options: ChaosOptions): Promise<Tenant[]> {

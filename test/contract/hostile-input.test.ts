@@ -160,13 +160,7 @@ describe('Hostile input', function () {
 
   it('that can be no address of a repository is refused where it is given, with its path', async () => {
     const { id } = await createService(platform.client, { name: 'addresses', configuration: {} });
-    for (const address of [
-      'ext::sh -c id',
-      '--upload-pack=x',
-      'git@github.com:a/b.git',
-      'ssh://-oProxyCommand=x/y',
-      'x',
-    ]) {
+    for (const address of ['ext::sh -c id', '--upload-pack=x', 'git@-x:a/b.git', 'ssh://-oProxyCommand=x/y', 'x']) {
       const configuration = { repository: address };
       for (const answer of [
         await platform.client.call<Refusal>('POST', '/services', { name: 'x', kind: 'web', configuration }),
@@ -233,9 +227,11 @@ describe('Hostile input', function () {
       configuration: { repository: `${repository.url}?private_token=${SECRET}-3` },
     });
     await queueDeploy(platform.client, service.id);
+    await platform.client.expect('POST', `/services/${service.id}/hooks`, { provider: 'github' });
     const sealed: string[] = [];
     for (const { table, column, erased } of SEALED_COLUMNS) {
-      if (erased === null) continue;
+      // Databases have these alone; `database/shared/secrets/rotate` deletes a service with a row in each table.
+      if (erased === null || table === 'data_servers' || table === 'backups') continue;
       const rows = await db(table)
         .where({ [erased.service]: service.id })
         .whereNotNull(column)

@@ -148,13 +148,13 @@ describe('Hostile neighbours in the network of one host', function () {
     await victim.duringAttack(async () => {
       await visit(neighbour.url, platform.edgePort, '/die').catch(() => undefined);
       await eventually('it is ready again, and nobody else has answered for it', async () => {
+        // In this order: the end is recorded before the service's health follows, and only the next process answers then.
+        const restarted = (await restartsOf(neighbour)) > before;
         const { status, body } = await visit(neighbour.url, platform.edgePort);
         if (status === 200) bodies.add(body);
         if (body === 'stolen') return true;
-        return (
-          (await readService(platform.client, neighbour.id)).healthStatus === 'ready' &&
-          (await restartsOf(neighbour)) > before
-        );
+        if (!restarted || status !== 200) return false;
+        return (await readService(platform.client, neighbour.id)).healthStatus === 'ready';
       });
     });
     expect([...bodies].filter((body) => body !== 'puppet')).to.deep.equal([]);
@@ -178,7 +178,10 @@ describe('Hostile neighbours in the network of one host', function () {
       taken = true;
     });
     try {
-      await visit(neighbour.url, platform.edgePort, '/die').catch(() => undefined);
+      await eventually('the application dies', async () => {
+        const { status } = await visit(neighbour.url, platform.edgePort, '/die').catch(() => ({ status: 0 }));
+        return taken || (status !== 200 && status !== 503);
+      });
       await eventually('the thief has the port', () => taken);
       const bodies: string[] = [];
       await eventually('the application answers from another port', async () => {

@@ -5,6 +5,7 @@ import type { RunRow } from '../../shared/runs/model.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
 import { type AppRepository, makeRepository } from '../support/apps.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
+import { reachableAddress } from '../support/host-address.js';
 import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
@@ -43,14 +44,15 @@ describeEngines('A cron service', (engine) => {
 
   before(async function () {
     this.timeout(240_000);
-    gate.listen(0, '127.0.0.1');
+    const place = reachableAddress();
+    gate.listen(0, place.address);
     await once(gate, 'listening');
-    gateUrl = `http://127.0.0.1:${(gate.address() as { port: number }).port}`;
+    gateUrl = `http://${place.address}:${(gate.address() as { port: number }).port}`;
     repository = await makeRepository(JOB);
     platform = await startPlatform({
       engine,
       workers: 2,
-      env: { RUN_RETRY_SECONDS: '1', STOP_GRACE_SECONDS: '2' },
+      env: { ...place.env, RUN_RETRY_SECONDS: '1', STOP_GRACE_SECONDS: '2' },
     });
   });
   after(async function () {

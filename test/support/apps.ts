@@ -22,6 +22,14 @@ export class AppRepository {
 
   /** Writes files (null removes one) and commits; returns the commit. */
   async commit(message: string, files: Record<string, string | null>): Promise<string> {
+    await this.write(files);
+    await this.git('add', '-A');
+    await this.git('commit', '-q', '--allow-empty', '-m', message);
+    return (await this.git('rev-parse', 'HEAD')).trim();
+  }
+
+  /** Writes files (null removes one) without a commit. */
+  async write(files: Record<string, string | null>): Promise<void> {
     for (const [name, content] of Object.entries(files)) {
       const path = join(this.directory, name);
       if (content === null) {
@@ -31,9 +39,6 @@ export class AppRepository {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, content);
     }
-    await this.git('add', '-A');
-    await this.git('commit', '-q', '--allow-empty', '-m', message);
-    return (await this.git('rev-parse', 'HEAD')).trim();
   }
 
   async git(...args: string[]): Promise<string> {

@@ -87,6 +87,7 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
       sourceDeploymentId: null,
       configuration: service.configuration,
       snapshotId: null,
+      variableNames: null,
       sealedRepository: null,
       imageId: null,
       idempotency: null,
@@ -107,6 +108,8 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     deploy_slots: slots,
     run_slots: slots,
     network_isolation: false,
+    measures_usage: false,
+    data_kinds: [],
     running: [],
     event_loop_p99_ms: 0,
   });

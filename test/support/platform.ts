@@ -67,7 +67,9 @@ export class Platform {
 
   async startEdge(): Promise<PlatformProcess> {
     const edge = this.#spawn('edge', 'workers/edge/main.js');
-    await edge.ready(async () => (await fetch(`http://127.0.0.1:${this.edgePort}/.ranvier/healthz`)).ok);
+    // With TLS the answer is the way to HTTPS.
+    const health = `http://127.0.0.1:${this.edgePort}/.ranvier/healthz`;
+    await edge.ready(async () => (await fetch(health, { redirect: 'manual' })).status < 400);
     return edge;
   }
 
@@ -135,7 +137,10 @@ export class Platform {
 }
 
 /** Flags of Node as the Procfile has them. */
-const FLAGS: Readonly<Record<string, readonly string[]>> = { worker: ['--max-semi-space-size=4'] };
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  worker: ['--max-semi-space-size=4'],
+  edge: ['--max-semi-space-size=4'],
+};
 
 /** Starts a platform with its workspace, owner and write key; stop it in `after`. */
 export async function startPlatform({ engine, workers = 1, env = {} }: PlatformOptions): Promise<Platform> {

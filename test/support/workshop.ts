@@ -51,7 +51,10 @@ export class TestWorkshop {
     database: TestDatabase,
     dataDir: string,
     keyring: Keyring,
-    shared: Omit<JobDeps, 'workerId' | 'faults' | 'origins' | 'builder' | 'images' | 'toolchains' | 'runtime'>,
+    shared: Omit<
+      JobDeps,
+      'workerId' | 'faults' | 'origins' | 'builder' | 'images' | 'toolchains' | 'runtime' | 'dataBuilder' | 'data'
+    >,
   ) {
     this.database = database;
     this.keyring = keyring;
@@ -64,6 +67,8 @@ export class TestWorkshop {
       origins: { resolve: (request) => this.#resolve(request.workspaceId, request.signal) },
       builder: { build: (request, { signal }) => this.#build(request, signal), sweep: async () => 0 },
       images: { has: async ({ digest }) => this.images.has(digest), sweep: async () => 0 },
+      dataBuilder: { build: () => Promise.reject(new Error('no databases here')) },
+      data: null,
       toolchains: { restore: async (names) => [...names], sweep: async () => 0 },
     };
   }
@@ -88,6 +93,7 @@ export class TestWorkshop {
       leases: new LeaseKeeper(database.db, listener, log),
       logs: new LogSink(database.db, dispatcher),
       source: {} as JobDeps['source'],
+      backups: {} as JobDeps['backups'],
     });
   }
 
@@ -111,7 +117,13 @@ export class TestWorkshop {
   ): Promise<DeploymentRow> {
     const { db } = this.database;
     const made = await makeDeployment(db, service ?? (await makeService(db)));
-    const resolved = { values: { PASSWORD: SECRET }, providerIds: [], groupIds: [], readProtected: false };
+    const resolved = {
+      values: { PASSWORD: SECRET },
+      dataReferences: {},
+      providerIds: [],
+      groupIds: [],
+      readProtected: false,
+    };
     const snapshot = { serviceId: made.service_id, deploymentId: made.id, resolved };
     const snapshotId = await db.transaction((trx) => storeSnapshot(trx, this.keyring, snapshot));
     const [row] = await db<DeploymentRow>('deployments')

@@ -8,8 +8,9 @@ import { createDatabase } from '../../../shared/core/database/client.js';
 import { findApiKey, findUserByEmail } from '../../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../../shared/secrets/api-key.js';
 import { verifyPassword } from '../../../shared/secrets/password.js';
+import { hashToken } from '../../../shared/secrets/token.js';
 import { LauncherBench } from '../../support/launcher.js';
-import { eventually, freePorts } from '../../support/processes.js';
+import { eventually, freePorts, type PlatformProcess } from '../../support/processes.js';
 
 const ADMIN = fileURLToPath(new URL('../../../api/admin/main.js', import.meta.url));
 
@@ -26,11 +27,24 @@ describe('npm start (on Linux: it looks into /proc)', function () {
   });
 
   describe('on a first start', () => {
+    let launcher: PlatformProcess;
     before(async () => {
       bench = await LauncherBench.create();
-      await bench.launchReady();
+      launcher = await bench.launchReady();
     });
     after(() => bench.remove());
+
+    it('prints a link that signs the owner in, which the database knows by its hash', async () => {
+      const [, token = ''] = /http:\/\/localhost:\d+\/sign-in#([\w-]{43})\b/.exec(launcher.output) ?? [];
+      const { DATABASE_URL = '' } = await bench.apiSettings();
+      const db = createDatabase({ url: DATABASE_URL, name: 'test', poolSize: 1 });
+      try {
+        const links = await db('sign_in_links').where({ token_hash: hashToken(token) });
+        expect(links).to.have.length(1);
+      } finally {
+        await db.destroy();
+      }
+    });
 
     it('keeps the credentials and secrets from other users, below a folder that they can enter', async () => {
       expect(await modeOf(bench.dataDir)).to.equal('711');

@@ -34,7 +34,7 @@ describe('The plan of a build', () => {
     expect(install({ 'package-lock.json': '' })).to.deep.equal(['npm ci']);
     expect(install({ 'npm-shrinkwrap.json': '' })).to.deep.equal(['npm ci']);
     expect(install({ 'pnpm-lock.yaml': '' })).to.deep.equal(['pnpm install --frozen-lockfile']);
-    expect(install({ 'yarn.lock': '' })).to.deep.equal(['yarn install --frozen-lockfile']);
+    expect(install({ 'yarn.lock': '' })).to.deep.equal(['yarn install --frozen-lockfile --ignore-engines']);
     expect(install({ 'yarn.lock': '', '.yarnrc.yml': '' })).to.deep.equal(['yarn install --immutable']);
     expect(install({})).to.deep.equal(['npm install']);
     expect(

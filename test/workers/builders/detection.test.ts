@@ -123,14 +123,61 @@ describe('Detection in a repository', function () {
 
   it('lists several applications, and names the setting that chooses', async () => {
     const vite = packageJson({ name: 'admin', scripts: { build: 'vite build' }, devDependencies: { vite: '6' } });
-    const files = { 'apps/web/package.json': next, 'apps/admin/package.json': vite, 'apps/admin/index.html': '' };
-    const message = /several applications: apps\/admin \(Vite\), apps\/web \(Next\.js\); set rootDirectory/;
+    const files = { 'apps/shop/package.json': next, 'apps/admin/package.json': vite, 'apps/admin/index.html': '' };
+    const message = /several applications: apps\/admin \(Vite\), apps\/shop \(Next\.js\); set rootDirectory/;
     expect(await refusal({ 'package.json': root(), ...files })).to.match(message);
     expect(await refusal(files)).to.match(message);
-    const starts = { scripts: { start: 'npm start --workspace apps/web' } };
-    expect((await plan({ 'package.json': root(starts), ...files })).folders.project).to.equal('apps/web');
+    const starts = { scripts: { start: 'npm start --workspace apps/shop' } };
+    expect((await plan({ 'package.json': root(starts), ...files })).folders.project).to.equal('apps/shop');
     const own = root({ scripts: { start: 'node server.js' }, dependencies: { express: '4' } });
     expect((await plan({ 'package.json': own, 'server.js': '', ...files })).startCommand).to.equal('npm start');
+  });
+
+  it('chooses the application whose name says that it is the main one', async () => {
+    const files = { 'apps/web/package.json': next, 'apps/shop/package.json': next };
+    const found = await plan({ 'package.json': root(), ...files });
+    expect(found.folders.project).to.equal('apps/web');
+    expect(found.explanation.join('\n')).to.match(/the main one of 2 applications by its name; set rootDirectory/);
+    expect((await plan({ 'frontend/package.json': next, 'backend/package.json': next })).folders.project).to.equal(
+      'frontend',
+    );
+  });
+
+  it('knows a framework that the root of a workspace installs by its configuration', async () => {
+    const found = await plan({
+      'package.json': root({ devDependencies: { vite: '8' } }),
+      'package-lock.json': '{}',
+      'apps/shop/package.json': packageJson({ name: 'shop' }),
+      'apps/shop/vite.config.mts': "export default { build: { outDir: './out' } };",
+      'apps/shop/index.html': '',
+    });
+    expect(found.folders.project).to.equal('apps/shop');
+    expect(found.build).to.deep.equal(['cd apps/shop && vite build']);
+    expect(found.publish?.folders[0]).to.equal('./out');
+  });
+
+  it('asks for the Node.js that the lock file says the packages need', async () => {
+    const lock = JSON.stringify({ packages: { 'node_modules/astro': { engines: { node: '>=22.12.0' } } } });
+    const found = await plan({
+      'package.json': packageJson({ dependencies: { astro: '6' }, scripts: { build: 'astro build' } }),
+      'package-lock.json': lock,
+    });
+    expect(found.versions.node).to.deep.equal({ range: '>=22.12.0', source: 'astro', lowest: true });
+  });
+
+  it('installs a workspace of pnpm whose root has no package.json', async () => {
+    const found = await plan({ 'pnpm-workspace.yaml': 'packages: [web]', 'web/package.json': next });
+    expect(found.install).to.deep.equal(['pnpm install --no-frozen-lockfile']);
+    expect(found.folders).to.include({ install: '', project: 'web' });
+  });
+
+  it('publishes a site whose only page has another name', async () => {
+    const files = { 'about.html': 'x', 'style.css': '' };
+    expect(await plan(files)).to.deep.include({ type: 'static', build: [] });
+    const app = await repository(files);
+    const publish = { folders: [], singlePage: false, pages: ['.'] };
+    const input = { app, project: app, starts: [], publish, publishDirectory: 'dist', isDefault: true, built: false };
+    expect(await readFiles('settleResult', input, { signal })).to.include({ type: 'static', fallback: 'about.html' });
   });
 
   it('takes a package.json for tools alone for no application', async () => {

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
+import { buildMemoryMb } from '../../../workers/builders/build-commands.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest } from '../../../workers/builders/builder.js';
 import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
@@ -292,10 +293,11 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
       'next/package.json': JSON.stringify({ name: 'next', version: '1.0.0' }),
     };
     const request = { serviceId: 'service-kept', userNumber: 7999 };
+    const configuration = DEFAULT_CONFIGURATION;
     const counts = ({ lines }: { lines: string[] }) => lines.filter((line) => /^\d+$/.test(line.trim())).map(Number);
     const first = await build({ files, request });
     expect(counts(first)).to.deep.equal([1, 1]);
-    expect(first.output).to.contain('heap --max-old-space-size=1536');
+    expect(first.output).to.contain(`heap --max-old-space-size=${0.75 * buildMemoryMb({ configuration })}`);
     expect(existsSync(join(first.folder, '.next/cache'))).to.equal(false);
     expect(counts(await build({ files, request }))).to.deep.equal([2, 2]);
     expect(counts(await build({ files, request: { ...request, clearCache: true } }))).to.deep.equal([1, 1]);
@@ -322,8 +324,12 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
       ...script('node eat.js'),
       'eat.js': 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1));\n',
     };
+    // What the smallest plan may use depends on the host's memory.
+    const least = buildMemoryMb({ configuration: DEFAULT_CONFIGURATION });
     expect(await failure({ files })).to.match(
-      /^"npm run build" was killed for using more than 2048 MB of memory\. A build on the plan pro may use 4096 MB\./,
+      new RegExp(
+        `^"npm run build" was killed for using more than ${least} MB of memory\\. A build on the plan \\w+ may use ${2 * least} MB\\.`,
+      ),
     );
   });
 

@@ -276,7 +276,13 @@ describeCaddy('the edge and its Caddy', () => {
     beforeEach(async () => {
       [port = 0, tlsPort = 0] = await freePorts(2);
       caddy = await caddyWith();
-      const tls = { certificates: 'internal', port: tlsPort, email: null, authority: null } as const;
+      const tls = {
+        certificates: 'internal',
+        port: tlsPort,
+        email: null,
+        authority: null,
+        authorityRoot: null,
+      } as const;
       const edge = edgeAt(caddy.adminUrl, port, { tls });
       await edge.listen();
       const replica = await bench.replica((req, res) => res.end(req.headers['x-forwarded-proto']));
@@ -333,7 +339,7 @@ describeCaddy('the edge and its Caddy', () => {
     const ask = 'http://127.0.0.1:9/allowed';
     const caddy = await caddyWith({ tls: { automation: { on_demand: { ask } } } });
     const [port = 0, tlsPort = 0] = await freePorts(2);
-    const tls = { certificates: 'internal', port: tlsPort, email: null, authority: null } as const;
+    const tls = { certificates: 'internal', port: tlsPort, email: null, authority: null, authorityRoot: null } as const;
     const error = await edgeAt(caddy.adminUrl, port, { tls })
       .listen()
       .catch((e: Error) => e);
@@ -345,13 +351,26 @@ describeCaddy('the edge and its Caddy', () => {
     const caddy = await caddyWith();
     const [port = 0, tlsPort = 0] = await freePorts(2);
     const authority = 'https://127.0.0.1:9/directory';
-    const tls = { certificates: 'acme', port: tlsPort, email: 'ops@example.test', authority } as const;
+    const tls = {
+      certificates: 'acme',
+      port: tlsPort,
+      email: 'ops@example.test',
+      authority,
+      authorityRoot: null,
+    } as const;
     await edgeAt(caddy.adminUrl, port, { tls }).listen();
-    const [policy] = (await configOf(caddy, 'apps/tls/automation/policies')) as {
-      subjects: string[];
+    const policies = (await configOf(caddy, 'apps/tls/automation/policies')) as {
+      subjects?: string[];
       issuers: object[];
     }[];
-    expect(policy?.subjects).to.deep.equal(['*.test']);
-    expect(policy?.issuers).to.deep.equal([{ module: 'acme', email: 'ops@example.test', ca: authority }]);
+    // The domains of services have any name, so their policy comes after every other one.
+    expect(policies.map((policy) => policy.subjects)).to.deep.equal([['*.test'], undefined]);
+    const issuer = {
+      module: 'acme',
+      email: 'ops@example.test',
+      ca: authority,
+      challenges: { http: { alternate_port: port }, 'tls-alpn': { alternate_port: tlsPort } },
+    };
+    expect(policies.map((policy) => policy.issuers)).to.deep.equal([[issuer], [issuer]]);
   });
 });

@@ -147,6 +147,7 @@ export function tableWith(overrides: Partial<Route>): RouteTable {
   const route: Route = {
     serviceId: 'service',
     host: HOST,
+    certified: true,
     allow: [],
     maintenance: null,
     target: { type: 'unavailable', reason: 'not_deployed' },

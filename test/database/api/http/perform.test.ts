@@ -3,6 +3,7 @@ import type { ApiDeps } from '../../../../api/http/context.js';
 import { perform } from '../../../../api/http/perform.js';
 import { ReceiptQuota } from '../../../../api/http/receipt-quota.js';
 import type { Route, SignInLimits, WriteRequest } from '../../../../api/http/route.js';
+import type { AuditRow } from '../../../../shared/audit/store.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
@@ -28,6 +29,9 @@ describe('A write of the API', () => {
     of?: WorkspaceRow;
   }
 
+  const idOf = (name: string) =>
+    `00000000-0000-4000-8000-${Buffer.from(name).toString('hex').slice(-12).padStart(12, '0')}`;
+
   /** Sends a write to the route and returns its answer, or the code of its error. */
   async function send({ key, body = {}, user = 'u', credential = 'c', id = 'one', of = workspace }: Sent) {
     const headers: Record<string, string> = {};
@@ -46,9 +50,10 @@ describe('A write of the API', () => {
     const ctx = {
       state: {
         route,
-        caller: { userId: user, credentialId: credential },
+        caller: { kind: 'key', email: 'u@example.com', userId: idOf(user), credentialId: idOf(credential) },
+        requestId: 'request',
         workspace: { row: of },
-        input: { body, params: { id } },
+        input: { body, params: { id: idOf(id) } },
       },
       headers: key === undefined ? {} : { 'idempotency-key': key },
       get: () => key ?? '',
@@ -116,6 +121,31 @@ describe('A write of the API', () => {
     };
     expect(await send({ key: 'k' })).to.include({ replayed: 'false' });
     expect(woken).to.equal(1);
+  });
+
+  it('adds one entry to the audit log, in its own transaction; a replay and a failure add none', async () => {
+    const entries = () => database.db<AuditRow>('audit_entries').where({ workspace_id: workspace.id });
+    const record = { id: idOf('service'), name: 'shop', token: 'hidden' };
+    work = async () => ({ service: record, secret: 'hidden' });
+    await send({ key: 'k', body: { value: 'hidden' } });
+    await send({ key: 'k', body: { value: 'hidden' } });
+    work = async () => {
+      throw new Error('broken');
+    };
+    await send({});
+    const [entry, ...others] = await entries();
+    expect(others).to.deep.equal([]);
+    expect(JSON.stringify(entry)).to.not.include('hidden');
+    expect(entry).to.include({
+      actor: 'u@example.com',
+      user_id: idOf('u'),
+      credential: 'key',
+      credential_id: idOf('c'),
+      operation: 'service.create',
+      path: `/things/${idOf('one')}`,
+      target_id: idOf('one'),
+      request_id: 'request',
+    });
   });
 
   it('is tried again after a deadlock, and not after another error', async () => {

@@ -26,6 +26,8 @@ describe('Sealed values in the database', () => {
     const { workspace_id, id: service_id } = service;
     const ids = new Map<string, string>(SEALED_COLUMNS.map(({ binding }) => [binding, uuidv7()]));
     ids.set('repository', service.id).set('deployment-repository', deployment.id);
+    for (const name of ['data-password', 'data-admin-password']) ids.set(name, service.id);
+    ids.set(SEALED.webhookUrl.binding, ids.get(SEALED.webhookSecret.binding) ?? '');
     const value = (name: keyof typeof SEALED) => {
       const id = ids.get(SEALED[name].binding) ?? '';
       return { id, sealed: sealIn(OLD, SEALED[name], id, `value of ${name}`) };
@@ -50,6 +52,25 @@ describe('Sealed values in the database', () => {
     const { id: detection, sealed: asked } = value('detectionRepository');
     const question = { workspace_id, branch: 'main', root_directory: '' };
     await db('detections').insert({ ...question, id: detection, sealed_repository: asked });
+    await db('data_servers').insert({
+      id: service_id,
+      kind: 'postgres',
+      version: '16',
+      database_name: 'd',
+      user_name: 'u',
+      sealed_password: value('dataPassword').sealed,
+      sealed_admin_password: value('dataAdminPassword').sealed,
+    });
+    const { id: backup, sealed: sealed_key } = value('backupKey');
+    await db('backups').insert({ id: backup, workspace_id, service_id, trigger: 'manual', sealed_key });
+    const { id: hook, sealed: sealed_secret } = value('hookSecret');
+    await db('hooks').insert({ id: hook, service_id, provider: 'github', sealed_secret });
+    const { id: webhook, sealed: signing } = value('webhookSecret');
+    const { sealed: sealed_url } = value('webhookUrl');
+    const told = { workspace_id, url: 'https://example.com/', events: ['run.failed'], sealed_url };
+    await db('webhooks').insert({ id: webhook, ...told, sealed_secret: signing });
+    const { id: pair, sealed: sealed_private_key } = value('deployKey');
+    await db('deploy_keys').insert({ id: pair, workspace_id, public_key: 'k', sealed_private_key });
     const { id: user, sealed: totp_sealed } = value('totp');
     await db('users').insert({ id: user, email: 'a@example.com', totp_sealed });
     return { serviceId: service.id, ids };

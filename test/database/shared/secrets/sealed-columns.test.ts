@@ -4,7 +4,7 @@ import { SEALED_COLUMNS } from '../../../../shared/secrets/sealed-columns.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 /** Columns of bytes that hold hashes, not sealed values. */
-const HASHES = ['snapshots.digest'];
+const HASHES = ['snapshots.digest', 'commit_watches.fingerprint', 'polled_repositories.fingerprint'];
 
 describe('The list of sealed columns', () => {
   const database = useTestDatabase();

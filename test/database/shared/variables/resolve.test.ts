@@ -6,7 +6,7 @@ import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { SEALED, sealIn } from '../../../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { createVariable } from '../../../../shared/variables/commands.js';
-import { MOST_VARIABLES, VARIABLES_BYTES } from '../../../../shared/variables/model.js';
+import { type DeploymentScope, MOST_VARIABLES, VARIABLES_BYTES } from '../../../../shared/variables/model.js';
 import { resolveVariables } from '../../../../shared/variables/resolve.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
@@ -39,18 +39,42 @@ describe('Variables of a deployment', () => {
     await database.db('variables').insert({ ...row, reference_service_id: to.id, reference_key });
   }
 
-  async function resolve(mayReadProtected = true): Promise<Record<string, string> | string> {
+  async function resolve(
+    mayReadProtected = true,
+    scope: DeploymentScope = 'production',
+  ): Promise<Record<string, string> | string> {
     const authorize = () => {
       if (!mayReadProtected) throw new AppError('forbidden');
     };
     try {
       const service = { id: consumer.id, workspace_id: consumer.workspace_id };
-      return (await database.db.transaction((trx) => resolveVariables(trx, deps, { service, authorize }))).values;
+      const variables = { serviceId: consumer.id, scope };
+      const input = { service, variables, authorize };
+      return (await database.db.transaction((trx) => resolveVariables(trx, deps, input))).values;
     } catch (error) {
       if (error instanceof AppError) return /in a circle/.test(error.message) ? 'circle' : error.code;
       throw error;
     }
   }
+
+  it('only those of the scope of the deployment count, along references too', async () => {
+    for (const [key, scope] of [
+      ['BOTH', 'all'],
+      ['LIVE', 'production'],
+      ['TRIAL', 'preview'],
+    ] as const) {
+      await set({ service_id: consumer.id }, key, scope);
+      await database.db('variables').where({ service_id: consumer.id, key }).update({ scope });
+    }
+    expect(await resolve()).to.deep.equal({ BOTH: 'all', LIVE: 'production' });
+    expect(await resolve(true, 'preview')).to.deep.equal({ BOTH: 'all', TRIAL: 'preview' });
+
+    await set({ service_id: provider.id }, 'SECRET', 'of production');
+    await database.db('variables').where({ service_id: provider.id }).update({ scope: 'production' });
+    await refer(consumer, 'LENT', provider, 'SECRET');
+    expect(await resolve()).to.include({ LENT: 'of production' });
+    expect(await resolve(true, 'preview'), 'a preview').to.equal('source_invalid');
+  });
 
   it("a service's own value wins over that of a group, and the group linked last over the others", async () => {
     const { projectId, environmentId, group } = await newEnvironment(database.db, consumer.workspace_id);

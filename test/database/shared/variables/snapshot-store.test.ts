@@ -17,7 +17,7 @@ describe('Snapshots of variables', () => {
     const id = uuidv7();
     const row = { id, service_id: service.id, digest: Buffer.from(id), sealed: Buffer.from('sealed') };
     await database.db.transaction((trx) =>
-      insertSnapshot(trx, { ...row, provider_ids: [], group_ids: [], read_protected: false }),
+      insertSnapshot(trx, { ...row, data_references: {}, provider_ids: [], group_ids: [], read_protected: false }),
     );
     return id;
   }

@@ -42,6 +42,7 @@ describe('A declared route', () => {
     expect(accesses).to.have.members([
       'GET /bootstrap: anyone',
       'POST /session: signing-in',
+      'POST /session/link: signing-in',
       'DELETE /session: session',
       'POST /session/mfa: session',
       'POST /session/mfa/confirm: session',

@@ -26,6 +26,8 @@ describe('The configuration', () => {
       RUNTIME_PORTS: '20000',
       RESERVED_SLUGS: 'shop,-blog',
       SMTP_URL: 'smtp://mail.example.com',
+      BACKUP_STORE: 's3',
+      BACKUP_S3_ACCESS_KEY_ID: 'key',
     };
     expect(problems(wrong)).to.have.members([
       'DATABASE_URL is not set: a postgres:// address; "npm start" brings its own database',
@@ -35,6 +37,8 @@ describe('The configuration', () => {
       'RUNTIME_PORTS must be a port range such as 20000-29999, not "20000"',
       'RESERVED_SLUGS must be a comma list of names such as shop,my-blog, not "shop,-blog"',
       'SMTP_URL and MAIL_FROM must be set together',
+      'BACKUP_STORE=s3 needs BACKUP_S3_BUCKET, the name of the bucket',
+      'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must be set together',
     ]);
   });
 
@@ -48,6 +52,7 @@ describe('The configuration', () => {
       kind.secret ? [name] : [],
     );
     expect(secrets).to.have.members([
+      'BACKUP_S3_SECRET_ACCESS_KEY',
       'DASHBOARD_PASSWORD',
       'DATABASE_URL',
       'METRICS_TOKEN',
@@ -62,6 +67,8 @@ describe('The configuration', () => {
     }
     const key = Buffer.alloc(32, 'hunter2').toString('base64');
     const config = loadConfig({
+      BACKUP_S3_ACCESS_KEY_ID: 'key',
+      BACKUP_S3_SECRET_ACCESS_KEY: 'hunter2',
       DASHBOARD_USER: 'admin',
       DASHBOARD_PASSWORD: 'hunter2',
       DATABASE_URL: 'postgres://hunter2',

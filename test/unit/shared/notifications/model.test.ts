@@ -5,11 +5,25 @@ type Choice = NotificationSettings['workspace']['deployNotifications'];
 
 function recipient(
   status: 'live' | 'failed' | 'cancelled',
-  choice: { workspace?: Choice; service?: Choice | 'workspace'; branch?: string; previews?: boolean; email?: string },
+  choice: {
+    workspace?: Choice;
+    service?: Choice | 'workspace';
+    branch?: string;
+    preview?: boolean;
+    previews?: boolean;
+    email?: string;
+  },
 ): string | null {
-  const { workspace = 'failure', service = 'workspace', branch = 'main', previews = false, email = 'a@b.c' } = choice;
+  const {
+    workspace = 'failure',
+    service = 'workspace',
+    branch = 'main',
+    preview = false,
+    previews = false,
+    email = 'a@b.c',
+  } = choice;
   return recipientOf(
-    { status, branch },
+    { status, branch, is_preview: preview },
     {
       service: { branch: 'main', notifications: service },
       workspace: { deployNotifications: workspace, notificationEmail: email, previewNotifications: previews },
@@ -34,7 +48,9 @@ describe('Who is told of the end of a deployment', () => {
   it('previews are told of in any case if the workspace says so', () => {
     expect(recipient('live', { branch: 'topic', previews: true, service: 'none' })).to.equal('a@b.c');
     expect(recipient('live', { branch: 'main', previews: true, service: 'none' })).to.equal(null);
+    expect(recipient('live', { preview: true, previews: true, service: 'none' })).to.equal('a@b.c');
     expect(recipient('live', { branch: 'topic' })).to.equal(null);
+    expect(recipient('live', { preview: true })).to.equal(null);
     expect(recipient('failed', { email: '' })).to.equal(null);
   });
 });

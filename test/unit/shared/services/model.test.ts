@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import {
-  isDeployable,
+  isDataKind,
   isRouted,
   listensOnPort,
   SERVICE_KINDS,
@@ -33,9 +33,15 @@ describe('The status of a service', () => {
 });
 
 describe('What follows from the kind and the name of a service', () => {
-  it('five kinds are deployed', () => {
-    const kinds = ['web', 'static', 'private', 'worker', 'cron', 'postgres', 'redis'] as const;
-    expect(kinds.filter(isDeployable)).to.deep.equal(['web', 'static', 'private', 'worker', 'cron']);
+  it('five kinds are built from a source, and two are servers with a volume', () => {
+    expect(SERVICE_KINDS.filter((kind) => !isDataKind(kind))).to.deep.equal([
+      'web',
+      'static',
+      'private',
+      'worker',
+      'cron',
+    ]);
+    expect(SERVICE_KINDS.filter(isDataKind)).to.deep.equal(['postgres', 'redis']);
   });
 
   it('web services and sites have a public address; web and private services are checked on their port', () => {

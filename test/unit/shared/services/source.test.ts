@@ -35,15 +35,7 @@ describe('Addresses of repositories', () => {
   });
 
   for (const address of [
-    ...[
-      'ext::sh -c id',
-      '--upload-pack=x',
-      '-x',
-      'git@github.com:a/b.git',
-      'ssh://git@host/x',
-      'git://host/x',
-      'host/x',
-    ],
+    ...['ext::sh -c id', '--upload-pack=x', '-x', 'git@-x:a/b.git', 'ssh://git:pw@host/x', 'git://host/x', 'host/x'],
     ...['https://', 'https:///\n', 'https://ho st/x', 'fd::17/foo', 'javascript:x', 'file://host/x', ' https://host/x'],
     ...['https://host/x\u0085', 'ftp://host/x', '/srv/x', '../x', 'https://host:99999/x'],
   ]) {

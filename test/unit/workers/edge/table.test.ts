@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ImageManifest } from '../../../../shared/images/model.js';
 import type { RouteFacts } from '../../../../shared/routing/store.js';
-import { routeOf, tableOf, updatedTable } from '../../../../workers/edge/table.js';
+import { routesOf, tableOf, updatedTable } from '../../../../workers/edge/table.js';
 
 const MANIFEST: ImageManifest = {
   type: 'process',
@@ -24,6 +24,7 @@ function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
     maintenance: false,
     maintenancePage: '',
     platformDomainEnabled: true,
+    domains: [],
     liveDeploymentId: 'deployment',
     cacheProfile: 'none',
     digest: 'abc',
@@ -33,11 +34,19 @@ function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
   };
 }
 
+/** The only route. */
+function routeOf(...given: Parameters<typeof routesOf>) {
+  const routes = routesOf(...given);
+  expect(routes.length).to.be.at.most(1);
+  return routes[0] ?? null;
+}
+
 describe('route table', () => {
   it('routes a live web service to its ready replicas', () => {
     expect(routeOf(facts(), 'example.org')).to.deep.equal({
       serviceId: 'one',
       host: 'shop.example.org',
+      certified: true,
       allow: [],
       maintenance: null,
       target: { type: 'proxy', replicas: [{ id: 'r1', address: '127.0.0.1', port: 20_000 }] },
@@ -103,5 +112,24 @@ describe('route table', () => {
     expect([...renamed.keys()].sort()).to.deep.equal(['blog.d', 'store.d']);
     const deleted = updatedTable(renamed, [facts({ slug: 'store', deleted: true })], 'd');
     expect([...deleted.keys()]).to.deep.equal(['blog.d']);
+  });
+
+  it('serves a service under its own domains too, and under them alone if it wants no name of the platform', () => {
+    const domains = [
+      { hostname: 'shop.test', leadsHere: true },
+      { hostname: 'www.shop.test', leadsHere: false },
+    ];
+    const places = (platformDomainEnabled: boolean) =>
+      routesOf(facts({ domains, platformDomainEnabled }), 'example.org').map(({ host, certified }) => [
+        host,
+        certified,
+      ]);
+    const own = [
+      ['shop.test', true],
+      ['www.shop.test', false],
+    ];
+    expect(places(true)).to.deep.equal([['shop.example.org', true], ...own]);
+    expect(places(false)).to.deep.equal(own);
+    expect(routesOf(facts({ domains, deleted: true }), 'example.org')).to.deep.equal([]);
   });
 });

@@ -2,6 +2,25 @@ import { expect } from 'chai';
 import { commandMessage, exitDetail, exitMessage } from '../../../../workers/runtime/failure-text.js';
 
 describe('The text of a failure', () => {
+  it('quotes the message of an error, not its stack', () => {
+    const stack = [
+      '    at Object.<anonymous> (/mnt/app/s.js:1:7)',
+      '    at Module._load (node:internal/modules/cjs/loader:1091:12)',
+    ];
+    const printed = [
+      'throw new Error("no key")',
+      'Error: no key',
+      ...stack,
+      ...stack,
+      ...stack,
+      '',
+      'Node.js v20.20.2',
+    ];
+    const message = exitMessage({ position: 1, exit_detail: 'exited with code 1' }, printed, 512);
+    expect(message).to.match(/its last output: throw new Error\("no key"\)\nError: no key(?:\.|$)/);
+    expect(exitMessage({ position: 1, exit_detail: 'exited with code 1' }, stack, 512)).to.contain('Module._load');
+  });
+
   it('tells how a process ended', () => {
     expect(exitDetail('3', 512)).to.equal('exited with code 3');
     expect(exitDetail('signal SIGSEGV', 512)).to.equal('was ended by SIGSEGV');

@@ -15,6 +15,7 @@ const end = (more: Partial<DeploymentEnd> = {}): DeploymentEnd => ({
   actor: 'anna',
   finished_at: new Date('2026-11-21T12:00:00Z'),
   service_name: 'Shop',
+  is_preview: false,
   service_slug: 'shop',
   service_configuration: DEFAULT_CONFIGURATION,
   workspace_name: 'Team',

@@ -72,18 +72,34 @@ describe('Sweeps', () => {
   });
 
   it('have their scope: only what belongs to a host runs on every worker', () => {
-    const scopes = sweepDefinitions({} as JobDeps).map(({ name, scope }) => [name, scope]);
+    const scopes = sweepDefinitions({ config: { metricsSeconds: 15 } } as JobDeps).map(({ name, scope }) => [
+      name,
+      scope,
+    ]);
     expect(Object.fromEntries(scopes)).to.deep.equal({
       dispatch: 'platform',
       jobs: 'platform',
       notifications: 'platform',
+      previews: 'platform',
+      polls: 'platform',
+      webhooks: 'platform',
+      'budget-webhooks': 'platform',
       releases: 'platform',
+      metrics: 'platform',
+      scaling: 'platform',
       replicas: 'host',
       retention: 'platform',
       schedules: 'host',
       trash: 'host',
       budgets: 'platform',
+      backups: 'platform',
+      'backup-removal': 'host',
+      'backup-leftovers': 'host',
+      domains: 'platform',
       images: 'host',
+      storage: 'host',
+      volumes: 'host',
+      away: 'platform',
     });
   });
 });

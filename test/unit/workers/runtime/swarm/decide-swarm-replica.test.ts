@@ -48,6 +48,7 @@ const row = (changes: Partial<ReplicaRow> = {}): ReplicaRow => ({
   replaces: null,
   run_id: null,
   run_attempt: null,
+  volume_id: null,
   exit_code: null,
   created_at: READY,
   updated_at: READY,
