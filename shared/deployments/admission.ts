@@ -64,12 +64,6 @@ function missingDatabases(deployment: string): string {
         and (s.live_deployment_id is null or s.lifecycle_status <> 'active')`;
 }
 
-/** True if a deployment waits for admission, so that there is something to decide. */
-export async function hasWaitingDeployment(db: Db): Promise<boolean> {
-  const rows = await rowsOf(db, 'select 1 from deployments where finished_at is null and admitted_at is null limit 1');
-  return rows.length > 0;
-}
-
 /** Records for each waiting deployment what it waits for. */
 export async function recordWaitingReasons(trx: Transaction): Promise<void> {
   await trx.raw(
