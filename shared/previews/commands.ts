@@ -5,9 +5,10 @@ import { type DeploymentKey, queueDeployment } from '../deployments/commands.js'
 import type { DeploymentTrigger } from '../deployments/model.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { insertService } from '../services/insert-service.js';
 import { copyAddress } from '../services/repository-address.js';
 import { reservedSlugs } from '../services/reserved-slugs.js';
-import { insertService, lockServiceView, type ServiceView } from '../services/store.js';
+import { lockServiceView, type ServiceView } from '../services/store.js';
 import type { ResolveInput } from '../variables/resolve.js';
 import { assertRoomFor, assertRoomForService } from '../workspaces/limits.js';
 import { findWorkspace } from '../workspaces/store.js';
