@@ -72,6 +72,8 @@ export class Dispatcher {
   readonly #engine: Engine;
   readonly #everything: BackgroundRun;
   readonly #logs: BackgroundRun;
+  /** Up to which number waiting deployments have their reasons. */
+  #explained = 0;
 
   constructor(db: Db, engine: Engine, log: Logger) {
     this.#db = db;
@@ -129,7 +131,7 @@ export class Dispatcher {
   #admitDeployments(): Promise<number> {
     return this.#db.transaction(async (trx) => {
       const admitted = await admitDeployments(trx);
-      await recordWaitingReasons(trx);
+      this.#explained = await recordWaitingReasons(trx, this.#explained);
       return admitted;
     });
   }
