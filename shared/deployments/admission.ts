@@ -3,8 +3,12 @@ import { type Db, lockUntilCommit, oneRow, returnedRow, rowsOf, type Transaction
 /** A worker counts as online for 15 s after its last heartbeat. */
 export const ONLINE_SECONDS = 15;
 
-/** Workspaces that one look takes, and looks of one round. */
-const LOOK = 128;
+/**
+ * The first look takes one workspace for each free slot and some more. If they were not enough, each further look takes the
+ * most.
+ */
+const LOOK_BEYOND = 16;
+const MOST_LOOKED_AT = 128;
 const MOST_LOOKS = 8;
 /** What makes a deployment ready need not be a deployment, as with a database that is resumed: such lines are looked at again. */
 const LOOK_AGAIN_SECONDS = 5;
@@ -17,17 +21,19 @@ const LOOK_AGAIN = 32;
  * Atomic under any number of callers. The first job of each is due at once. Returns how many were admitted.
  *
  * A round looks at the first lines of `admission_lines` only, so that its time depends on the free slots and not on what
- * waits. A trigger keeps the lines.
+ * waits. A trigger keeps the lines. What is looked up for each of them is a subquery, which is never made a join of whole tables.
  */
 export async function admitDeployments(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.admission');
   let admitted = 0;
   for (let look = 0; look < MOST_LOOKS; look++) {
-    const lines = await takeLines(trx);
-    if (lines.length === 0) break;
-    const outcome = await admitFrom(trx, lines);
+    const lines = await takeLines(trx, look === 0 ? LOOK_BEYOND : MOST_LOOKED_AT);
+    const [first] = lines;
+    if (first === undefined) break;
+    const ids = lines.map(({ id }) => id);
+    const outcome = await admitFrom(trx, ids);
     admitted += outcome.admitted;
-    if (outcome.free <= 0 || lines.length < LOOK) break;
+    if (outcome.free <= 0 || lines.length < first.wanted) break;
   }
   return admitted;
 }
@@ -39,21 +45,22 @@ const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where se
  * Locks the workspaces whose turn it is, if a slot is free. A line that somebody changes now is left out: their commit is
  * followed by a round of its own. What is read after the lock is complete, because whoever changes a line has it locked.
  */
-async function takeLines(trx: Transaction): Promise<string[]> {
-  const rows = await rowsOf<{ id: string }>(
+async function takeLines(trx: Transaction, beyond: number): Promise<{ id: string; wanted: number }[]> {
+  return rowsOf(
     trx,
-    `with free as materialized (select ${FREE_SLOTS} as slots), turns as (
+    `with free as materialized (select ${FREE_SLOTS} as slots), look as (
+       select least(slots + ${beyond}, ${MOST_LOOKED_AT}) as wanted from free
+     ), turns as (
        select l.workspace_id from admission_lines l
         where l.ready and (select slots from free) > 0
-        order by l.active, l.last_turn nulls first limit ${LOOK} for update skip locked
+        order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
      ), again as (
        select l.workspace_id from admission_lines l
         where not l.ready and l.blocked_at < now() - interval '${LOOK_AGAIN_SECONDS} seconds' and (select slots from free) > 0
         order by l.blocked_at limit ${LOOK_AGAIN} for update skip locked
      )
-     select workspace_id as id from turns union all select workspace_id from again`,
+     select workspace_id as id, wanted from turns, look union all select workspace_id, wanted from again, look`,
   );
-  return rows.map(({ id }) => id);
 }
 
 /** Admits deployments of these workspaces. Returns how many, and how many slots are free after that. */
@@ -61,13 +68,12 @@ async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ 
   const row = await oneRow<{ admitted: number; free: number }>(
     trx,
     `with lines as materialized (
-       select w.id as workspace_id, l.last_turn, coalesce((w.configuration ->> 'buildConcurrency')::int, 1) as most, busy.services
+       select chosen.id as workspace_id,
+              (select l.last_turn from admission_lines l where l.workspace_id = chosen.id) as last_turn,
+              (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = chosen.id) as most,
+              array(select a.service_id from deployments a
+                     where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services
          from unnest(cast(:lines as uuid[])) as chosen(id)
-         join workspaces w on w.id = chosen.id
-         join admission_lines l on l.workspace_id = w.id
-         cross join lateral (select array(
-           select a.service_id from deployments a
-            where a.workspace_id = w.id and a.finished_at is null and a.admitted_at is not null) as services) busy
      ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
        select l.workspace_id, l.last_turn, l.most, head.id, head.number,
               cardinality(l.services) + row_number() over (partition by l.workspace_id order by head.number) as position
@@ -76,7 +82,7 @@ async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ 
              from deployments d
             where d.workspace_id = l.workspace_id and d.finished_at is null and d.admitted_at is null
               and d.cancel_requested_at is null and d.service_id <> all (l.services)
-              and not exists (${missingDatabases('d')})
+              and not coalesce((select true from (${missingDatabases('d')}) m limit 1), false)
             order by d.service_id, d.number
          ) head
         where cardinality(l.services) < l.most
@@ -123,8 +129,8 @@ function missingDatabases(deployment: string): string {
 }
 
 /** Waiting deployments whose reasons one call records: those without one, and those that follow another. */
-const UNEXPLAINED = 100;
-const EXPLAINED_AGAIN = 200;
+const UNEXPLAINED = 50;
+const EXPLAINED_AGAIN = 100;
 
 /**
  * Records what waiting deployments wait for. Those that have no reason yet get one at once. The others take turns, because a
@@ -140,8 +146,9 @@ export async function recordWaitingReasons(trx: Transaction, after = 0): Promise
        select id from again union
        (select id from deployments where finished_at is null and admitted_at is null and blocked_reason = ''
          order by number limit ${UNEXPLAINED})
-     ), waiting as (
-       select d.id, d.workspace_id, d.blocked_reason,
+     ), waiting as materialized (
+       select d.id, d.blocked_reason,
+              (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = d.workspace_id) as most,
               (select o.id from deployments o where o.service_id = d.service_id and o.finished_at is null and o.number < d.number
                 order by o.number desc limit 1) as ahead,
               (select count(*) from deployments o
@@ -149,19 +156,19 @@ export async function recordWaitingReasons(trx: Transaction, after = 0): Promise
               (select 'Waits for the database "' || m.name || '" that its variables refer to: ' || m.what
                  from (${missingDatabases('d')}) m order by m.name limit 1) as missing
          from chosen join deployments d on d.id = chosen.id
-     ), reasons as (
+     ), reasons as materialized (
        select o.id, o.blocked_reason,
               case
                 when not exists (select 1 from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
                   then 'No worker is online'
                 when o.missing is not null then o.missing
                 when o.ahead is not null then 'Waits for deployment ' || o.ahead || ' of this service'
-                when o.busy >= coalesce((w.configuration ->> 'buildConcurrency')::int, 1)
+                when o.busy >= o.most
                   then 'The workspace runs ' || o.busy || ' deployments, as many as its buildConcurrency allows'
                 else 'All deployment slots of the workers are taken'
               end as reason
-         from waiting o join workspaces w on w.id = o.workspace_id
-     ), news as materialized (
+         from waiting o
+     ), news as (
        select id, reason from reasons where reason <> blocked_reason
      ), recorded as (
        update deployments d set blocked_reason = n.reason, updated_at = now() from news n where d.id = n.id

@@ -178,8 +178,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'admission: ended deployments take places',
     file: ADMISSION,
-    find: 'where a.workspace_id = w.id and a.finished_at is null and ',
-    replace: 'where a.workspace_id = w.id and ',
+    find: 'where a.workspace_id = chosen.id and a.finished_at is null and ',
+    replace: 'where a.workspace_id = chosen.id and ',
   },
   {
     name: 'admission: workers that are silent have slots',
