@@ -193,6 +193,13 @@ describe('Detection in a repository', function () {
         /the likeliest of 2/,
       ],
       [
+        'a server if nothing makes pages',
+        { ...workspace(), 'apps/api/package.json': server, 'apps/mail/package.json': server },
+        'web',
+        'apps/api',
+        /by its name/,
+      ],
+      [
         'files for a static service',
         { ...workspace(), 'apps/web/package.json': app('next'), 'apps/guide/package.json': app('vitepress') },
         'static',

@@ -89,6 +89,10 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
     return { use: 'development', tool: `${program} ${rest.find((word) => WATCHING.has(word))}` };
   }
   if (program === 'node') return useOfFile(rest);
+  // `python -m SimpleHTTPServer` only shows the files of its folder.
+  const module = /^python[\d.]{0,5}$/.test(program) && rest[0] === '-m' ? (rest[1] ?? '') : '';
+  if (module === 'http.server' || module === 'SimpleHTTPServer')
+    return { use: 'preview', tool: `${program} -m ${module}` };
   return useOfProgram(program, rest);
 }
 

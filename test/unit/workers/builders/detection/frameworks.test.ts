@@ -368,6 +368,24 @@ describe('Frameworks in production', () => {
     expect(starts(served)).to.deep.equal(['node server.js']);
   });
 
+  it('starts no script, style or configuration that a page has beside it', () => {
+    const page = { 'index.html': '', 'index.js': '', 'app.js': '' };
+    expect(plan({ packages: ['prettier'], main: 'index.js', files: page })).to.deep.include({ type: 'static' });
+    expect(
+      plan({ packages: ['gulp'], main: 'gulpfile.js', files: { 'gulpfile.js': '', 'index.html': '' } }),
+    ).to.include({
+      type: 'static',
+    });
+    expect(plan({ packages: ['prettier'], main: 'index.html', files: { 'index.html': '' } })).to.include({
+      type: 'static',
+    });
+    expect(starts({ main: 'server.js', files: { ...page, 'server.js': '' } })).to.deep.equal(['node server.js']);
+    expect(starts({ packages: ['express'], main: 'index.js', files: page })).to.deep.equal(['node index.js']);
+    expect(starts({ scripts: { start: 'node index.js' }, files: page })).to.deep.equal(['npm start']);
+    const shown = { files: { 'index.html': '', Procfile: 'web: python -m SimpleHTTPServer $PORT' } };
+    expect(plan(shown)).to.include({ type: 'static' });
+  });
+
   it('knows the framework that a package of a workspace leaves to the root to install', () => {
     const found = plan({ scripts: { build: 'vite build', start: 'vite' }, files: { 'index.html': '' } });
     expect(found.framework?.id).to.equal('vite');
