@@ -121,8 +121,9 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
     if (starts.length === 0 && script !== undefined)
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
   }
-  if (!own && !isPage) starts.push(...entryOf(app, builds, buildsPages));
-  if (starts.length === 0 && !isPage) starts.push(...developmentEntry(input, notes));
+  const isForeign = row?.isForeign === true && (row.starts?.(app).length ?? 0) > 0;
+  if (!own && !isPage && !isForeign) starts.push(...entryOf(app, builds, buildsPages));
+  if (starts.length === 0 && !isPage && !isForeign) starts.push(...developmentEntry(input, notes));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
   // A start that needs nothing is always used.
   const last = starts.findIndex(({ needs }) => needs === null);

@@ -386,6 +386,15 @@ describe('Frameworks in production', () => {
     expect(plan(shown)).to.include({ type: 'static' });
   });
 
+  it('runs the sources of a Cloudflare Worker with its own preview only', () => {
+    const worker = { packages: ['hono', 'wrangler'], files: { 'src/index.js': '', 'wrangler.jsonc': '{}' } };
+    const preview = 'wrangler dev --ip 0.0.0.0 --port $' + '{PORT:-3000}';
+    expect(starts(worker)).to.deep.equal([preview]);
+    expect(starts({ ...worker, scripts: { dev: 'wrangler dev' } })).to.deep.equal([preview]);
+    expect(starts({ ...worker, scripts: { start: 'node server.js' } })).to.deep.equal(['npm start', preview]);
+    expect(starts({ packages: worker.packages, files: { 'src/index.js': '' } })).to.deep.equal(['node src/index.js']);
+  });
+
   it('knows the framework that a package of a workspace leaves to the root to install', () => {
     const found = plan({ scripts: { build: 'vite build', start: 'vite' }, files: { 'index.html': '' } });
     expect(found.framework?.id).to.equal('vite');
