@@ -26,7 +26,7 @@ const WORKER_NAMES = ['worker', 'workers', 'jobs', 'queue', 'cron', 'scheduler']
  * Words in the name of an application that is beside the main one: for its owners, its developers, another device or
  * another platform. */
 const BESIDE =
-  /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;
+  /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|mocks?|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;
 
 /**
  * The application that a service without `rootDirectory` deploys. The first rule that leaves one decides: what the
@@ -56,11 +56,12 @@ export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choi
   if (shown.length === 1) return { application: first, why: `the likeliest of ${all.length} applications` };
   const server = kind === 'web' ? byName(shown, SERVER_NAMES) : null;
   if (server !== null) return by(server);
-  const telling = shown.filter((one) => wordsOf(one).some((word) => namesFor(kind).includes(word)));
-  if (telling.length === 1 && telling[0] !== undefined) return by(telling[0]);
+  const telling = preferred(shown, (one) => wordsOf(one).some((word) => namesFor(kind).includes(word)));
+  const [likeliest = first] = telling;
+  if (telling.length === 1) return by(likeliest);
   return root.workspace === null
     ? null
-    : { application: first, why: `the first of ${all.length} applications of the workspace` };
+    : { application: likeliest, why: `the first of ${all.length} applications of the workspace` };
 }
 
 /** Those for which the test is true, or all if there are none. */

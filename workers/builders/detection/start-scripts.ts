@@ -64,7 +64,7 @@ function commandsOf(line: string): string[][] {
     .slice(0, MOST_COMMANDS);
 }
 
-const RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+export const RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
 const MANY = new Set(['concurrently', 'npm-run-all', 'npm-run-all2', 'run-p', 'run-s', 'wireit', 'conc']);
 

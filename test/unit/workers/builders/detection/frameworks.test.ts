@@ -386,6 +386,21 @@ describe('Frameworks in production', () => {
     expect(plan(shown)).to.include({ type: 'static' });
   });
 
+  it('builds the pages of a library, and not its package', () => {
+    const build = (scripts: Record<string, string>, name = 'vitepress') => plan({ packages: [name], scripts }).build;
+    const docs = { 'docs:dev': 'vitepress dev docs', 'docs:build': 'vitepress build docs' };
+    expect(build({ build: 'tsup', ...docs })).to.deep.equal(['npm run docs:build']);
+    expect(
+      build({ build: 'npm run lint && npm run roll', roll: 'rollup -c', lint: 'eslint .', ...docs }),
+    ).to.deep.equal(['npm run docs:build']);
+    expect(build({ build: 'rollup -c', 'build:next': 'next build' }, 'next')).to.deep.equal(['npm run build:next']);
+    // What these do is not known, or they build the pages.
+    expect(build({ build: 'node build.js', ...docs })).to.deep.equal(['npm run build']);
+    expect(build({ build: 'npm run docs:build', ...docs })).to.deep.equal(['npm run build']);
+    expect(build({ build: 'tsc && vitepress build', ...docs })).to.deep.equal(['npm run build']);
+    expect(build({ build: 'tsup' })).to.deep.equal(['npm run build']);
+  });
+
   it('runs the sources of a Cloudflare Worker with its own preview only', () => {
     const worker = { packages: ['hono', 'wrangler'], files: { 'src/index.js': '', 'wrangler.jsonc': '{}' } };
     const preview = 'wrangler dev --ip 0.0.0.0 --port $' + '{PORT:-3000}';
