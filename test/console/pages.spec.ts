@@ -109,6 +109,31 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Close the preview of cart' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
     await page.getByText(/There is no preview|Being deleted/).waitFor();
+    for (const [index, title] of ['Count the cart', 'Mine coins'].entries()) {
+      await api.db('pull_requests').insert({
+        id: uuidv7(),
+        service_id: shop.id,
+        number: 7 + index,
+        ref: `refs/pull/${7 + index}/head`,
+        title,
+        author: 'mallory',
+        branch: 'patch',
+        target: 'main',
+        fork: true,
+        head_sha: String(index + 1).repeat(40),
+        open: true,
+        reported_at: new Date(),
+      });
+    }
+    await page.reload();
+    await page.getByRole('button', { name: 'Approve pull request 7' }).click();
+    await page.getByText('it is code of a stranger').waitFor();
+    await window.checkAccess('the approval of a fork');
+    await page.getByRole('button', { name: 'Approve this commit' }).click();
+    await page.getByText('Approved', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Decline pull request 8' }).click();
+    await page.getByText('Declined', { exact: true }).waitFor();
+    await look('pull-requests');
     await openService(await make('plain', 'web', { repository: 'https://example.com/plain.git' }), '/previews');
     await page.getByRole('link', { name: 'Open the settings' }).waitFor();
   });

@@ -114,7 +114,7 @@ suite(`The console’s speed${CHROMIUM === null ? ': chromium is not installed' 
     });
     const [service] = (await workspace.owner.client.get(`${workspace.path}/services?limit=1`)).body.services;
     await page.goto(`${browser.url}/w/${workspace.id}/s/${service.id}/logs`);
-    await page.getByText(`line ${LINES} `).waitFor();
+    await page.getByText(`line ${LINES} of`).waitFor();
     const pane = page.getByRole('log');
     expect(await pane.locator('time').count(), 'rows in the page').to.be.below(300);
     await pane.hover();
@@ -131,7 +131,7 @@ suite(`The console’s speed${CHROMIUM === null ? ': chromium is not installed' 
     await pane.evaluate((element) => {
       element.scrollTop = 0;
     });
-    await page.getByText('line 1 ').waitFor();
+    await page.getByText('line 1 of').waitFor();
   });
 
   it('caused no error', () => {
@@ -145,12 +145,13 @@ interface Frames {
 
 /** A place at which a node is under the pointer: it becomes an element there. */
 async function underPointer(page: Page): Promise<{ x: number; y: number }> {
-  for (let x = 400; x < 900; x += 7) {
-    await page.mouse.move(x, 400);
-    await page.waitForTimeout(30);
+  for (let count = 0; count < 60; count++) {
+    const [x, y] = [400 + count * 5, 380 + (count % 12)];
+    await page.mouse.move(x, y);
+    await page.waitForTimeout(100);
     const [node] = await page.locator('.react-flow__node').all();
     const box = await node?.boundingBox();
-    if (box && box.x < x && box.x + box.width > x) return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    if (box && x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height) return { x, y };
   }
   throw new Error('no node is on the screen');
 }

@@ -15,6 +15,7 @@ import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
 import e from '../hooks/endpoints.module.css';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { PullRequests } from './pull-requests.js';
 
 type Preview = Schemas['Preview'];
 
@@ -79,7 +80,7 @@ export function PreviewsPage() {
                         to="/w/$workspaceId/s/$serviceId"
                         params={{ workspaceId: path.workspaceId, serviceId: preview.serviceId }}
                       >
-                        {preview.branch}
+                        {preview.pullRequest === null ? preview.branch : `${preview.branch} (#${preview.pullRequest})`}
                       </Link>
                     }
                     detail={
@@ -112,6 +113,7 @@ export function PreviewsPage() {
           </section>
         )}
       </Loaded>
+      <PullRequests refusal={refusal} />
       <ConfirmDialog
         title={`Close the preview of ${closing?.branch}?`}
         name={null}
