@@ -87,7 +87,7 @@ const anything = fc.oneof(
 );
 
 describe('Junk', function () {
-  this.timeout(180_000);
+  this.timeout(240_000);
   let api: TestApi;
   let workspace: TestWorkspace;
   let known: Record<string, string>;
