@@ -66,6 +66,8 @@ export interface RuntimeBackend {
   /** Why a release is not ready in time although no replica has failed. */
   explainSilence(spec: ReleaseSpec, rows: readonly ReplicaRow[]): Promise<string>;
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
+  /** The host that runs a data service, if that does not follow from where the workers are. Throws `ReleaseError` if there is none. */
+  hostOfData?(spec: ReleaseSpec): Promise<string>;
 }
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
@@ -210,9 +212,11 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /** The host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
-  async #hostOf({ kind, serviceId }: ReleaseSpec): Promise<string> {
+  async #hostOf(spec: ReleaseSpec): Promise<string> {
+    const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
     if (!isDataKind(kind)) return hostId;
+    if (this.#backend.hostOfData) return this.#backend.hostOfData(spec);
     const able = await hostFor(db, kind, hostId);
     if (able === null) throw new ReleaseError(`no host that is online can run ${kind}`);
     const settled = await settleHost(db, serviceId, able);

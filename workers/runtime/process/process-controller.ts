@@ -17,7 +17,8 @@ import {
 } from '../../../shared/replicas/store.js';
 import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
 import { limitsOf, planOf } from '../../../shared/workspaces/catalog.js';
-import type { DataServices, TakenPorts } from '../../data/data-services.js';
+import type { DataServices } from '../../data/data-services.js';
+import type { TakenPorts } from '../../data/server-ports.js';
 import { replicaDrained } from '../../edges-applied.js';
 import { scopeOf } from '../../network/network-model.js';
 import type { SandboxSpec, StartedProcess } from '../../sandbox/sandbox.js';
