@@ -183,7 +183,7 @@ describe('Deploy notifications', () => {
   });
 
   it('a worker mails by itself, and no mail server holds a deployment up', async function () {
-    this.timeout(180_000);
+    this.timeout(240_000);
     const env = { SMTP_URL: smtp.url, MAIL_FROM: 'ranvier@example.com' };
     const platform = await startPlatform({ engine: 'postgres', env });
     const repository = await makeRepository(nodeServer('notified'));
