@@ -193,6 +193,26 @@ describe('Detection in a repository', function () {
         /the likeliest of 2/,
       ],
       [
+        'the first of those whose name tells',
+        {
+          ...workspace(),
+          'apps/mock/package.json': app('nitro'),
+          'apps/shop/package.json': app('next'),
+          'apps/web-a/package.json': app('next'),
+          'apps/web-b/package.json': app('next'),
+        },
+        'web',
+        'apps/web-a',
+        /the first of 4/,
+      ],
+      [
+        'a server if nothing makes pages',
+        { ...workspace(), 'apps/api/package.json': server, 'apps/mail/package.json': server },
+        'web',
+        'apps/api',
+        /by its name/,
+      ],
+      [
         'files for a static service',
         { ...workspace(), 'apps/web/package.json': app('next'), 'apps/guide/package.json': app('vitepress') },
         'static',
