@@ -13,7 +13,7 @@ import { type Files, packageJson, writeFiles } from '../../support/repositories.
 const { signal } = new AbortController();
 
 describe('Detection in a repository', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let base: string;
   let number = 0;
 
