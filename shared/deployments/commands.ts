@@ -14,7 +14,7 @@ import { resealAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { lockService } from '../services/store.js';
 import { replicasOfRelease } from '../services/wanted-replicas.js';
-import { type ResolveInput, resolveVariables } from '../variables/resolve.js';
+import { NO_VARIABLES, type ResolveInput, resolveVariables } from '../variables/resolve.js';
 import { assertSnapshotUsable, storeSnapshot } from '../variables/snapshots.js';
 import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget } from '../workspaces/limits.js';
 import { workspaceConfiguration } from '../workspaces/model.js';
@@ -56,10 +56,10 @@ export async function queueDeployment(
   input: QueueDeploymentInput,
 ): Promise<DeploymentRow> {
   const locked = await lockDeployable(trx, deps, input.service.id);
-  const { service, variables } = await derivePreview(trx, deps, locked, input.branch);
+  const { service, variables, commitSha } = await derivePreview(trx, deps, locked, input);
   const configuration: ServiceConfiguration = { ...service.configuration };
   if (input.branch !== undefined) configuration.branch = input.branch;
-  await assertSource(trx, deps, service, configuration, input.commitSha);
+  await assertSource(trx, deps, service, configuration, commitSha);
   await assertKeyUnused(trx, input.idempotency);
   await assertBuildMinutesLeft(trx, service.workspace_id);
   const { plan } = configuration;
@@ -69,7 +69,8 @@ export async function queueDeployment(
 
   await prepareDataServer(trx, deps.keyring, service, configuration);
   const id = input.id ?? uuidv7();
-  const resolved = await resolveVariables(trx, deps, { service, variables, authorize: input.authorize });
+  const { authorize } = input;
+  const resolved = variables ? await resolveVariables(trx, deps, { service, variables, authorize }) : NO_VARIABLES;
   return insertDeployment(trx, {
     id,
     workspaceId: service.workspace_id,
@@ -77,7 +78,7 @@ export async function queueDeployment(
     trigger: input.trigger,
     actor: input.actor,
     branch: configuration.branch,
-    commitSha: input.commitSha ?? '',
+    commitSha: commitSha ?? '',
     commitMessage: '',
     clearCache: input.clearCache ?? false,
     sourceDeploymentId: null,

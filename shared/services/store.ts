@@ -1,12 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
-import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
-import type { ServiceConfiguration } from './configuration.js';
-import { type ServiceKind, slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
 
 /** A service with what its presenter and its policies need from other tables. */
@@ -252,56 +249,6 @@ export async function listServiceViews(db: Db, workspaceId: string, page: PageRe
   return fetchPage(services.whereRaw(`not ${IS_PREVIEW}`), 's', page);
 }
 
-export interface NewService {
-  id: string;
-  workspaceId: string;
-  projectId: string | null;
-  environmentId: string | null;
-  name: string;
-  kind: ServiceKind;
-  configuration: ServiceConfiguration;
-  sealedRepository: Buffer | null;
-  reservedSlugs: ReadonlySet<string>;
-}
-
-const SLUG_TRIES = 10;
-
-/**
- * Days for which only its own workspace may take the slug of a deleted service: visitors' links and cookies last that
- * long.
- */
-export const SLUG_REST_DAYS = 30;
-
-/**
- * Stores a service under its name's slug, or under one with a suffix if that is reserved, taken, or was another
- * workspace's within the last 30 days.
- */
-export async function insertService(trx: Transaction, { reservedSlugs, ...input }: NewService): Promise<ServiceRow> {
-  for (let attempt = 0; attempt < SLUG_TRIES; attempt++) {
-    const slug = slugOf(input.name, attempt === 0 ? '' : randomSuffix());
-    if (reservedSlugs.has(slug)) continue;
-    await lockSlug(trx, slug);
-    const [row] = await rowsOf<ServiceRow>(
-      trx,
-      `insert into services (id, workspace_id, project_id, environment_id, name, slug, kind, configuration, sealed_repository)
-       select cast(:id as uuid), cast(:workspaceId as uuid), cast(:projectId as uuid), cast(:environmentId as uuid),
-              :name, :slug, :kind, cast(:configuration as jsonb), cast(:sealedRepository as bytea)
-        where not exists (select from services
-                           where slug = :slug and workspace_id <> cast(:workspaceId as uuid)
-                             and deleted_at > now() - make_interval(days => ${SLUG_REST_DAYS}))
-       on conflict (slug) where deleted_at is null do nothing returning *`,
-      { ...input, slug, configuration: JSON.stringify(input.configuration) },
-    );
-    if (row) return row;
-  }
-  throw new Error(`no free slug was found for the name "${input.name}"`);
-}
-
-/** Six characters of a–z and 0–9. */
-function randomSuffix(): string {
-  return Array.from(randomBytes(6), (byte) => (byte % 36).toString(36)).join('');
-}
-
 export type ServiceChanges = Partial<
   Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository' | 'archived' | 'project_id' | 'environment_id'>
 >;
@@ -334,9 +281,4 @@ export async function getService(db: Db, id: string): Promise<ServiceRow | undef
 /** Reads and locks a service for a change of its state: other such transactions wait until this one ends. */
 export async function lockService(trx: Transaction, id: string): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services').where({ id }).whereNull('deleted_at').forUpdate().first();
-}
-
-/** Locks a slug until the transaction ends: only one transaction at a time takes or releases it. */
-export async function lockSlug(trx: Transaction, slug: string): Promise<void> {
-  await lockUntilCommit(trx, `ranvier.slug:${slug}`);
 }

@@ -34,6 +34,7 @@ const MOST = {
   groups: { most: 500, text: 'environment groups in a workspace' },
   domains: { most: 100, text: 'domains of a service' },
   previews: { most: 20, text: 'previews of a service' },
+  workspacePreviews: { most: 100, text: 'previews in a workspace' },
   deployments: { most: 2000, text: 'deployments that wait or run in a workspace' },
 } as const;
 

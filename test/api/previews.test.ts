@@ -59,7 +59,7 @@ describe('Previews', () => {
     const { status, body } = await add('feature/basket');
     expect(status).to.equal(201);
     const { id, serviceId, url, createdAt, expiresAt, ...rest } = body.preview;
-    expect(rest).to.deep.equal({ branch: 'feature/basket', status: 'deploying' });
+    expect(rest).to.deep.equal({ branch: 'feature/basket', pullRequest: null, status: 'deploying' });
     expect(url).not.to.equal(base.url);
     expect(new URL(url).hostname).to.match(/^shop-feature-basket/);
     expect(Date.parse(expiresAt) - Date.parse(createdAt)).to.be.within(72 * HOUR - 60_000, 72 * HOUR + 60_000);

@@ -3,6 +3,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { Logger } from '../../shared/core/log.js';
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { removeUnused, touch } from '../folders.js';
 import { Git, type GitResult, gitNetwork } from './git-command.js';
 import { explainRemote, isRedirect, lastLine, missesBranch, refusesCommits } from './git-failure.js';
@@ -32,6 +33,12 @@ const MOST_PATHS = 5000;
 const SHA = /^[0-9a-f]{40}$/;
 /** The same names that `configuration.branch` accepts. */
 const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
+
+interface FoundRef {
+  remote: Remote;
+  sha: string;
+  defaultBranch?: string;
+}
 
 /** Reads repositories with the git command line. Mirrors are in `<dataDir>/mirrors`. */
 export function createGitSource(options: GitSourceOptions): RepositorySource {
@@ -72,8 +79,10 @@ class GitSource implements RepositorySource {
       );
       if (found !== null) return found;
     }
-    const wanted = SHA.test(ref) ? { remote, sha: ref } : await this.#findRef(remote, ref, signal);
-    return this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, wanted.sha, signal, describe);
+    const wanted: FoundRef = SHA.test(ref) ? { remote, sha: ref } : await this.#findRef(remote, ref, signal);
+    const { sha, defaultBranch } = wanted;
+    const commit = await this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, sha, signal, describe);
+    return defaultBranch === undefined ? commit : { ...commit, defaultBranch };
   }
 
   async checkout({
@@ -157,7 +166,7 @@ class GitSource implements RepositorySource {
     });
   }
 
-  async #findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<{ remote: Remote; sha: string }> {
+  async #findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
     const found = await this.#reach(remote, signal, (to) =>
       this.#git.run({ args: ['ls-remote', '--', to.url, ...names], config: to.config, signal }),
@@ -168,7 +177,18 @@ class GitSource implements RepositorySource {
       const sha = shas.get(name);
       if (sha !== undefined && SHA.test(sha)) return { remote: found.remote, sha };
     }
+    const head = ref === DEFAULT_CONFIGURATION.branch ? await this.#head(found.remote, signal) : null;
+    if (head !== null) return head;
     throw await this.#missingRef(found.remote, ref, signal);
+  }
+
+  /** The branch that a clone of the repository would check out; null if the repository does not say, or has none. */
+  async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
+    const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD'];
+    const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
+    const branch = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(stdout)?.[1] ?? '';
+    const sha = parseRefs(stdout).get('HEAD') ?? '';
+    return code === 0 && REF.test(branch) && SHA.test(sha) ? { remote, sha, defaultBranch: branch } : null;
   }
 
   async #missingRef(remote: Remote, ref: string, signal: AbortSignal): Promise<SourceError> {

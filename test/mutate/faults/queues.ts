@@ -51,6 +51,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
     file: DUE,
     find: 'where finished_at is null and due_at is null and (lease_expires_at is null or lease_expires_at < now())',
     replace: 'where finished_at is null and due_at is null',
+    places: 2,
   },
   {
     name: 'abandoned: the lease of a deployment is ignored',
@@ -117,8 +118,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'lease: those of operations are not renewed',
     file: 'workers/lease-keeper.ts',
-    find: "['deployments', 'operations', 'runs']",
-    replace: "['deployments', 'runs']",
+    find: "['deployments', 'operations', 'runs', 'backups']",
+    replace: "['deployments', 'runs', 'backups']",
   },
   {
     name: 'lease: a lost one is not noticed',

@@ -68,14 +68,14 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'edge: a service without a platform domain is served',
     file: EDGE_TABLE,
-    find: ' || !facts.platformDomainEnabled',
-    replace: '',
+    find: 'facts.platformDomainEnabled ? ',
+    replace: 'true ? ',
   },
   {
     name: 'edge: kinds without a public address are served',
     file: EDGE_TABLE,
-    find: '!isRouted(facts.kind) || ',
-    replace: '',
+    find: 'gone || !isRouted(facts.kind)',
+    replace: 'gone',
   },
   {
     name: 'edge: no ready replica, and the request is proxied',

@@ -48,11 +48,34 @@ export function legacyOpenssl({ manifest }: Application, node: string | null): R
   return isOld ? { NODE_OPTIONS: '--openssl-legacy-provider' } : {};
 }
 
-/** True if the client of Prisma has to be generated, and no script of the project does that. */
+/** Scripts that an installation, a build or a start runs by themselves. */
+const RUN_ALWAYS = [
+  'preinstall',
+  'install',
+  'postinstall',
+  'prepare',
+  'prebuild',
+  'build',
+  'postbuild',
+  'prestart',
+  'start',
+];
+
+/** True if the client of Prisma has to be generated, and no script that runs by itself does that. */
 export function generatesClient(app: Application): boolean {
   const hasSchema = ['prisma/schema.prisma', 'schema.prisma'].some(app.files.has);
-  const does = Object.values(app.manifest.scripts).some((script) => /\bprisma (generate|db push)/.test(script));
-  return hasSchema && dependsOn(app, 'prisma') && !does;
+  if (!hasSchema || !dependsOn(app, 'prisma')) return false;
+  return !textsOf(app.manifest.scripts).some((text) => /\bprisma (generate|db push)/.test(text));
+}
+
+/** The texts of the scripts that run by themselves, and of those that they name. */
+function textsOf(scripts: Readonly<Record<string, string>>): string[] {
+  const reached = new Set([...RUN_ALWAYS, ...BUILD_SCRIPTS].filter((name) => scripts[name] !== undefined));
+  for (const name of reached) {
+    const words = (scripts[name] ?? '').slice(0, 4096).split(/[\s"'&;|]+/);
+    for (const word of words) if (Object.hasOwn(scripts, word)) reached.add(word);
+  }
+  return [...reached].map((name) => (scripts[name] ?? '').slice(0, 4096));
 }
 
 const ENV_FILE = /(?:--env-file(?:=|\s+)|\benv-cmd\s+-f\s+)(?:\.\/)?(\.env[\w.-]{0,40})(?=\s|$|")/g;

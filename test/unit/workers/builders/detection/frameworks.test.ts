@@ -348,6 +348,18 @@ describe('Frameworks in production', () => {
     expect(plan({ packages: ['express'], scripts, files: { '.env': '' } }).build).to.deep.equal(['npm run build']);
   });
 
+  it('generates the client of Prisma if no script does that by itself', () => {
+    const wanted = { packages: ['express', 'prisma'], files: { 'prisma/schema.prisma': '' } };
+    const build = (scripts: Record<string, string>) =>
+      plan({ ...wanted, scripts: { start: 'node x.js', ...scripts } }).build;
+    expect(build({})).to.deep.equal(['prisma generate']);
+    // People run this one by hand.
+    expect(build({ setup: 'prisma generate && prisma db seed' })).to.deep.equal(['prisma generate']);
+    expect(build({ postinstall: 'prisma generate' })).to.deep.equal([]);
+    expect(build({ build: 'run-s generate:*', 'generate:*': 'prisma generate' })).to.deep.equal(['npm run build']);
+    expect(plan({ packages: ['express'], files: wanted.files, scripts: { start: 'x' } }).build).to.deep.equal([]);
+  });
+
   it('never starts the sources of pages, also if a server is among the packages', () => {
     const files = { 'src/index.js': '', 'public/index.html': '' };
     const mocked = plan({ packages: ['react-scripts', 'express'], scripts: { start: 'react-scripts start' }, files });
