@@ -61,7 +61,7 @@ export async function changeMember(
 }
 
 /**
- * Ends a membership. The member's keys of this workspace are revoked; sessions see the workspace no more. Throws
+ * Ends a membership. The member's keys of this workspace are revoked; sessions no longer see the workspace. Throws
  * not_found, forbidden, conflict for the last owner.
  */
 export async function endMembership(
