@@ -707,6 +707,8 @@ export interface components {
       runtimeDetail: string;
       url: string;
       internalHost: string;
+      /** @description The only host, or node of the swarm, that runs this data service: it has the volume. */
+      volumeHost?: string;
       deploymentId: string | null;
       deploymentUpdatedAt: string | null;
       liveDeploymentId: string | null;

@@ -142,7 +142,7 @@ async function keepPreviews(deps: JobDeps): Promise<string[]> {
 }
 
 async function removeVolumes({ data }: JobDeps): Promise<string[]> {
-  return removed((await data?.removeVolumes()) ?? 0, 'volumes of deleted services');
+  return removed(await data.removeVolumes(), 'volumes of deleted services');
 }
 
 async function noteHostsAway({ db }: JobDeps): Promise<string[]> {
