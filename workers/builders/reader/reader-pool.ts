@@ -43,7 +43,7 @@ export async function startReader(stdin: 'ignore' | 'pipe' = 'ignore', stdout = 
   child.on('error', () => undefined);
   lowerPriority(child.pid);
   const requests = child.stdio[4] as Writable;
-  // The process may have ended. Its missing answer tells that.
+  // The process may have ended: then no answer comes, and the caller notices.
   requests.on('error', () => undefined);
   return { child, requests, answers: child.stdio[3] as Readable };
 }

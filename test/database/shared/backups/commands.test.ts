@@ -79,7 +79,7 @@ describe('Backups on demand', () => {
     await backup({ status: 'failed' });
     await backup({ deleted_at: new Date() });
     expect(await queue()).to.equal('done');
-    await db('backups').update({ status: 'succeeded', finished_at: new Date() });
+    await db('backups').where({ status: 'queued' }).update({ status: 'succeeded', finished_at: new Date() });
     expect(await queue()).to.equal('capacity_exceeded');
   });
 

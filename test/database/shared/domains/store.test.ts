@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Db } from '../../../../shared/core/database/client.js';
+import { type Db, lockUntilCommit } from '../../../../shared/core/database/client.js';
 import { COMPLETE } from '../../../../shared/core/database/page.js';
 import { addDomain, applyObservation, removeDomain } from '../../../../shared/domains/commands.js';
 import type { DomainRow, Observation } from '../../../../shared/domains/model.js';
@@ -13,6 +13,7 @@ import {
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { eventually } from '../../../support/processes.js';
 
 const HOST = 'shop.example.com';
 const FOUND: Observation = { proof: 'found', leadsHere: true, addresses: [] };
@@ -56,6 +57,24 @@ describe('Domains of services', () => {
     const seen = await Promise.all(domains.map((domain) => observe(domain)));
     expect(seen.map((domain) => domain?.status).sort()).to.deep.equal(['active', 'pending']);
     expect(seen.find((domain) => domain?.status === 'pending')?.detail).to.contain('another workspace');
+  });
+
+  it('the second of two that prove a name waits for the first', async () => {
+    const [own, other] = [await add(mine), await add(theirs)];
+    const trx = await db.transaction();
+    let seen: ReturnType<typeof observe>;
+    try {
+      await lockUntilCommit(trx, `domain ${HOST}`);
+      await trx('domains').where({ id: other.id }).update({ status: 'active' });
+      seen = observe(own);
+      await eventually('the second one waits', async () => {
+        const { rows } = await db.raw(`select 1 from pg_locks where locktype = 'advisory' and not granted`);
+        return rows.length > 0;
+      });
+    } finally {
+      await trx.commit();
+    }
+    expect(await seen).to.include({ status: 'pending' });
   });
 
   it('the edges learn of a name that is proven, that leads elsewhere, and that is removed', async () => {

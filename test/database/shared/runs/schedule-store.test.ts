@@ -64,6 +64,24 @@ describe('Schedules in the database', () => {
     expect((await planned())?.getTime()).to.be.greaterThan(Date.now() - 1000);
   });
 
+  it('a tick that another worker has fired makes no run and moves nothing', async () => {
+    await pass();
+    await missed(0);
+    const [due] = await dueSchedules(database.db, 10);
+    if (!due) throw new Error('nothing is due');
+    const fire = (minutes: number) => {
+      const at = new Date(due.nextRunAt.getTime() + minutes * MINUTE);
+      return fireTick(database.db, due, {
+        runId: uuidv7(),
+        scheduledAt: at,
+        nextRunAt: new Date(at.getTime() + MINUTE),
+      });
+    };
+    expect([await fire(0), await fire(5)]).to.deep.equal(['queued', null]);
+    expect(await runs()).to.have.length(1);
+    expect((await planned())?.getTime()).to.equal(due.nextRunAt.getTime() + MINUTE);
+  });
+
   it('the same tick never makes a second run, also if the clock goes back', async () => {
     await yearly();
     await pass();

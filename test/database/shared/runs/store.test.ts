@@ -112,6 +112,16 @@ describe('Runs in the database', () => {
     expect(await admit()).to.equal(1);
   });
 
+  it('no more run than the workers have slots, also of many workspaces', async () => {
+    await makeWorker(db, 2);
+    for (let i = 0; i < 3; i++) {
+      service = await makeService(db, undefined, {}, 'cron');
+      deploymentId = await pretendLive(db, service.id);
+      await run();
+    }
+    expect([await admit(), await admit()]).to.deep.equal([2, 0]);
+  });
+
   it('are deleted 30 days after their end, unless a process of theirs is left', async () => {
     const finished_at = new Date(Date.now() - 31 * 86_400_000);
     const [old, left] = [await run({ status: 'failed', finished_at }), await run({ status: 'failed', finished_at })];

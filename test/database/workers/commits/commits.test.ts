@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { deployCommit } from '../../../../shared/commits/commands.js';
 import { findCommitEvent, insertCommitEvent, type NewCommitEvent } from '../../../../shared/commits/store.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import type { PartialServiceConfiguration } from '../../../../shared/services/configuration.js';
@@ -88,6 +89,26 @@ describe('New commits', () => {
       heads.set('main', B);
       expect(await consider()).to.match(/^deployment /);
       expect((await deployments()).map(({ commit_sha }) => commit_sha)).to.deep.equal([A, B]);
+    });
+
+    it('are deployed once if two workers consider two reports at the same time', async () => {
+      const commit = { branch: 'main', sha: A };
+      const reported = async () => {
+        const event = { service_id: service.id, kind: 'push', actor: 'hook', branch: 'main', after_sha: A } as const;
+        const eventId = (await insertCommitEvent(deps.db, event)) as string;
+        const input = { eventId, serviceId: service.id, actor: 'hook', commit };
+        return deps.db.transaction((trx) => deployCommit(trx, deps, input));
+      };
+      const ids = await Promise.all([reported(), reported()]);
+      expect(ids.filter((id) => id === null)).to.have.lengthOf(1);
+      expect(await deployments()).to.have.lengthOf(1);
+    });
+
+    it('are not deployed again after an earlier one took their place', async () => {
+      await consider();
+      await newDeployment(deps.db, service.id, { status: 'live', branch: 'main', commit_sha: B });
+      expect(await consider()).to.contain('deployed already');
+      expect(await deployments()).to.have.lengthOf(2);
     });
 
     it('are what the repository says, not what the report says', async () => {
@@ -181,7 +202,6 @@ describe('New commits', () => {
     });
 
     it('are asked for once for all services of a repository', async () => {
-      await pollRepositories(deps);
       const other = await makeService(deps.db, undefined, { ...REPOSITORY, branch: 'dev' });
       for (const { id, branch } of [
         { id: service.id, branch: 'main' },
@@ -189,11 +209,13 @@ describe('New commits', () => {
       ]) {
         await newDeployment(deps.db, id, { status: 'live', branch, commit_sha: 'c'.repeat(40) });
       }
+      // The first poll is due within a minute, perhaps at once.
+      heads = new Map();
+      await pollRepositories(deps);
       heads = new Map([
         ['main', A],
         ['dev', B],
       ]);
-      await pollRepositories(deps);
       asked = [];
       await poll();
       expect(asked).to.have.lengthOf(1);
