@@ -104,7 +104,7 @@ export function storageBytes(planId: string): number {
   return databasePlanOf(planId).storageGb * GIGABYTE;
 }
 
-/** Sessions of a server besides those that the plan allows: the platform's own. */
+/** Sessions of the platform itself, beyond those that the plan allows. */
 const OWN_SESSIONS = 5;
 
 /**

@@ -46,7 +46,7 @@ export type NewDataServer = Pick<
   'id' | 'kind' | 'version' | 'database_name' | 'user_name' | 'sealed_password' | 'sealed_admin_password'
 >;
 
-/** Stores a server. Names and version of one that has no data yet are replaced; passwords stay. */
+/** Stores a server. As long as it has no data, its names and version are replaced; its passwords are kept. */
 export async function upsertDataServer(trx: Transaction, row: NewDataServer): Promise<void> {
   await trx.raw(
     `insert into data_servers (id, kind, version, database_name, user_name, sealed_password, sealed_admin_password)
@@ -58,7 +58,7 @@ export async function upsertDataServer(trx: Transaction, row: NewDataServer): Pr
   );
 }
 
-/** The host that has the volume. The first release chooses it; without data another host may. */
+/** Returns the host that has the volume. Until the volume has data, each release may choose another host. */
 export async function settleHost(db: Db, serviceId: string, hostId: string): Promise<string> {
   const [row] = await rowsOf<{ host_id: string }>(
     db,
@@ -228,8 +228,8 @@ export async function servicesReferringTo(db: Db, serviceId: string): Promise<st
 }
 
 /**
- * Marks the services of databases as unhealthy whose host was not seen for so long that it is away: no other host may start their
- * servers. Returns their ids. A host that returns reports their health again.
+ * Marks databases as unhealthy whose host has been away for a minute: no other host may start their servers. Returns their ids.
+ * A host that comes back reports their health again.
  */
 export async function markHostsAway(db: Db): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(
@@ -252,8 +252,7 @@ export async function markHostsAway(db: Db): Promise<string[]> {
 const AWAY_SECONDS = 60;
 
 /**
- * Ends the hold of a worker that has lost its claim of the work for which it holds the server. If it still lives, it notices at its
- * next renewal.
+ * Ends the hold of a worker that has lost its claim. If the worker still runs, its next renewal fails.
  */
 export async function voidHold(db: Db, serviceId: string): Promise<void> {
   await db.raw('update data_servers set hold_token = null, held_until = null where id = ?', [serviceId]);

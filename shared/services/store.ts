@@ -60,7 +60,7 @@ export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
     );
 }
 
-/** Every column of a service, for prepared statements. The compiler refuses a name that is none, and one that lacks. */
+/** Every column of a service, for prepared statements. The compiler refuses an unknown name and a missing one. */
 const COLUMN_NAMES: Record<keyof ServiceRow, true> = {
   id: true,
   workspace_id: true,

@@ -108,18 +108,14 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     own.kill('SIGCONT');
     await Promise.all([swarm.cut(second), other.stop('SIGKILL')]);
 
-    const deployment = await ended(client, service.id, id, 120_000);
+    const deployment = await ended(client, service.id, id);
     expect(deployment).to.include({ status: 'live', error: '' });
     expect((await visit(service.url, edgePort)).body).to.equal('slow');
     const app = await platform.database.db('services').where({ name: 'app' }).first();
-    await eventually(
-      'the replicas of the dead node are ready on the other',
-      async () => {
-        const now = await places(app.id);
-        return now.length === 2 && now.every((address) => address === manager.address);
-      },
-      90_000,
-    );
+    await eventually('the replicas of the dead node are ready on the other', async () => {
+      const now = await places(app.id);
+      return now.length === 2 && now.every((address) => address === manager.address);
+    });
     expect((await visit(`http://${app.slug}.localhost`, edgePort)).body).to.equal('four');
     expect((await readDeployment(client, app.id, app.live_deployment_id)).status).to.equal('live');
   });

@@ -78,7 +78,7 @@ export async function checkPostgres(
   );
 }
 
-/** Whatever the copy's own configuration says: reachable only by the socket, nothing loaded, nothing archived. */
+/** Overrides the copy's own configuration: reachable only by the socket, nothing loaded, nothing archived. */
 const SETTINGS = {
   listen_addresses: '',
   port: '5432',

@@ -66,7 +66,7 @@ const HOLD_RENEW_MS = 15_000;
 /**
  * Stops a service's server, runs `work` on its volume while nothing can start it, and starts it again as it was before, also if
  * `work` fails. A deployment that is starting a server meanwhile fails. Resolves when the server accepts connections. `work` gets a signal that aborts if the hold is lost.
- * Throws `ReleaseError` if somebody else holds the server, and what `work` throws.
+ * Throws `ReleaseError` if another operation holds the server, and what `work` throws.
  */
 export async function holdServer(
   deps: DataAccessDeps,

@@ -205,7 +205,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** The replicas that are wanted. One that starts to take a failing one's place is not among them before it has the place. */
+  /** The replicas that are to run. A replacement counts only after it has taken the place of the failing replica. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);

@@ -30,7 +30,7 @@ describe('The copy of a PostgreSQL', () => {
   let checks = 0;
 
   before(async function () {
-    this.timeout(180_000);
+    this.timeout(240_000);
     server = await startPostgresServer();
     dataDir = await mkdtemp(join(tmpdir(), 'ranvier-checks-'));
     sandbox = await createSandbox({ log: createLogger('test', 'error'), dataDir });
@@ -109,7 +109,7 @@ describe('The copy of a PostgreSQL', () => {
     );
 
   it('is whole although four clients write meanwhile, and holds every row that was there when it ended', async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     const copy = await unpacked();
     const figures = await check(copy);
     expect(figures.databases).to.equal(3);
@@ -152,7 +152,7 @@ describe('The copy of a PostgreSQL', () => {
   });
 
   it('is refused if a page is damaged', async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     const shop = await server.connect('shop');
     const { rows } = await shop.query(`select pg_relation_filepath('orders_pkey') as path`);
     await shop.end();

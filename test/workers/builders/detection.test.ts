@@ -13,7 +13,7 @@ import { type Files, packageJson, writeFiles } from '../../support/repositories.
 const { signal } = new AbortController();
 
 describe('Detection in a repository', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let base: string;
   let number = 0;
 
@@ -188,6 +188,33 @@ describe('Detection in a repository', function () {
       [
         'pages before a server',
         { ...workspace(), 'apps/core/package.json': server, 'apps/shop/package.json': app('next') },
+        'web',
+        'apps/shop',
+        /the likeliest of 2/,
+      ],
+      [
+        'the first of those whose name tells',
+        {
+          ...workspace(),
+          'apps/mock/package.json': app('nitro'),
+          'apps/shop/package.json': app('next'),
+          'apps/web-a/package.json': app('next'),
+          'apps/web-b/package.json': app('next'),
+        },
+        'web',
+        'apps/web-a',
+        /the first of 4/,
+      ],
+      [
+        'a server if nothing makes pages',
+        { ...workspace(), 'apps/api/package.json': server, 'apps/mail/package.json': server },
+        'web',
+        'apps/api',
+        /by its name/,
+      ],
+      [
+        'what is no server by its name, although its framework makes pages',
+        { 'apps/open-api/package.json': app('next'), 'apps/shop/package.json': app('next') },
         'web',
         'apps/shop',
         /the likeliest of 2/,

@@ -227,8 +227,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     }
   });
 
-  it('refuses a commit that becomes too large when it is checked out', async function () {
-    this.timeout(30_000);
+  it('refuses a commit that becomes too large when it is checked out', async () => {
     const large = await createRepository({ f: 'x' });
     try {
       await truncate(join(large.folder, 'f'), 0);

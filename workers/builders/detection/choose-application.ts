@@ -26,7 +26,7 @@ const WORKER_NAMES = ['worker', 'workers', 'jobs', 'queue', 'cron', 'scheduler']
  * Words in the name of an application that is beside the main one: for its owners, its developers, another device or
  * another platform. */
 const BESIDE =
-  /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;
+  /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|mocks?|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;
 
 /**
  * The application that a service without `rootDirectory` deploys. The first rule that leaves one decides: what the
@@ -40,7 +40,7 @@ export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choi
   const named = namedByRoot(root, all);
   if (named !== null) return named;
   const fitting = kind === 'static' ? preferred(all, ({ makes }) => makes === 'files') : all;
-  const called = byName(fitting, kind);
+  const called = byName(fitting, namesFor(kind));
   const by = (application: FoundApplication): Choice => ({
     application,
     why: `the main one of ${all.length} applications by its name`,
@@ -50,15 +50,20 @@ export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choi
     fitting,
     (one) => one.framework !== 'Expo' && !wordsOf(one).some((word) => BESIDE.test(word)),
   );
-  const shown = kind === 'web' ? preferred(likely, ({ makes }) => makes !== null) : likely;
+  const isServer = (one: FoundApplication) => wordsOf(one).some((word) => SERVER_NAMES.includes(word));
+  const pages = (one: FoundApplication) => one.makes !== null;
+  const shown = kind === 'web' ? preferred(preferred(likely, pages), (one) => pages(one) && !isServer(one)) : likely;
   const [first] = shown;
   if (first === undefined) return null;
   if (shown.length === 1) return { application: first, why: `the likeliest of ${all.length} applications` };
-  const telling = shown.filter((one) => wordsOf(one).some((word) => namesFor(kind).includes(word)));
-  if (telling.length === 1 && telling[0] !== undefined) return by(telling[0]);
+  const server = kind === 'web' ? byName(shown, SERVER_NAMES) : null;
+  if (server !== null) return by(server);
+  const telling = preferred(shown, (one) => wordsOf(one).some((word) => namesFor(kind).includes(word)));
+  const [likeliest = first] = telling;
+  if (telling.length === 1) return by(likeliest);
   return root.workspace === null
     ? null
-    : { application: first, why: `the first of ${all.length} applications of the workspace` };
+    : { application: likeliest, why: `the first of ${all.length} applications of the workspace` };
 }
 
 /** Those for which the test is true, or all if there are none. */
@@ -73,12 +78,12 @@ function preferred(
 function namesFor(kind: ServiceKind): readonly string[] {
   if (kind === 'worker' || kind === 'cron') return [...WORKER_NAMES, ...SERVER_NAMES];
   if (kind === 'private') return SERVER_NAMES;
-  return kind === 'static' ? MAIN_NAMES : [...MAIN_NAMES, ...SERVER_NAMES];
+  return MAIN_NAMES;
 }
 
 /** The application whose folder has the likeliest of these names; null if none has one, or if several have the same. */
-function byName(applications: readonly FoundApplication[], kind: ServiceKind): FoundApplication | null {
-  for (const name of namesFor(kind)) {
+function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
+  for (const name of names) {
     const named = applications.filter(({ rootDirectory }) => rootDirectory.split('/').at(-1) === name);
     if (named.length > 0) return named.length === 1 ? (named[0] ?? null) : null;
   }

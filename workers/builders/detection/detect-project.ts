@@ -113,13 +113,13 @@ async function chooseApplication(
   }
   const { application, why } = choice;
   const others = applications.filter((one) => one !== application);
-  const also = others.length === 0 ? '' : ` (it also has ${listed(others)})`;
+  const also = others.length === 0 ? '' : ` (it also has ${listed(others, 5)})`;
   const note = `Builds ${application.rootDirectory}, ${why}${also}; set rootDirectory to build another folder`;
   return readFolder(reader, application.rootDirectory, kind, [note]);
 }
 
-function listed(applications: readonly FoundApplication[]): string {
-  const names = applications.slice(0, 20).map(describe);
+function listed(applications: readonly FoundApplication[], most = 20): string {
+  const names = applications.slice(0, most).map(describe);
   return `${names.join(', ')}${applications.length > names.length ? ` and ${applications.length - names.length} more` : ''}`;
 }
 

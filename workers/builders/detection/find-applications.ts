@@ -48,7 +48,8 @@ const PAGES = ['index.html', 'public/index.html', 'src/index.html'];
 function makesOf(app: Application): FoundApplication['makes'] {
   const framework = chooseFramework(app);
   const row = framework === null ? undefined : FRAMEWORKS[framework.id];
-  if (row?.publish === undefined) return PAGES.some(app.files.has) ? 'pages' : null;
+  // Nitro by itself is a server, whatever it writes beside.
+  if (row?.publish === undefined || framework?.id === 'nitro') return PAGES.some(app.files.has) ? 'pages' : null;
   return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
 }
 

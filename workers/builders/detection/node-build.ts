@@ -2,6 +2,7 @@ import semver from 'semver';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
 import type { FrameworkRow } from './frameworks.js';
+import { programsOf, RUNNERS } from './start-scripts.js';
 
 /** Scripts that build, in order of preference. Platforms run the ones with their names. */
 const BUILD_SCRIPTS = [
@@ -23,9 +24,47 @@ export function buildOf(app: Application, row: FrameworkRow | undefined, run: st
   if (instead !== null) return instead;
   const names = onlyPages(app, row) && !hasServer(app) ? [...BUILD_SCRIPTS, ...FINAL_SCRIPTS] : BUILD_SCRIPTS;
   const script = names.find((name) => app.manifest.scripts[name] !== undefined);
-  if (script !== undefined) return `${run} ${script}`;
-  if (typeof row?.build === 'function') return row.build(app);
-  return row?.build ?? null;
+  const own = (typeof row?.build === 'function' ? row.build(app) : row?.build) ?? null;
+  if (script === undefined) return own;
+  return `${run} ${(own === null ? null : pagesScript(app, own, script)) ?? script}`;
+}
+
+/** Programs that make packages out of sources, and never pages. */
+const PACKAGERS = new Set([
+  'tsc',
+  'tsup',
+  'tsdown',
+  'rollup',
+  'unbuild',
+  'babel',
+  'microbundle',
+  'bunchee',
+  'lerna',
+  'prettier',
+  'eslint',
+  'rimraf',
+  'npm',
+  'pnpm',
+  'yarn',
+  'bun',
+]);
+
+/**
+ * The script that calls the framework's own build, if the script `build` only makes the package of a library whose
+ * pages the framework shows; null otherwise.
+ */
+function pagesScript(app: Application, command: string, script: string): string | null {
+  const { scripts } = app.manifest;
+  const [tool = '', ...rest] = command.split(' ');
+  const called = reachedFrom(scripts, [script]).flatMap((name) => programsOf(scripts[name] ?? ''));
+  if (
+    called.includes(tool) ||
+    !called.every((name) => PACKAGERS.has(name)) ||
+    called.every((name) => RUNNERS.has(name))
+  )
+    return null;
+  const calls = (text: string) => programsOf(text).includes(tool) && text.includes(rest[0] ?? '');
+  return Object.keys(scripts).find((name) => /(^|:)build(:|$)/.test(name) && calls(scripts[name] ?? '')) ?? null;
 }
 
 /** Package → the first major version whose webpack works with the OpenSSL of Node 17 and later. */
@@ -65,17 +104,19 @@ const RUN_ALWAYS = [
 export function generatesClient(app: Application): boolean {
   const hasSchema = ['prisma/schema.prisma', 'schema.prisma'].some(app.files.has);
   if (!hasSchema || !dependsOn(app, 'prisma')) return false;
-  return !textsOf(app.manifest.scripts).some((text) => /\bprisma (generate|db push)/.test(text));
+  const { scripts } = app.manifest;
+  const names = reachedFrom(scripts, [...RUN_ALWAYS, ...BUILD_SCRIPTS]);
+  return !names.some((name) => /\bprisma (generate|db push)/.test((scripts[name] ?? '').slice(0, 4096)));
 }
 
-/** The texts of the scripts that run by themselves, and of those that they name. */
-function textsOf(scripts: Readonly<Record<string, string>>): string[] {
-  const reached = new Set([...RUN_ALWAYS, ...BUILD_SCRIPTS].filter((name) => scripts[name] !== undefined));
+/** The names of these scripts that exist, and of those that they name. */
+function reachedFrom(scripts: Readonly<Record<string, string>>, names: readonly string[]): string[] {
+  const reached = new Set(names.filter((name) => scripts[name] !== undefined));
   for (const name of reached) {
     const words = (scripts[name] ?? '').slice(0, 4096).split(/[\s"'&;|]+/);
     for (const word of words) if (Object.hasOwn(scripts, word)) reached.add(word);
   }
-  return [...reached].map((name) => (scripts[name] ?? '').slice(0, 4096));
+  return [...reached];
 }
 
 const ENV_FILE = /(?:--env-file(?:=|\s+)|\benv-cmd\s+-f\s+)(?:\.\/)?(\.env[\w.-]{0,40})(?=\s|$|")/g;

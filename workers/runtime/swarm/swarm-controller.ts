@@ -27,7 +27,7 @@ import { startingPlacement } from './task-placement.js';
 
 /** Polling interval of a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
-/** A replica without a port must run this long, in milliseconds: on a busy machine the swarm tells late that a task has ended. */
+/** A replica without a port must run this long, in milliseconds: on a busy machine the swarm reports the end of a task late. */
 const SETTLED_MS = 3_000;
 
 /** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides from the observed swarm. */
