@@ -63,8 +63,7 @@ export async function changeMember(
 
 /**
  * Ends a membership. The member's keys of this workspace are revoked, and the invitations that they sent end; sessions no
- * longer see the workspace. Throws
- * not_found, forbidden, conflict for the last owner.
+ * longer see the workspace. Throws not_found, forbidden, conflict for the last owner.
  */
 export async function endMembership(
   trx: Transaction,
