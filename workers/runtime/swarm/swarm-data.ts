@@ -10,9 +10,12 @@ import {
   type DataServerRow,
   findDataServer,
   forgetDataServer,
+  holdDataServer,
   isHeld,
   recordNode,
   recordReach,
+  releaseHold,
+  renewHold,
   volumesToRemove,
 } from '../../../shared/data/store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
@@ -55,6 +58,8 @@ const TOOLS_MS = 5 * 60_000;
 /** How long the engine may take to remove the container that had a volume, in milliseconds. */
 const RELEASED_MS = 20_000;
 const POLL_MS = 500;
+/** A hold of a volume that is removed is renewed this often, in milliseconds. */
+const HOLD_RENEW_MS = 15_000;
 
 /**
  * The data services of a swarm. The volume of a service is on the node on which the swarm prepared it first, and the server runs
@@ -159,12 +164,19 @@ export class SwarmData implements SwarmServers {
     const { db, hostId, log } = this.#deps;
     let removed = 0;
     for (const row of await volumesToRemove(db, hostId)) {
+      // All workers of the swarm try: each would end the task of the other.
+      const token = await holdDataServer(db, row.id);
+      if (token === null) continue;
+      const renewal = setInterval(() => void renewHold(db, row.id, token).catch(() => undefined), HOLD_RENEW_MS);
       try {
         if (!(await this.#removeVolume(row))) continue;
         await forgetDataServer(db, row.id);
         removed += 1;
       } catch (error) {
         log.warn({ serviceId: row.id }, `a volume could not be removed, a sweep tries again: ${errorMessage(error)}`);
+      } finally {
+        clearInterval(renewal);
+        await releaseHold(db, row.id, token);
       }
     }
     return removed;

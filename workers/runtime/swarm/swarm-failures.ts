@@ -1,5 +1,6 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { isDataKind } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitMessage, neverRan, SEARCHED_LINES } from '../failure-text.js';
@@ -33,11 +34,8 @@ async function lastOutput({ engine, log }: Deps, spec: ReleaseSpec, taskId: stri
 }
 
 /** Why a release is not ready in time although no task has failed: what keeps a task, or the result of a health check. */
-export async function explainSwarmSilence(
-  { config }: Pick<Deps, 'config'>,
-  spec: ReleaseSpec,
-  rows: readonly ReplicaRow[],
-): Promise<string> {
+export async function explainSwarmSilence(deps: Deps, spec: ReleaseSpec, rows: readonly ReplicaRow[]): Promise<string> {
+  const { config } = deps;
   const seconds = `${config.releaseTimeoutSeconds} s`;
   const within = `within ${seconds}`;
   const late = rows.find((row) => row.state !== 'ready');
@@ -47,6 +45,11 @@ export async function explainSwarmSilence(
     return `replica ${late.position} was not started ${within}: ${hint}`;
   }
   if (late.port === null) return `replica ${late.position} was started only after ${seconds}`;
+  if (isDataKind(spec.kind)) {
+    const output = await lastOutput(deps, spec, late.task_id);
+    const said = output.length === 0 ? '' : `; its last output: ${output.slice(-5).join(' | ')}`;
+    return `the server accepted no connections ${within}${said}`;
+  }
   const path = spec.configuration.healthCheckPath;
   const health = await checkHealth({
     address: late.address,

@@ -7,7 +7,7 @@ import { assertEngine, assertManager, connectEngine, type Engine } from '../../d
 import { registryOf } from '../../docker/registry.js';
 import { ReplicaRuntime } from '../replica-runtime.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
-import type { RuntimeDriver } from '../runtime-driver.js';
+import { ReleaseError, type RuntimeDriver } from '../runtime-driver.js';
 import { Supervisor } from '../supervisor.js';
 import { UsageSampler } from '../usage-sampler.js';
 import { findSwarmKinds } from './server-images.js';
@@ -79,6 +79,10 @@ function runtimeOf(deps: SwarmRuntimeDeps): RuntimeDriver {
     explainSilence: (spec, rows) => explainSwarmSilence(deps, spec, rows),
     runCommand: (spec, command, options) => runSwarmCommand(deps, spec, command, options),
     // The swarm is one host, and its manager finds the node of a volume.
-    hostOfData: async ({ serviceId }) => settleHost(deps.db, serviceId, deps.hostId),
+    hostOfData: async ({ serviceId }) => {
+      const settled = await settleHost(deps.db, serviceId, deps.hostId);
+      if (settled === deps.hostId) return settled;
+      throw new ReleaseError(`its volume is on the host ${settled}, which is none of this swarm`);
+    },
   });
 }
