@@ -1,10 +1,10 @@
 import { ownEnvironmentOnly } from '../../shared/commits/commands.js';
-import { insertCommitEvent } from '../../shared/commits/store.js';
+import { insertCommitEvent, pollSoon } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/errors.js';
 import { type HookEvent, SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
 import type { HookTarget } from '../../shared/hooks/store.js';
 import { previewForBranch } from '../../shared/previews/commands.js';
-import { previewOfBranch } from '../../shared/previews/store.js';
+import { noteMissingBranch, previewOfBranch } from '../../shared/previews/store.js';
 import { getService } from '../../shared/services/store.js';
 import type { ApiDeps } from '../http/context.js';
 
@@ -51,11 +51,27 @@ export async function pushToPreview(
       const authorize = await ownEnvironmentOnly(trx, base.environment_id);
       const input = { workspaceId: base.workspace_id, baseId, branch, commitSha, actor, authorize };
       const made = await previewForBranch(trx, { keyring, config }, input);
-      return made && { status: 202, reason: `made a preview of ${branch}` };
+      if (made) return { status: 202, reason: `made a preview of ${branch}` };
+      return { status: 200, reason: `the pull requests of ${branch} are closed, or its commit is deployed already` };
     });
   } catch (error) {
     // What a person could mend, such as a used-up plan. The next push tries it again.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${branch}: ${error.message}` };
     throw error;
   }
+}
+
+/**
+ * Has the repository asked at once whether a branch with a preview is really gone. The report itself ends nothing: the
+ * branch may have been pushed again before it arrived.
+ */
+export async function noteDeletedBranch(
+  { db }: Pick<ApiDeps, 'db'>,
+  { hook, branch }: { hook: HookTarget; branch: string },
+): Promise<{ status: number; reason: string }> {
+  const preview = await previewOfBranch(db, hook.service_id, branch);
+  if (!preview) return { status: 200, reason: 'the branch was deleted' };
+  await noteMissingBranch(db, preview.service_id);
+  await pollSoon(db, preview.service_id);
+  return { status: 202, reason: `the branch of the preview ${branch} was deleted` };
 }

@@ -18,7 +18,8 @@ import type { ApiDeps } from '../http/context.js';
 import { type Endpoint, SESSION_ROOT } from '../http/endpoint.js';
 import { consume, createLimiter } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/state.js';
-import { pushToPreview } from './preview-push.js';
+import { noteDeletedBranch, pushToPreview } from './preview-push.js';
+import { receivePull } from './pull-delivery.js';
 
 const PATH = /^\/api\/hooks\/([0-9a-f-]{36})$/i;
 const NOTHING = Type.Object({}, { additionalProperties: false });
@@ -84,6 +85,12 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
     if (event.type === 'ignored') return { status: 200, reason: event.reason };
     const { configuration, archived } = hook;
     const actor = `hook:${hook.provider}`;
+    if (event.type === 'pull') {
+      const outcome = await receivePull(deps, { hook, report: event.report, deliveryId: delivery, actor });
+      if (outcome.status === 202) deps.dispatcher.wake();
+      return outcome;
+    }
+    if (event.type === 'deleted') return noteDeletedBranch(deps, { hook, branch: event.branch });
     if (event.type === 'push') {
       const preview = await pushToPreview(deps, { hook, event, deliveryId: delivery, actor });
       if (preview?.status === 202) deps.dispatcher.wake();

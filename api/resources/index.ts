@@ -16,6 +16,7 @@ import { logRoutes } from './logs/routes.js';
 import { memberRoutes } from './members/routes.js';
 import { metricRoutes } from './metrics/routes.js';
 import { operationRoutes } from './operations/routes.js';
+import { pullRoutes } from './previews/pull-routes.js';
 import { previewRoutes } from './previews/routes.js';
 import { projectRoutes } from './projects/routes.js';
 import { runRoutes } from './runs/routes.js';
@@ -46,6 +47,7 @@ export const ROUTES: readonly Route[] = [
   ...groupVariableRoutes,
   ...logRoutes,
   ...previewRoutes,
+  ...pullRoutes,
   ...domainRoutes,
   ...metricRoutes,
   ...canvasRoutes,

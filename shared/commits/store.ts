@@ -193,6 +193,15 @@ export async function recordPoll(
   );
 }
 
+/** Has the repository of a service asked with the next poll. */
+export async function pollSoon(db: Db, serviceId: string): Promise<void> {
+  await db.raw(
+    `update polled_repositories r set next_at = least(r.next_at, now())
+       from commit_watches w where w.service_id = ? and r.fingerprint = w.fingerprint`,
+    [serviceId],
+  );
+}
+
 export interface PollFigures {
   repositories: number;
   failing: number;

@@ -180,6 +180,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
+    // A backup asks for a snapshot as a replica does, and has to know its size first.
+    'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
     'aof-load-truncated yes',

@@ -16,6 +16,9 @@ export interface DataServerRow {
   sealed_admin_password: Buffer | null;
   host_id: string | null;
   initialized_at: Date | null;
+  node_id: string | null;
+  node_name: string | null;
+  node_image: string | null;
   reach_host: string | null;
   reach_port: number | null;
   host_port: number | null;
@@ -67,6 +70,19 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
   );
   if (!row) throw new Error(`service ${serviceId} has no data server`);
   return row.host_id;
+}
+
+/** Records the node of the swarm that has the volume. From now on no other node gets one, and it is never filled again. */
+export async function recordNode(
+  db: Db,
+  serviceId: string,
+  node: { id: string; name: string; image: string },
+): Promise<void> {
+  await db.raw(
+    `update data_servers set node_id = :id, node_name = :name, node_image = :image, initialized_at = now(), updated_at = now()
+      where id = :serviceId and initialized_at is null`,
+    { ...node, serviceId },
+  );
 }
 
 /** A host that can run servers of a kind: `preferred` if it can. Null if none is online. */
@@ -170,16 +186,15 @@ export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Volumes of deleted services that a host still has and on which no operation works. */
-export async function volumesToRemove(db: Db, hostId: string): Promise<string[]> {
-  const rows = await rowsOf<{ id: string }>(
+/** The servers of deleted services whose volumes a host still has and on which no operation works. */
+export async function volumesToRemove(db: Db, hostId: string): Promise<DataServerRow[]> {
+  return rowsOf<DataServerRow>(
     db,
-    `select d.id from data_servers d join services s on s.id = d.id
+    `select d.* from data_servers d join services s on s.id = d.id
       where d.host_id = ? and s.deleted_at is not null and s.lifecycle_status = 'deleted'
         and (d.held_until is null or d.held_until < now())`,
     [hostId],
   );
-  return rows.map((row) => row.id);
 }
 
 /** Deletes the record of a deleted service's server, after its volume is gone. */
@@ -223,7 +238,7 @@ export async function markHostsAway(db: Db): Promise<string[]> {
         set health_status = 'unhealthy', health_checked_at = now(),
             runtime_detail = 'the host ' || v.host_id || ', which has the volume, is away: the database waits for it, and no other host starts it'
        from data_servers v
-      where v.id = s.id and v.initialized_at is not null and s.deleted_at is null and s.lifecycle_status = 'active'
+      where v.id = s.id and v.initialized_at is not null and v.node_id is null and s.deleted_at is null and s.lifecycle_status = 'active'
         and s.live_deployment_id is not null and s.runtime_detail not like 'the host %, which has the volume, is away%'
         and exists (select from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
         and not exists (select from workers w

@@ -1,4 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { PullReport } from '../pulls/model.js';
+import { readPull } from '../pulls/read-report.js';
+import { field, text } from './fields.js';
 
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];
@@ -55,28 +58,36 @@ export function deliveryId(provider: HookProvider, headers: Headers): string | n
   return id === undefined ? null : id.slice(0, LONGEST_ID);
 }
 
-/** What a delivery reports. Pull requests will be a further case. */
+/** What a delivery reports. */
 export type HookEvent =
   | { type: 'push'; branch: string; before: string; after: string; message: string }
+  | { type: 'deleted'; branch: string }
+  | { type: 'pull'; report: PullReport }
   /** A deploy hook was called. */
   | { type: 'deploy' }
   | { type: 'ignored'; reason: string };
 
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const HEADS = 'refs/heads/';
+/** Gitea and Forgejo name a report of new commits after its cause. */
+const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];
 
 /** Reads a genuine delivery. `payload` is the parsed body; null if the body was not JSON. */
 export function readEvent(provider: HookProvider, headers: Headers, payload: unknown): HookEvent {
   if (provider === 'generic') return { type: 'deploy' };
   const event = eventName(provider, headers, payload);
+  if (PULL_EVENTS.includes(event)) {
+    const report = readPull(provider, payload);
+    return typeof report === 'string' ? ignored(report) : { type: 'pull', report };
+  }
   if (event !== 'push') return ignored(`the event ${event === '' ? '(none)' : event.slice(0, 50)} deploys nothing`);
   const ref = text(payload, 'ref');
   const [before, after] = [text(payload, 'before'), text(payload, 'after')];
   if (ref.startsWith('refs/tags/')) return ignored('a tag was pushed');
   if (!ref.startsWith(HEADS)) return ignored('no branch was pushed');
-  if (/^0+$/.test(after) || field(payload, 'deleted') === true) return ignored('the branch was deleted');
-  if (!SHA.test(after)) return ignored('the push names no commit');
   const branch = ref.slice(HEADS.length);
+  if (/^0+$/.test(after) || field(payload, 'deleted') === true) return { type: 'deleted', branch };
+  if (!SHA.test(after)) return ignored('the push names no commit');
   return {
     type: 'push',
     branch,
@@ -91,6 +102,7 @@ function eventName(provider: HookProvider, headers: Headers, payload: unknown): 
   if (provider === 'github') return headers('x-github-event');
   if (provider === 'gitea') return headers('x-gitea-event') || headers('x-forgejo-event');
   const kind = text(payload, 'object_kind') || headers('x-gitlab-event');
+  if (kind === 'Merge Request Hook') return 'merge_request';
   return kind === 'Push Hook' ? 'push' : kind;
 }
 
@@ -124,15 +136,4 @@ export function skipsDeployment(message: string): boolean {
 
 function ignored(reason: string): HookEvent {
   return { type: 'ignored', reason };
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
-}
-
-function text(value: unknown, name: string): string {
-  const found = field(value, name);
-  return typeof found === 'string' ? found : '';
 }

@@ -1,31 +1,35 @@
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
+import { approvedCommit } from '../pulls/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { copyAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { getService, updateServiceRow } from '../services/store.js';
 import type { VariablesOf } from '../variables/resolve.js';
 import { previewConfiguration } from './model.js';
-import { previewOf, touchPreview } from './store.js';
+import { type PreviewRow, previewOf, touchPreview } from './store.js';
 
 /** A service that is about to be deployed, and the variables for it. */
 export interface Deployable {
   service: ServiceRow;
-  variables: VariablesOf;
+  /** Null if what is deployed may have none. */
+  variables: VariablesOf | null;
+  commitSha: string | undefined;
 }
 
 /**
  * Gives a preview the configuration of its service as it is now, and records that the preview changes; any other service is
- * left alone. The service is locked. Throws conflict if the preview cannot be deployed, service_archived.
+ * left alone. That of a fork deploys the commit that a member approved, and no other. The service is locked. Throws conflict if the preview
+ * cannot be deployed, service_archived.
  */
 export async function derivePreview(
   trx: Transaction,
   { keyring }: Pick<CommandDeps, 'keyring'>,
   service: ServiceRow,
-  branch: string | undefined,
+  { branch, commitSha }: { branch?: string | undefined; commitSha?: string | undefined },
 ): Promise<Deployable> {
   const preview = await previewOf(trx, service.id);
-  if (!preview) return { service, variables: { serviceId: service.id, scope: 'production' } };
+  if (!preview) return { service, variables: { serviceId: service.id, scope: 'production' }, commitSha };
   if (branch !== undefined && branch !== preview.branch) {
     throw new AppError(
       'conflict',
@@ -40,12 +44,30 @@ export async function derivePreview(
   if (base.configuration.previewMode === 'off') {
     throw new AppError('conflict', 'Previews of the service are switched off, and this one will be deleted');
   }
-  const configuration = previewConfiguration(base.configuration, preview.branch);
+  if (preview.closed_at !== null) {
+    throw new AppError('conflict', `The preview has come to its end and will be deleted: ${preview.closed_reason}`);
+  }
+  const configuration = previewConfiguration(base.configuration, preview);
   const sealed_repository = copyAddress(keyring, base, service.id);
   await updateServiceRow(trx, service.id, { configuration, sealed_repository });
   await touchPreview(trx, service.id);
   return {
     service: { ...service, configuration, sealed_repository },
-    variables: { serviceId: base.id, scope: 'preview' },
+    variables: preview.fork ? null : { serviceId: base.id, scope: 'preview' },
+    commitSha: preview.fork ? await approved(trx, preview, commitSha) : commitSha,
   };
+}
+
+/** The commit of a fork that is deployed. Throws conflict if no member approved it. */
+async function approved(
+  trx: Transaction,
+  { base_id, pull_number }: PreviewRow,
+  wanted: string | undefined,
+): Promise<string> {
+  const commit = pull_number === null ? null : await approvedCommit(trx, base_id, pull_number);
+  if (commit !== null && (wanted === undefined || wanted === commit)) return commit;
+  throw new AppError(
+    'conflict',
+    `Pull request #${pull_number} is of a fork; approve its commit first (POST …/pull-requests/{id}/approve)`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
-import { isImageSource, isPushSource } from '../services/source.js';
+import { isImageSource } from '../services/source.js';
 
 /**
  * Kinds that have previews: people look at a preview in a browser. A preview of a worker or of a cron job would take the
@@ -24,12 +24,10 @@ export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, br
   if (isImageSource(configuration)) {
     return 'The service runs an image, which has no branches; previews need a repository (sourceType "repository")';
   }
-  if (isPushSource(configuration)) {
-    return 'The service is deployed by pushes to the platform; previews need a repository that workers can read (sourceType "repository")';
-  }
   if (configuration.previewMode === 'off') {
     return 'Previews of the service are switched off; set previewMode to "manual" or "automatic" first';
   }
+  if (branch.startsWith('refs/')) return `${branch} is no branch; name the branch without refs/heads/`;
   if (branch === configuration.branch) {
     return `${branch} is the branch that the service itself deploys; deploy the service instead`;
   }
@@ -38,19 +36,32 @@ export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, br
 
 /**
  * The configuration of a preview: that of its service, for another branch, at an address of the platform, open to visitors
- * while the service is in maintenance, and with one replica. It follows its branch and has no previews.
+ * while the service is in maintenance, and with one replica. It follows its branch and has no previews. That of a fork reaches
+ * no other service, and deploys only what a member approves.
  */
-export function previewConfiguration(base: ServiceConfiguration, branch: string): ServiceConfiguration {
+export function previewConfiguration(
+  base: ServiceConfiguration,
+  { branch, fork }: PreviewSource,
+): ServiceConfiguration {
   return {
     ...base,
     branch,
-    autoDeploy: 'commit',
+    autoDeploy: fork ? 'off' : 'commit',
+    ...(fork ? { privateNetworking: false } : {}),
     maintenance: false,
     platformDomainEnabled: true,
     previewMode: 'off',
     replicas: 1,
     scaling: 'manual',
   };
+}
+
+/** What a preview shows. */
+export interface PreviewSource {
+  /** A branch of the service's repository, or the ref of a fork's pull request there. */
+  branch: string;
+  /** Its author is not trusted. */
+  fork: boolean;
 }
 
 /** As many characters as a service's name may have. */
@@ -76,6 +87,8 @@ export interface PreviewFacts {
   deletionEndedAt: Date | null;
   /** An operation that deletes it waits or runs. */
   deletionOpen: boolean;
+  /** Why its branch or its pull request came to its end; null if it did not. */
+  closed: string | null;
   base: {
     gone: boolean;
     configuration: Pick<ServiceConfiguration, 'previewMode' | 'previewExpiryHours'>;
@@ -94,7 +107,7 @@ const AGAIN_MS = 60_000;
 
 /** Decides whether a preview stays. */
 export function decidePreview(facts: PreviewFacts, now: Date): PreviewDecision {
-  const { changedAt, lifecycleStatus, deletionEndedAt, deletionOpen, base } = facts;
+  const { changedAt, lifecycleStatus, deletionEndedAt, deletionOpen, closed, base } = facts;
   if (lifecycleStatus === 'deleted') return { type: 'keep' };
   if (lifecycleStatus === 'deleting') {
     const rested = deletionEndedAt === null || now.getTime() - deletionEndedAt.getTime() >= AGAIN_MS;
@@ -102,6 +115,7 @@ export function decidePreview(facts: PreviewFacts, now: Date): PreviewDecision {
   }
   if (base.gone) return { type: 'delete', reason: 'its service was deleted' };
   if (base.configuration.previewMode === 'off') return { type: 'delete', reason: 'previews were switched off' };
+  if (closed !== null) return { type: 'delete', reason: closed };
   const expired = expiryOf(changedAt, base.configuration) <= now;
   return expired
     ? { type: 'delete', reason: 'previewExpiryHours have passed since its last change' }

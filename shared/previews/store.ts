@@ -10,19 +10,28 @@ export interface PreviewRow {
   service_id: string;
   base_id: string;
   branch: string;
+  pull_number: number | null;
+  fork: boolean;
   changed_at: Date;
+  closed_at: Date | null;
+  closed_reason: string;
+  missing_at: Date | null;
   created_at: Date;
 }
 
 /** The service of a preview with what its presenter needs. */
-export type PreviewView = ServiceView & { preview_branch: string; preview_changed_at: Date };
+export type PreviewView = ServiceView & {
+  preview_branch: string;
+  preview_pull_number: number | null;
+  preview_changed_at: Date;
+};
 
 function previewViews(db: Db, baseId: string) {
   return serviceViews(db)
     .join('previews as p', 'p.service_id', 's.id')
     .where('p.base_id', baseId)
     .whereNull('s.deleted_at')
-    .select('p.branch as preview_branch', 'p.changed_at as preview_changed_at');
+    .select('p.branch as preview_branch', 'p.pull_number as preview_pull_number', 'p.changed_at as preview_changed_at');
 }
 
 /** The previews of a service, newest first. */
@@ -44,16 +53,63 @@ export async function previewOfBranch(db: Db, baseId: string, branch: string): P
   return db<PreviewRow>('previews').where({ base_id: baseId, branch }).first();
 }
 
-export async function insertPreview(
-  trx: Transaction,
-  { serviceId, baseId, branch }: { serviceId: string; baseId: string; branch: string },
-): Promise<void> {
-  await trx<PreviewRow>('previews').insert({ service_id: serviceId, base_id: baseId, branch });
+/** The preview of a fork's pull request. */
+export async function previewOfFork(db: Db, baseId: string, number: number): Promise<PreviewRow | undefined> {
+  return db<PreviewRow>('previews').where({ base_id: baseId, pull_number: number, fork: true }).first();
+}
+
+export type NewPreview = Pick<PreviewRow, 'service_id' | 'base_id' | 'branch' | 'pull_number' | 'fork'>;
+
+export async function insertPreview(trx: Transaction, preview: NewPreview): Promise<void> {
+  await trx<PreviewRow>('previews').insert(preview);
+}
+
+/** Records which pull request a preview shows, and that it does not end with an earlier one. */
+export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
+  await trx<PreviewRow>('previews')
+    .where({ service_id: serviceId })
+    .update({ pull_number: number, closed_at: null, closed_reason: '' });
+}
+
+/** Records why a preview ends; a sweep deletes it. False if it ends already. */
+export async function closePreview(db: Db, serviceId: string, reason: string): Promise<boolean> {
+  const closed = await db<PreviewRow>('previews')
+    .where({ service_id: serviceId })
+    .whereNull('closed_at')
+    .update({ closed_at: db.fn.now() as never, closed_reason: reason });
+  return closed > 0;
 }
 
 /** Records that something is deployed to a preview, so that it lives on. Nothing happens to a service that is none. */
 export async function touchPreview(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw('update previews set changed_at = now() where service_id = ?', [serviceId]);
+}
+
+/** Notes that the branch of a preview may be gone. */
+export async function noteMissingBranch(db: Db, serviceId: string): Promise<void> {
+  await db.raw('update previews set missing_at = coalesce(missing_at, now()) where service_id = ?', [serviceId]);
+}
+
+/**
+ * Notes whether the branch of a preview is in the repository. A preview that showed a commit of it ends when the branch is not found for the
+ * second time: one wrong answer of a server ends nothing. True if it ends now.
+ */
+export async function noteBranch(db: Db, serviceId: string, there: boolean): Promise<boolean> {
+  if (there) {
+    await db('previews').where({ service_id: serviceId }).whereNotNull('missing_at').update({ missing_at: null });
+    return false;
+  }
+  const row = await oneRow<{ closed: boolean }>(
+    db,
+    `update previews p set missing_at = coalesce(missing_at, now()),
+            closed_at = case when missing_at is null then null else now() end,
+            closed_reason = case when missing_at is null then '' else 'its branch was deleted' end
+      where service_id = ? and not fork and closed_at is null
+        and exists (select from deployments d where d.service_id = p.service_id and d.commit_sha <> '')
+      returning closed_at is not null as closed`,
+    [serviceId],
+  );
+  return row?.closed ?? false;
 }
 
 /** Gives the previews of a service its project and environment, so that an environment's protection covers them. */
@@ -78,11 +134,13 @@ interface ObservedRow {
   lifecycle_status: LifecycleStatus;
   deletion_ended_at: Date | null;
   deletion_open: boolean;
+  closed_at: Date | null;
+  closed_reason: string;
   base_gone: boolean;
   base_configuration: ServiceConfiguration;
 }
 
-const OBSERVED = `select p.service_id, p.changed_at, s.lifecycle_status,
+const OBSERVED = `select p.service_id, p.changed_at, p.closed_at, p.closed_reason, s.lifecycle_status,
     (select max(o.finished_at) from operations o where o.service_id = s.id and o.kind = 'delete') as deletion_ended_at,
     exists (select from operations o where o.service_id = s.id and o.kind = 'delete' and o.finished_at is null)
       as deletion_open,
@@ -95,7 +153,7 @@ export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts
   const rows = await rowsOf<ObservedRow>(
     db,
     `${OBSERVED}
-      where s.lifecycle_status = 'deleting' or b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted')
+      where s.lifecycle_status = 'deleting' or p.closed_at is not null or b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted')
          or b.configuration ->> 'previewMode' = 'off'
          or p.changed_at <= now() - make_interval(hours => (b.configuration ->> 'previewExpiryHours')::int)
       order by p.changed_at limit ${BATCH}`,
@@ -115,6 +173,7 @@ function factsOf(row: ObservedRow): PreviewFacts {
     lifecycleStatus: row.lifecycle_status,
     deletionEndedAt: row.deletion_ended_at,
     deletionOpen: row.deletion_open,
+    closed: row.closed_at === null ? null : row.closed_reason,
     base: { gone: row.base_gone, configuration: row.base_configuration },
   };
 }

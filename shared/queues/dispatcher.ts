@@ -1,14 +1,9 @@
 import type { Db } from '../core/database/client.js';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import {
-  admitDeployments,
-  hasWaitingDeployment,
-  recordEngineUnreachable,
-  recordWaitingReasons,
-} from '../deployments/admission.js';
+import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
 import type { OperationKind } from '../operations/model.js';
-import { admitRuns, hasWaitingRuns } from '../runs/admission.js';
+import { admitRuns } from '../runs/admission.js';
 import { OPERATION_QUEUES } from './catalog.js';
 import {
   type AbandonedRecord,
@@ -16,8 +11,8 @@ import {
   type DueRecord,
   findAbandoned,
   makeDue,
-  tablesWithDue,
   takeDue,
+  waitingWork,
 } from './due.js';
 import type { Engine, NewJob } from './engine.js';
 
@@ -77,6 +72,8 @@ export class Dispatcher {
   readonly #engine: Engine;
   readonly #everything: BackgroundRun;
   readonly #logs: BackgroundRun;
+  /** Up to which number waiting deployments have their reasons. */
+  #explained = 0;
 
   constructor(db: Db, engine: Engine, log: Logger) {
     this.#db = db;
@@ -98,16 +95,12 @@ export class Dispatcher {
 
   /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
   async dispatch(): Promise<void> {
-    const [deploymentWaits, runWaits] = await Promise.all([hasWaitingDeployment(this.#db), hasWaitingRuns(this.#db)]);
-    if (deploymentWaits) {
-      await this.#db.transaction(async (trx) => {
-        await admitDeployments(trx);
-        await recordWaitingReasons(trx);
-      });
-    }
-    if (runWaits) await this.#db.transaction((trx) => admitRuns(trx));
+    const work = await waitingWork(this.#db);
+    const due = new Set(work.due);
+    if (work.deployment && (await this.#admitDeployments()) > 0) due.add('deployments');
+    if (work.run && (await this.#db.transaction((trx) => admitRuns(trx))) > 0) due.add('runs');
     try {
-      for (const table of await tablesWithDue(this.#db)) await this.#handOverAll(table);
+      for (const table of due) await this.#handOverAll(table);
     } catch (error) {
       await recordEngineUnreachable(this.#db);
       throw error;
@@ -133,6 +126,14 @@ export class Dispatcher {
   /** Waits for a run in progress. */
   async close(): Promise<void> {
     await Promise.all([this.#everything.close(), this.#logs.close()]);
+  }
+
+  #admitDeployments(): Promise<number> {
+    return this.#db.transaction(async (trx) => {
+      const admitted = await admitDeployments(trx);
+      this.#explained = await recordWaitingReasons(trx, this.#explained);
+      return admitted;
+    });
   }
 
   #hasJob(record: AbandonedRecord): Promise<boolean> {

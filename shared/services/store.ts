@@ -17,6 +17,8 @@ export type ServiceView = ServiceRow & {
   own_domain: string | null;
   /** The service whose branch this one shows; null if it is no preview. */
   preview_of: string | null;
+  /** The host or the node that has the volume of a data service; null if it has none. */
+  volume_host: string | null;
 };
 
 /** SQL: the oldest proven domain of a service `s` that has no name of the platform. */
@@ -26,6 +28,11 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
 
 /** SQL: the service that the service `s` is a preview of. */
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
+
+/** SQL: the name of the host or node that has the volume of the service `s`; its id if no worker of the host was seen lately. */
+const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
+    order by w.seen_at desc limit 1), cast(v.host_id as text))
+  from data_servers v where v.id = s.id and v.initialized_at is not null)`;
 
 /** Services of any workspace and state, for a query to narrow down; the table is `s`. */
 export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
@@ -45,6 +52,7 @@ export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
       'd.updated_at as latest_deployment_updated_at',
       db.raw(`${OWN_DOMAIN} as own_domain`),
       db.raw(`${PREVIEW_OF} as preview_of`),
+      db.raw(`${VOLUME_HOST} as volume_host`),
       db.raw(
         `array(select group_id from environment_group_services where service_id = s.id order by created_at, group_id)
            as environment_group_ids`,
@@ -92,6 +100,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   'latest_deployment_updated_at',
   'own_domain',
   'preview_of',
+  'volume_host',
   'environment_group_ids',
 ];
 
@@ -99,7 +108,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
-  ${OWN_DOMAIN} as own_domain, ${PREVIEW_OF} as preview_of,
+  ${OWN_DOMAIN} as own_domain, ${PREVIEW_OF} as preview_of, ${VOLUME_HOST} as volume_host,
   array(select g.group_id from environment_group_services g where g.service_id = s.id
          order by g.created_at, g.group_id) as environment_group_ids`;
 

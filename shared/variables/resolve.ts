@@ -29,6 +29,15 @@ export interface ResolvedVariables {
   readProtected: boolean;
 }
 
+/** For code whose author is not trusted: that of a fork. */
+export const NO_VARIABLES: ResolvedVariables = {
+  values: {},
+  dataReferences: {},
+  providerIds: [],
+  groupIds: [],
+  readProtected: false,
+};
+
 /** Whose variables a deployment has, and which of them: a preview has those of the service that it is a preview of. */
 export interface VariablesOf {
   serviceId: string;

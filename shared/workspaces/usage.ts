@@ -29,6 +29,8 @@ const USED = {
   groups: 'select count(*) as count from environment_groups where workspace_id = ?',
   domains: 'select count(*) as count from domains where service_id = ? and released_at is null',
   previews: 'select count(*) as count from previews where base_id = ?',
+  workspacePreviews: `select count(*) as count from previews p join services s on s.id = p.service_id
+    where s.workspace_id = ? and s.deleted_at is null`,
   deployments: 'select count(*) as count from deployments where workspace_id = ? and finished_at is null',
 } as const;
 

@@ -88,6 +88,11 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/previews': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/previews/:previewId': 'member',
   'DELETE /workspaces/:workspaceId/services/:serviceId/previews/:previewId': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/pull-requests': 'member',
+  'POST /workspaces/:workspaceId/services/:serviceId/pull-requests/:pullRequestId/approve':
+    'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/services/:serviceId/pull-requests/:pullRequestId/decline':
+    'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/metrics': 'member',
   'GET /workspaces/:workspaceId/services/:serviceId/domains': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/domains': 'developer, or admin if protected',
@@ -217,6 +222,7 @@ describe('Policies', () => {
         webhookId: NOTHING,
         domainId: NOTHING,
         previewId: NOTHING,
+        pullRequestId: NOTHING,
         memberId: NOTHING,
         keyId: NOTHING,
       };

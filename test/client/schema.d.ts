@@ -233,6 +233,18 @@ export interface paths {
     /** Delete a preview with all that it owns, or queue its deletion if it has runtime infrastructure */
     delete: operations["previewDelete"];
   };
+  "/workspaces/{workspaceId}/services/{serviceId}/pull-requests": {
+    /** List the pull requests of a service's repository, newest first */
+    get: operations["pullRequestList"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/pull-requests/{pullRequestId}/approve": {
+    /** Approve one commit of a fork and queue its deployment to a preview without variables */
+    post: operations["pullRequestApprove"];
+  };
+  "/workspaces/{workspaceId}/services/{serviceId}/pull-requests/{pullRequestId}/decline": {
+    /** Decline the newest commit of a fork, and end the preview of an earlier one */
+    post: operations["pullRequestDecline"];
+  };
   "/workspaces/{workspaceId}/services/{serviceId}/domains": {
     /** List a service's domains, newest first */
     get: operations["domainList"];
@@ -681,6 +693,8 @@ export interface components {
       runtimeDetail: string;
       url: string;
       internalHost: string;
+      /** @description The only host, or node of the swarm, that runs this data service: it has the volume. */
+      volumeHost?: string;
       deploymentId: string | null;
       deploymentUpdatedAt: string | null;
       liveDeploymentId: string | null;
@@ -933,6 +947,7 @@ export interface components {
       /** Format: uuid */
       id: string;
       branch: string;
+      pullRequest: number | null;
       /** Format: uuid */
       serviceId: string;
       url: string;
@@ -942,6 +957,25 @@ export interface components {
       expiresAt: string;
       /** Format: date-time */
       createdAt: string;
+    };
+    PullRequest: {
+      /** Format: uuid */
+      id: string;
+      number: number;
+      title: string;
+      author: string;
+      branch: string;
+      targetBranch: string;
+      fork: boolean;
+      commitSha: string;
+      /** @enum {string} */
+      status: "open" | "waiting" | "approved" | "declined" | "closed";
+      decidedBy: string;
+      previewId: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
     };
     Domain: {
       /** Format: uuid */
@@ -4545,6 +4579,149 @@ export interface operations {
             deleted: boolean;
             queued: boolean;
             operation: components["schemas"]["Operation"] | null;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List the pull requests of a service's repository, newest first */
+  pullRequestList: {
+    parameters: {
+      query?: {
+        limit?: number;
+        cursor?: string;
+      };
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            pullRequests: components["schemas"]["PullRequest"][];
+            page: components["schemas"]["Page"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Approve one commit of a fork and queue its deployment to a preview without variables */
+  pullRequestApprove: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        pullRequestId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          commitSha: string;
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            pullRequest: components["schemas"]["PullRequest"];
+            preview: components["schemas"]["Preview"];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Decline the newest commit of a fork, and end the preview of an earlier one */
+  pullRequestDecline: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        serviceId: string;
+        pullRequestId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            pullRequest: components["schemas"]["PullRequest"];
           };
         };
       };

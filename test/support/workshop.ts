@@ -68,7 +68,8 @@ export class TestWorkshop {
       builder: { build: (request, { signal }) => this.#build(request, signal), sweep: async () => 0 },
       images: { has: async ({ digest }) => this.images.has(digest), sweep: async () => 0 },
       dataBuilder: { build: () => Promise.reject(new Error('no databases here')) },
-      data: null,
+      // No test of a workshop has a database.
+      data: { hostId: '' } as JobDeps['data'],
       toolchains: { restore: async (names) => [...names], sweep: async () => 0 },
     };
   }

@@ -48,4 +48,6 @@ export interface RuntimeBackend {
   /** Why a release is not ready in time although no replica has failed. */
   explainSilence(spec: ReleaseSpec, rows: readonly ReplicaRow[]): Promise<string>;
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
+  /** The host that runs a data service, if that does not follow from where the workers are. Throws `ReleaseError` if there is none. */
+  hostOfData?(spec: ReleaseSpec): Promise<string>;
 }

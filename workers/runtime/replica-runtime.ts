@@ -141,9 +141,11 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /** The host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
-  async #hostOf({ kind, serviceId }: ReleaseSpec): Promise<string> {
+  async #hostOf(spec: ReleaseSpec): Promise<string> {
+    const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
     if (!isDataKind(kind)) return hostId;
+    if (this.#backend.hostOfData) return this.#backend.hostOfData(spec);
     const able = await hostFor(db, kind, hostId);
     if (able === null) throw new ReleaseError(`no host that is online can run ${kind}`);
     const settled = await settleHost(db, serviceId, able);

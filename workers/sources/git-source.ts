@@ -7,7 +7,7 @@ import { missesBranch, refusesCommits } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
 import { type AddressPolicy, hostPolicy, type Remote } from './remote.js';
-import { RepositoryServer } from './repository-server.js';
+import { type FoundRef, REF, RepositoryServer } from './repository-server.js';
 import {
   type RepositoryRequest,
   type RepositorySource,
@@ -27,8 +27,6 @@ export interface GitSourceOptions {
 
 const MOST_PATHS = 5000;
 const SHA = /^[0-9a-f]{40}$/;
-/** The same names that `configuration.branch` accepts. */
-const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 
 /** Reads repositories with the git command line. Mirrors are in `<dataDir>/mirrors`. */
 export function createGitSource(options: GitSourceOptions): RepositorySource {
@@ -66,8 +64,10 @@ class GitSource implements RepositorySource {
       );
       if (found !== null) return found;
     }
-    const wanted = SHA.test(ref) ? { remote, sha: ref } : await this.#server.findRef(remote, ref, signal);
-    return this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, wanted.sha, signal, describe);
+    const wanted: FoundRef = SHA.test(ref) ? { remote, sha: ref } : await this.#server.findRef(remote, ref, signal);
+    const { sha, defaultBranch } = wanted;
+    const commit = await this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, sha, signal, describe);
+    return defaultBranch === undefined ? commit : { ...commit, defaultBranch };
   }
 
   async checkout({

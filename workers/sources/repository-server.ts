@@ -1,3 +1,4 @@
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import type { Git, GitResult } from './git-command.js';
 import { explainRemote, isRedirect, lastLine } from './git-failure.js';
 import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './remote.js';
@@ -6,6 +7,15 @@ import { SourceError } from './repository-source.js';
 const MOST_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
 const SHA = /^[0-9a-f]{40}$/;
+/** The same names that `configuration.branch` accepts. */
+export const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
+
+export interface FoundRef {
+  remote: Remote;
+  sha: string;
+  /** The branch that was taken because the repository has no branch of the default name. */
+  defaultBranch?: string;
+}
 
 /** Asks the servers of repositories. Every address, also that of a redirect, is checked before git connects to it. */
 export class RepositoryServer {
@@ -38,14 +48,25 @@ export class RepositoryServer {
   }
 
   /** The commit of a branch or tag, and where it was found. Throws `SourceError`, which names the branches that exist. */
-  async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<{ remote: Remote; sha: string }> {
+  async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
     const found = await this.refs(remote, names, signal);
     for (const name of names) {
       const sha = found.commits.get(name);
       if (sha !== undefined) return { remote: found.remote, sha };
     }
+    const head = ref === DEFAULT_CONFIGURATION.branch ? await this.#head(found.remote, signal) : null;
+    if (head !== null) return head;
     throw await this.#missingRef(found.remote, ref, signal);
+  }
+
+  /** The branch that a clone of the repository would check out; null if the repository does not say, or has none. */
+  async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
+    const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD'];
+    const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
+    const branch = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(stdout)?.[1] ?? '';
+    const sha = parseRefs(stdout).get('HEAD') ?? '';
+    return code === 0 && REF.test(branch) && SHA.test(sha) ? { remote, sha, defaultBranch: branch } : null;
   }
 
   async #missingRef(remote: Remote, ref: string, signal: AbortSignal): Promise<SourceError> {

@@ -9,6 +9,7 @@ import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { deleteExpiredSignInLinks } from '../../shared/identity/sign-in-link-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
 import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
+import { deleteOldPulls } from '../../shared/pulls/store.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
@@ -30,6 +31,7 @@ import { sendDeploymentMails } from './deployment-mails.js';
 import { reapPreviews } from './reap-previews.js';
 import { reviveReleases } from './revive-releases.js';
 import { scaleServices } from './scale-services.js';
+import { showPullRequests } from './show-pull-requests.js';
 import type { SweepDefinition } from './sweeps.js';
 
 /** Every sweep of a worker. */
@@ -121,7 +123,7 @@ export function sweepDefinitions(deps: JobDeps): SweepDefinition[] {
     { name: 'backup-removal', schedule: '55 * * * * *', scope: 'host', sweep: () => removeHiddenBackups(deps) },
     { name: 'backup-leftovers', schedule: '35 */10 * * * *', scope: 'host', sweep: () => removeBackupLeftovers(deps) },
     { name: 'domains', schedule: '*/20 * * * * *', scope: 'platform', sweep: () => checkDomains(deps) },
-    { name: 'previews', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => reapPreviews(deps) },
+    { name: 'previews', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => keepPreviews(deps) },
     { name: 'images', schedule: '45 */5 * * * *', scope: 'host', sweep: () => removeUnusedFiles(deps) },
   ];
 }
@@ -134,8 +136,12 @@ async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   return stale.map((release) => `stopped release ${release.deploymentId}`);
 }
 
+async function keepPreviews(deps: JobDeps): Promise<string[]> {
+  return [...(await reapPreviews(deps)), ...(await showPullRequests(deps))];
+}
+
 async function removeVolumes({ data }: JobDeps): Promise<string[]> {
-  return removed((await data?.removeVolumes()) ?? 0, 'volumes of deleted services');
+  return removed(await data.removeVolumes(), 'volumes of deleted services');
 }
 
 async function noteHostsAway({ db }: JobDeps): Promise<string[]> {
@@ -156,6 +162,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteExpiredSignInLinks(db), 'sign-in links'),
     ...removed(await deleteOldDetections(db), 'detections'),
     ...removed(await deleteOldCommitEvents(db), 'reports of commits'),
+    ...removed(await deleteOldPulls(db), 'closed pull requests'),
     ...removed(await deleteOldDeliveries(db), 'deliveries of webhooks'),
     ...removed(await deleteReleasedDomains(db), 'reserved domains'),
     ...removed(await deleteOldAuditEntries(db), 'audit entries'),

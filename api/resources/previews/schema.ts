@@ -1,12 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { SERVICE_STATUSES } from '../../../shared/services/model.js';
-import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const PreviewSchema = Strict(
   {
     id: Uuid,
     branch: Type.String(),
+    /** The number of the pull request that it shows, if one is known. */
+    pullRequest: Nullable(Type.Integer()),
     /** The service that runs the preview: its deployments, its logs and its actions are at this id. */
     serviceId: Uuid,
     url: Type.String(),

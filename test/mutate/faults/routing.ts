@@ -8,8 +8,8 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'route: an edge that lags behind is not waited for',
     file: ROUTING,
-    find: 'and a.version >= ?)',
-    replace: 'and a.version + 1 >= ?)',
+    find: 'a.version >=\n',
+    replace: 'a.version + 1 >=\n',
   },
   {
     name: 'route: an edge that is silent is waited for',

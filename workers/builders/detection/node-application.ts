@@ -121,8 +121,9 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
     if (starts.length === 0 && script !== undefined)
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
   }
-  if (!own && !isPage) starts.push(...entryOf(app, builds, buildsPages));
-  if (starts.length === 0 && !isPage) starts.push(...developmentEntry(input, notes));
+  const isForeign = row?.isForeign === true && (row.starts?.(app).length ?? 0) > 0;
+  if (!own && !isPage && !isForeign) starts.push(...entryOf(app, builds, buildsPages));
+  if (starts.length === 0 && !isPage && !isForeign) starts.push(...developmentEntry(input, notes));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
   // A start that needs nothing is always used.
   const last = starts.findIndex(({ needs }) => needs === null);
@@ -153,14 +154,24 @@ function refusal(from: string, use: CommandUse): string {
 }
 
 /** `main`, or a file whose name says that it is the entry. If the sources are of pages, they are no server's. */
-function entryOf({ files, manifest }: Application, builds: boolean, buildsPages: boolean): Start[] {
+function entryOf(app: Application, builds: boolean, buildsPages: boolean): Start[] {
+  const { files, manifest } = app;
   const { main } = manifest;
-  const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !/\.[cm]?tsx?$/.test(main);
-  const maybe = (file: string) => !buildsPages || (!/^(\.\/)?src\//.test(file) && exists({ files }, file));
+  const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !NO_ENTRY.test(main);
+  // The scripts of a page have the same names as those of servers.
+  const isPage = files.has('index.html') && !hasServer(app);
+  const maybe = (file: string) => {
+    if (isPage) return /(^|\/)server(\.[cm]?js)?$/.test(file);
+    return !buildsPages || (!/^(\.\/)?src\//.test(file) && exists({ files }, file));
+  };
   if (isPlain && maybe(main) && (exists({ files }, main) || builds)) return [{ command: `node ${main}`, needs: main }];
   const entry = ENTRY_FILES.find((file) => files.has(file) && maybe(file));
   return entry === undefined ? [] : [{ command: `node ${entry}`, needs: entry }];
 }
+
+/** What `main` may name besides programs: styles, pages, sources in TypeScript, and the configuration of a tool. */
+const NO_ENTRY =
+  /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
 
 /** Files that are started if nothing names another one. */
 export const ENTRY_FILES = [

@@ -27,7 +27,7 @@ describe('Previews of services', () => {
     await db.raw('truncate workspaces cascade');
     base = await makeService(db, undefined, { previewMode: 'manual', previewExpiryHours: 24 });
     preview = await makeService(db);
-    const row = { serviceId: preview.id, baseId: base.id, branch: 'fix' };
+    const row = { service_id: preview.id, base_id: base.id, branch: 'fix', pull_number: null, fork: false };
     await db.transaction((trx) => insertPreview(trx, row));
   });
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/client.js';
-import { admitRuns, hasWaitingRuns } from '../../../../shared/runs/admission.js';
+import { waitingWork } from '../../../../shared/queues/due.js';
+import { admitRuns } from '../../../../shared/runs/admission.js';
 import { queueRun, requestRunCancel } from '../../../../shared/runs/commands.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
 import { cancelOpenRuns, claimRun, deleteOldRuns, endRun, retryRun } from '../../../../shared/runs/store.js';
@@ -80,9 +81,9 @@ describe('Runs in the database', () => {
     const id = await admitted();
     expect(await retryRun(db, await claim(id), FAILED)).to.equal(true);
     expect(await read(id)).to.include({ status: 'queued', attempt: 2, admitted_at: null, worker_id: null });
-    expect([await hasWaitingRuns(db), await admit()]).to.deep.equal([false, 0]);
+    expect([(await waitingWork(db)).run, await admit()]).to.deep.equal([false, 0]);
     await db('runs').update({ not_before: new Date(Date.now() - 1000) });
-    expect([await hasWaitingRuns(db), await admit()]).to.deep.equal([true, 1]);
+    expect([(await waitingWork(db)).run, await admit()]).to.deep.equal([true, 1]);
     expect((await read(id)).due_at).to.be.instanceOf(Date);
   });
 

@@ -76,8 +76,6 @@ describe('A delivery of a hook', () => {
       [push, ''],
       [{ ...push, ref: 'refs/tags/v1' }],
       [{ ...push, ref: 'refs/notes/commits' }],
-      [{ ...push, after: NOTHING }],
-      [{ ...push, deleted: true }],
       [{ ...push, after: '--upload-pack=x' }],
       [{ ...push, after: 7 }],
       [null],
@@ -87,6 +85,12 @@ describe('A delivery of a hook', () => {
     for (const [payload, event] of nothing) {
       expect(read(payload, event), JSON.stringify(payload)).to.have.property('type', 'ignored');
     }
+  });
+
+  it('of a deleted branch names the branch, whose preview ends', () => {
+    const deleted = { type: 'deleted', branch: 'fix/1' };
+    expect(read({ ...push, after: NOTHING })).to.deep.equal(deleted);
+    expect(read({ ...push, deleted: true })).to.deep.equal(deleted);
   });
 
   it('of a deploy hook deploys, whatever its body is', () => {

@@ -28,7 +28,8 @@ describe('A preview of a branch', () => {
   it('is made of services that visitors see, and of their repositories', () => {
     expect(SERVICE_KINDS.filter((kind) => refusal({ kind }) === null)).to.deep.equal(['web', 'static']);
     expect(refusal({}, { sourceType: 'image' })).to.include('runs an image');
-    expect(refusal({}, { sourceType: 'push' })).to.include('pushes');
+    expect(refusal({}, { sourceType: 'push' })).to.equal(null);
+    expect(refusal({}, {}, 'refs/pull/1/head')).to.include('is no branch');
     expect(refusal({ isPreview: true })).to.include('is a preview itself');
   });
 
@@ -46,7 +47,7 @@ describe('A preview of a branch', () => {
       ...{ previewMode: 'automatic' as const, platformDomainEnabled: false, maintenance: true },
       ...{ scaling: 'auto' as const, ipAllowList: ['192.0.2.0/24'] },
     };
-    const changed = Object.entries(previewConfiguration(base, 'topic')).filter(
+    const changed = Object.entries(previewConfiguration(base, { branch: 'topic', fork: false })).filter(
       ([name, value]) => base[name as keyof typeof base] !== value,
     );
     expect(Object.fromEntries(changed)).to.deep.equal({
@@ -57,6 +58,15 @@ describe('A preview of a branch', () => {
       previewMode: 'off',
       replicas: 1,
       scaling: 'manual',
+    });
+  });
+
+  it('of a fork follows nothing and reaches no other service', () => {
+    const base = { ...DEFAULT_CONFIGURATION, privateNetworking: true };
+    expect(previewConfiguration(base, { branch: 'refs/pull/7/head', fork: true })).to.include({
+      branch: 'refs/pull/7/head',
+      autoDeploy: 'off',
+      privateNetworking: false,
     });
   });
 
@@ -72,10 +82,19 @@ describe('The end of a preview', () => {
     lifecycleStatus: 'active',
     deletionEndedAt: null,
     deletionOpen: false,
+    closed: null,
     ...more,
     base: { gone: false, configuration: { previewMode: 'manual', previewExpiryHours: 2 }, ...base },
   });
   const decide = (...given: Parameters<typeof facts>) => decidePreview(facts(...given), NOW);
+
+  it('comes when its branch or its pull request is closed', () => {
+    expect(decide({ closed: 'pull request #7 is closed' })).to.deep.equal({
+      type: 'delete',
+      reason: 'pull request #7 is closed',
+    });
+    expect(decide({ closed: 'x', lifecycleStatus: 'deleting', deletionOpen: true })).to.deep.equal({ type: 'keep' });
+  });
 
   it('comes previewExpiryHours after its last change', () => {
     expect(expiryOf(ago(HOUR), { previewExpiryHours: 72 })).to.deep.equal(new Date(NOW.getTime() + 71 * HOUR));

@@ -1,0 +1,95 @@
+import { findPreview } from '../../../shared/previews/store.js';
+import { approvePull, declinePull } from '../../../shared/pulls/commands.js';
+import { pullStatus } from '../../../shared/pulls/model.js';
+import { findPull, listPulls, type PullView, pullFacts } from '../../../shared/pulls/store.js';
+import { found } from '../../http/assertions.js';
+import { pageRequest, presentPage } from '../../http/pagination.js';
+import { defineRoute } from '../../http/route.js';
+import { PageQuery } from '../../http/schema.js';
+import { lockService, readService } from '../services/find-service.js';
+import { presentPreview } from './present.js';
+import {
+  ApprovedPullRequestResponse,
+  ApprovePullRequestBody,
+  PullRequestListResponse,
+  type PullRequestPresentation,
+  PullRequestResponse,
+} from './pull-schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/pull-requests';
+const ONE = `${COLLECTION}/:pullRequestId` as const;
+
+/** Pull requests that a hook has reported. Those of forks wait for a member with write access, who approves one commit. */
+export const pullRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'pull-request.list',
+    summary: "List the pull requests of a service's repository, newest first",
+    query: PageQuery,
+    response: PullRequestListResponse,
+    handler: async (request) => {
+      const base = await readService(request);
+      const page = await listPulls(request.db, base.id, pageRequest(request));
+      return { pullRequests: page.items.map(presentPull), page: presentPage(request, page) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${ONE}/approve`,
+    access: 'key or session',
+    operation: 'pull-request.approve',
+    summary: 'Approve one commit of a fork and queue its deployment to a preview without variables',
+    body: ApprovePullRequestBody,
+    response: ApprovedPullRequestResponse,
+    handler: async (request) => {
+      const { deps, trx, caller, body, params, receiptKey, authorize, needEngine } = request;
+      const base = await lockService(request);
+      await needEngine();
+      const { service_id } = await approvePull(trx, deps, {
+        base,
+        pullId: params.pullRequestId,
+        commitSha: body.commitSha,
+        actor: caller.email,
+        idempotency: receiptKey,
+        authorize,
+      });
+      const pull = found(await findPull(trx, base.id, params.pullRequestId));
+      const preview = found(await findPreview(trx, base.id, service_id));
+      return { pullRequest: presentPull(pull), preview: presentPreview(preview, base, deps.config) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${ONE}/decline`,
+    access: 'key or session',
+    operation: 'pull-request.decline',
+    summary: 'Decline the newest commit of a fork, and end the preview of an earlier one',
+    response: PullRequestResponse,
+    handler: async (request) => {
+      const { trx, caller, params } = request;
+      const base = await lockService(request);
+      await declinePull(trx, { base, pullId: params.pullRequestId, actor: caller.email });
+      return { pullRequest: presentPull(found(await findPull(trx, base.id, params.pullRequestId))) };
+    },
+  }),
+];
+
+function presentPull(row: PullView): PullRequestPresentation {
+  return {
+    id: row.id,
+    number: row.number,
+    title: row.title,
+    author: row.author,
+    branch: row.branch,
+    targetBranch: row.target,
+    fork: row.fork,
+    commitSha: row.head_sha,
+    status: pullStatus(pullFacts(row)),
+    decidedBy: row.decided_by,
+    previewId: row.preview_id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,32 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { PULL_STATUSES } from '../../../shared/pulls/model.js';
+import { CommitSha } from '../../../shared/services/source.js';
+import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { PreviewSchema } from './schema.js';
+
+export const PullRequestSchema = Strict(
+  {
+    id: Uuid,
+    number: Type.Integer(),
+    title: Type.String(),
+    author: Type.String(),
+    branch: Type.String(),
+    targetBranch: Type.String(),
+    /** True if the branch is in another repository: its commits need approval. */
+    fork: Type.Boolean(),
+    commitSha: Type.String(),
+    status: oneOf(PULL_STATUSES),
+    /** Who approved or declined a commit of it last, '' if nobody did. */
+    decidedBy: Type.String(),
+    previewId: Nullable(Uuid),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  'PullRequest',
+);
+export type PullRequestPresentation = Static<typeof PullRequestSchema>;
+
+export const PullRequestResponse = Strict({ pullRequest: PullRequestSchema });
+export const PullRequestListResponse = Strict({ pullRequests: Type.Array(PullRequestSchema), page: PageSchema });
+export const ApprovePullRequestBody = Strict({ commitSha: CommitSha });
+export const ApprovedPullRequestResponse = Strict({ pullRequest: PullRequestSchema, preview: PreviewSchema });

@@ -1,0 +1,151 @@
+import { ownEnvironmentOnly } from '../commits/commands.js';
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { type DeploymentKey, queueDeployment } from '../deployments/commands.js';
+import type { DeploymentRow } from '../deployments/rows.js';
+import { createPreview, previewForBranch } from '../previews/commands.js';
+import { closePreview, linkPull, type PreviewRow, previewOfBranch, previewOfFork } from '../previews/store.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceView } from '../services/store.js';
+import { isStale, MOST_OPEN, type PullReport, pullStatus } from './model.js';
+import {
+  countOpenPulls,
+  decidePull,
+  lockPull,
+  lockPullById,
+  noteRetry,
+  openPullsOfBranch,
+  type PullRow,
+  pullFacts,
+  storePull,
+} from './store.js';
+
+/** What came of a report. `preview` is one that shows the pull request's branch and is to look at it. */
+export type PullOutcome =
+  | { type: 'stale' }
+  | { type: 'closed'; ended: boolean }
+  /** The commit of a fork that no member has decided about. */
+  | { type: 'waiting' }
+  /** The commit of a fork that a member has decided about. */
+  | { type: 'decided' }
+  | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
+
+/**
+ * Stores what a repository's server reports of a pull request, and ends its preview if it is closed. The service is locked. Throws
+ * capacity_exceeded.
+ */
+export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
+  const stored = await lockPull(trx, serviceId, report.number);
+  if (stored && isStale(pullFacts(stored), report)) return { type: 'stale' };
+  if (!stored && report.open && (await countOpenPulls(trx, serviceId)) >= MOST_OPEN) {
+    throw new AppError('capacity_exceeded', `There are ${MOST_OPEN} open pull requests already, which is the most`);
+  }
+  const pull = await storePull(trx, serviceId, report);
+  if (!pull.open) return { type: 'closed', ended: await endPreview(trx, pull) };
+  if (pull.fork) return { type: pullStatus(pullFacts(pull)) === 'waiting' ? 'waiting' : 'decided' };
+  const preview = (await previewOfBranch(trx, serviceId, pull.branch)) ?? null;
+  if (preview) await linkPull(trx, preview.service_id, pull.number);
+  return { type: 'open', pull, preview };
+}
+
+/** Ends the preview of a closed pull request, unless another one of the same branch is open. True if it ended now. */
+async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
+  await noteRetry(trx, id, false);
+  const preview = fork ? await previewOfFork(trx, service_id, number) : await previewOfBranch(trx, service_id, branch);
+  if (!preview) return false;
+  const [other] = (fork ? null : await openPullsOfBranch(trx, service_id, branch)) ?? [];
+  if (other === undefined) return closePreview(trx, preview.service_id, `pull request #${number} is closed`);
+  await linkPull(trx, preview.service_id, other);
+  return false;
+}
+
+/**
+ * Makes the preview of an open pull request of the repository itself, or deploys its newest commit there. Returns null if there
+ * is nothing to do. If it cannot be made now, a later call of the sweep tries again. Throws what `createPreview` throws.
+ */
+export async function showPull(
+  trx: Transaction,
+  deps: CommandDeps,
+  {
+    pull,
+    base,
+    actor,
+  }: { pull: PullRow; base: Pick<ServiceView, 'id' | 'workspace_id' | 'environment_id'>; actor: string },
+): Promise<DeploymentRow | null> {
+  const made = await previewForBranch(trx, deps, {
+    workspaceId: base.workspace_id,
+    baseId: base.id,
+    branch: pull.branch,
+    commitSha: pull.head_sha,
+    pullNumber: pull.number,
+    actor,
+    authorize: await ownEnvironmentOnly(trx, base.environment_id),
+  });
+  await noteRetry(trx, pull.id, false);
+  return made;
+}
+
+export interface DecideInput {
+  /** The service. It is locked. */
+  base: ServiceView;
+  pullId: string;
+  actor: string;
+}
+
+/**
+ * Approves one commit of a fork: it is deployed to the preview of its pull request, without variables. Throws not_found, conflict if
+ * the pull request has another commit by now, is closed or of no fork, and what `createPreview` throws.
+ */
+export async function approvePull(
+  trx: Transaction,
+  deps: CommandDeps,
+  {
+    base,
+    pullId,
+    actor,
+    commitSha,
+    idempotency,
+    authorize,
+  }: DecideInput & {
+    commitSha: string;
+    idempotency: DeploymentKey | null;
+    authorize: (facts: { protectedEnvironment: boolean }) => void;
+  },
+): Promise<DeploymentRow> {
+  const pull = await openFork(trx, base.id, pullId);
+  if (pull.head_sha !== commitSha) {
+    throw new AppError(
+      'conflict',
+      `Pull request #${pull.number} has another commit by now, ${pull.head_sha}; look at it and approve that one`,
+    );
+  }
+  await decidePull(trx, pull.id, { decision: 'approved', sha: commitSha, by: actor });
+  const deployment = { commitSha, actor, trigger: 'commit' as const, idempotency, authorize };
+  const preview = await previewOfFork(trx, base.id, pull.number);
+  if (!preview) {
+    return createPreview(trx, deps, {
+      base,
+      branch: pull.ref,
+      pull: { number: pull.number, fork: true },
+      ...deployment,
+    });
+  }
+  await linkPull(trx, preview.service_id, pull.number);
+  return queueDeployment(trx, deps, { service: { id: preview.service_id }, ...deployment });
+}
+
+/** Declines the newest commit of a fork, and ends the preview of an earlier one. Throws not_found, conflict. */
+export async function declinePull(trx: Transaction, { base, pullId, actor }: DecideInput): Promise<void> {
+  const pull = await openFork(trx, base.id, pullId);
+  await decidePull(trx, pull.id, { decision: 'declined', sha: pull.head_sha, by: actor });
+  const preview = await previewOfFork(trx, base.id, pull.number);
+  if (preview) await closePreview(trx, preview.service_id, `pull request #${pull.number} was declined`);
+}
+
+async function openFork(trx: Transaction, serviceId: string, id: string): Promise<PullRow> {
+  const pull = await lockPullById(trx, serviceId, id);
+  if (!pull) throw new AppError('not_found');
+  if (!pull.fork) throw new AppError('conflict', `Pull request #${pull.number} is of no fork and needs no approval`);
+  if (!pull.open) throw new AppError('conflict', `Pull request #${pull.number} is closed`);
+  return pull;
+}

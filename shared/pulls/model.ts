@@ -1,0 +1,62 @@
+/** What a repository's server says of a pull request (GitLab: merge request). */
+export interface PullReport {
+  number: number;
+  title: string;
+  author: string;
+  /** The branch with the changes, without `refs/heads/`. */
+  branch: string;
+  /** The branch that the changes are for. */
+  target: string;
+  headSha: string;
+  /** The branch is in another repository. */
+  fork: boolean;
+  open: boolean;
+  /** The report says that a closed one was opened again. */
+  reopened: boolean;
+  /** When it changed, by the clock of the server; null if the report does not say. */
+  at: Date | null;
+  /** The ref of the service's own repository that has the commit. */
+  ref: string;
+}
+
+/** What is stored of a pull request. */
+export interface PullFacts {
+  fork: boolean;
+  headSha: string;
+  open: boolean;
+  reportedAt: Date;
+  decision: '' | 'approved' | 'declined';
+  decidedSha: string;
+}
+
+/**
+ * True if a report is older than what is stored, and is to be dropped: servers send reports again and in another order. Their clocks
+ * count whole seconds, so of two reports of one second the one that closes wins, unless the other reopens.
+ */
+export function isStale(
+  stored: Pick<PullFacts, 'open' | 'reportedAt'>,
+  report: Pick<PullReport, 'open' | 'reopened' | 'at'>,
+): boolean {
+  const age = report.at === null ? 0 : stored.reportedAt.getTime() - report.at.getTime();
+  if (age !== 0) return age > 0;
+  return !stored.open && report.open && !report.reopened;
+}
+
+export const PULL_STATUSES = ['open', 'waiting', 'approved', 'declined', 'closed'] as const;
+export type PullStatus = (typeof PULL_STATUSES)[number];
+
+/** `waiting`: the newest commit is one of a fork, and no member has decided about it. */
+export function pullStatus({ open, fork, headSha, decision, decidedSha }: Omit<PullFacts, 'reportedAt'>): PullStatus {
+  if (!open) return 'closed';
+  if (!fork) return 'open';
+  return decision === '' || decidedSha !== headSha ? 'waiting' : decision;
+}
+
+/** Open pull requests that are kept for one service. */
+export const MOST_OPEN = 500;
+/** How long a closed one is remembered, so that a late report does not open it again. */
+export const CLOSED_KEPT_DAYS = 30;
+/** The pause before a preview is tried again that could not be made, in seconds. */
+export const RETRY_SECONDS = 60;
+
+export const LONGEST_TEXT = 200;

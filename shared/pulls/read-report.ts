@@ -1,0 +1,99 @@
+import { field, text } from '../hooks/fields.js';
+import { LONGEST_TEXT, type PullReport } from './model.js';
+
+const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+/** As `configuration.branch` takes them. */
+const BRANCH = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
+const LARGEST_NUMBER = 2_000_000_000;
+
+/** Actions after which there may be something to deploy or to end. Labels, reviews and assignments are none. */
+const ACTIONS: Readonly<Record<string, 'change' | 'reopen'>> = {
+  opened: 'change',
+  synchronize: 'change',
+  synchronized: 'change',
+  edited: 'change',
+  ready_for_review: 'change',
+  closed: 'change',
+  reopened: 'reopen',
+  open: 'change',
+  update: 'change',
+  merge: 'change',
+  close: 'change',
+  reopen: 'reopen',
+};
+
+/**
+ * Reads the report of a pull request of GitHub, Gitea and Forgejo, or of a merge request of GitLab. Returns the reason in words if there is nothing
+ * to do. A branch counts as one of a fork unless the report proves that it is in the repository itself.
+ */
+export function readPull(provider: 'github' | 'gitlab' | 'gitea', payload: unknown): PullReport | string {
+  const report = provider === 'gitlab' ? ofGitlab(payload) : ofGithub(payload);
+  if (report.kind === undefined) return `the action ${report.action.slice(0, 50) || '(none)'} deploys nothing`;
+  const { action: _, kind, ...facts } = report;
+  if (!(Number.isSafeInteger(facts.number) && facts.number > 0 && facts.number < LARGEST_NUMBER))
+    return 'the report has no number';
+  if (!SHA.test(facts.headSha)) return 'the report names no commit';
+  if (!BRANCH.test(facts.branch)) return 'the name of the branch has characters that are not accepted';
+  const short = (line: string) => line.replace(/\p{Cc}/gu, ' ').slice(0, LONGEST_TEXT);
+  return {
+    ...facts,
+    title: short(facts.title),
+    author: short(facts.author),
+    target: short(facts.target),
+    reopened: kind === 'reopen',
+  };
+}
+
+type Found = Omit<PullReport, 'reopened'> & { action: string; kind: 'change' | 'reopen' | undefined };
+
+function ofGithub(payload: unknown): Found {
+  const pull = field(payload, 'pull_request');
+  const [head, base] = [field(pull, 'head'), field(pull, 'base')];
+  const action = text(payload, 'action');
+  const number = Number(field(pull, 'number') ?? field(payload, 'number'));
+  return {
+    action,
+    kind: ACTIONS[action],
+    number,
+    title: text(pull, 'title'),
+    author: text(field(pull, 'user'), 'login'),
+    branch: text(head, 'ref'),
+    target: text(base, 'ref'),
+    headSha: text(head, 'sha'),
+    // Null if the fork was deleted.
+    fork: !sameNumber(field(field(head, 'repo'), 'id'), field(field(base, 'repo'), 'id')),
+    open: text(pull, 'state') === 'open',
+    at: timeOf(text(pull, 'updated_at')),
+    ref: `refs/pull/${number}/head`,
+  };
+}
+
+function ofGitlab(payload: unknown): Found {
+  const attributes = field(payload, 'object_attributes');
+  const action = text(attributes, 'action');
+  const number = Number(field(attributes, 'iid'));
+  return {
+    action,
+    kind: ACTIONS[action],
+    number,
+    title: text(attributes, 'title'),
+    author: text(field(payload, 'user'), 'username'),
+    branch: text(attributes, 'source_branch'),
+    target: text(attributes, 'target_branch'),
+    headSha: text(field(attributes, 'last_commit'), 'id'),
+    fork: !sameNumber(field(attributes, 'source_project_id'), field(attributes, 'target_project_id')),
+    open: text(attributes, 'state') === 'opened',
+    at: timeOf(text(attributes, 'updated_at')),
+    ref: `refs/merge-requests/${number}/head`,
+  };
+}
+
+function sameNumber(one: unknown, other: unknown): boolean {
+  return typeof one === 'number' && one === other;
+}
+
+/** GitLab writes "2013-12-03T17:23:34Z" and, in older versions, "2013-12-03 17:23:34 UTC". */
+function timeOf(given: string): Date | null {
+  const at = new Date(given.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC$/, '$1T$2Z'));
+  return Number.isNaN(at.getTime()) ? null : at;
+}

@@ -1,0 +1,36 @@
+import { AppError } from '../../shared/core/errors.js';
+import { showPull } from '../../shared/pulls/commands.js';
+import { lockPullById, noteRetry, pullsToRetry } from '../../shared/pulls/store.js';
+import { lockService } from '../../shared/services/store.js';
+import type { JobDeps } from '../worker-deps.js';
+
+/** Who makes previews that could not be made when their pull request was reported. */
+const ACTOR = 'previews';
+
+/**
+ * Makes the previews of open pull requests that could not be made before: the plan was used up, an earlier preview was being deleted, or
+ * the process died that received the report. Returns a line for each that it made.
+ */
+export async function showPullRequests(
+  deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher'>,
+): Promise<string[]> {
+  const { db, dispatcher } = deps;
+  const lines: string[] = [];
+  for (const { id, service_id, number } of await pullsToRetry(db)) {
+    try {
+      const made = await db.transaction(async (trx) => {
+        const base = await lockService(trx, service_id);
+        const pull = base && (await lockPullById(trx, service_id, id));
+        if (base && pull?.open) return showPull(trx, deps, { pull, base, actor: ACTOR });
+        await noteRetry(trx, id, false);
+        return null;
+      });
+      if (made) lines.push(`made the preview of pull request #${number}`);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      await noteRetry(db, id, true);
+    }
+  }
+  if (lines.length > 0) dispatcher.wake();
+  return lines;
+}
