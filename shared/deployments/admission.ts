@@ -136,9 +136,9 @@ const EXPLAINED_AGAIN = 100;
  * Records what waiting deployments wait for. Those that have no reason yet get one at once. The others take turns, because a
  * reason can change without them: it goes on after the number `after`, and returns where the next call goes on.
  */
-export async function recordWaitingReasons(trx: Transaction, after = 0): Promise<number> {
+export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(
-    trx,
+    db,
     `with again as (
        select id, number from deployments
         where finished_at is null and admitted_at is null and number > cast(:after as bigint) order by number limit ${EXPLAINED_AGAIN}
@@ -168,8 +168,10 @@ export async function recordWaitingReasons(trx: Transaction, after = 0): Promise
                 else 'All deployment slots of the workers are taken'
               end as reason
          from waiting o
-     ), news as (
-       select id, reason from reasons where reason <> blocked_reason
+     ), news as materialized (
+       -- One that was admitted or has ended since needs none.
+       select d.id, r.reason from reasons r join deployments d on d.id = r.id
+        where reason <> d.blocked_reason and d.finished_at is null and d.admitted_at is null for update of d skip locked
      ), recorded as (
        update deployments d set blocked_reason = n.reason, updated_at = now() from news n where d.id = n.id
      )

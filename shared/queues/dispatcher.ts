@@ -20,6 +20,7 @@ import type { Engine, NewJob } from './engine.js';
 const BATCH = 200;
 /** A record that was touched more recently may be on its way through the queue. */
 const IDLE_SECONDS = 5;
+const EXPLAIN_MS = 1000;
 
 /** The job of a record that is due. */
 const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
@@ -74,6 +75,7 @@ export class Dispatcher {
   readonly #logs: BackgroundRun;
   /** Up to which number waiting deployments have their reasons. */
   #explained = 0;
+  #explainedAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Db, engine: Engine, log: Logger) {
     this.#db = db;
@@ -97,7 +99,10 @@ export class Dispatcher {
   async dispatch(): Promise<void> {
     const work = await waitingWork(this.#db);
     const due = new Set(work.due);
-    if (work.deployment && (await this.#admitDeployments()) > 0) due.add('deployments');
+    if (work.deployment) {
+      if ((await this.#db.transaction(admitDeployments)) > 0) due.add('deployments');
+      await this.#explain();
+    }
     if (work.run && (await this.#db.transaction((trx) => admitRuns(trx))) > 0) due.add('runs');
     try {
       for (const table of due) await this.#handOverAll(table);
@@ -128,12 +133,12 @@ export class Dispatcher {
     await Promise.all([this.#everything.close(), this.#logs.close()]);
   }
 
-  #admitDeployments(): Promise<number> {
-    return this.#db.transaction(async (trx) => {
-      const admitted = await admitDeployments(trx);
-      this.#explained = await recordWaitingReasons(trx, this.#explained);
-      return admitted;
-    });
+  /** Records why deployments wait, at most once a second: people read it. Whatever is left out here, the sweep does. */
+  async #explain(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#explainedAt < EXPLAIN_MS) return;
+    this.#explainedAt = now;
+    this.#explained = await recordWaitingReasons(this.#db, this.#explained);
   }
 
   #hasJob(record: AbandonedRecord): Promise<boolean> {

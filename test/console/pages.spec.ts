@@ -2,11 +2,13 @@ import { expect } from 'chai';
 import { Secret, TOTP } from 'otpauth';
 import { v7 as uuidv7 } from 'uuid';
 import { buildConsole } from '../../api/pages/console-build.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
 import { addMember } from '../../shared/identity/commands.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 import { makeUser } from '../support/factories.js';
 import { pretendLive } from '../support/records.js';
+import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const suite = CHROMIUM === null ? describe.skip : describe;
 const EMAIL = 'ada@example.test';
@@ -16,6 +18,7 @@ const PASSWORD = 'correct horse battery staple';
 suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
   this.timeout(300_000);
   let api: TestApi;
+  let smtp: TestSmtp;
   let workspace: TestWorkspace;
   let browser: ConsoleBrowser;
   let window: Window;
@@ -23,7 +26,8 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
 
   before(async () => {
     await buildConsole();
-    api = await startTestApi();
+    smtp = await startSmtp();
+    api = await startTestApi({ mail: { smtpUrl: new Sensitive(smtp.url), from: 'ranvier@example.com' } });
     workspace = await api.workspace();
     await makeUser(api.db, { email: EMAIL, password: PASSWORD });
     await api.db.transaction((trx) => addMember(trx, { workspaceId: workspace.id, email: EMAIL, role: 'owner' }));
@@ -40,6 +44,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
   after(async () => {
     await browser?.close();
     await api?.close();
+    await smtp?.close();
   });
   afterEach(async function () {
     if (this.currentTest?.state === 'failed') await window.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
@@ -291,6 +296,35 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByLabel('Code of the authenticator').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
     await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
     await page.getByText('The second factor is off').waitFor();
+  });
+
+  it('invitations: somebody without an account gets an e-mail, chooses a password, and is a member', async () => {
+    const { page } = window;
+    await open('/settings/members');
+    await page.getByLabel('E-mail address').fill('grace@example.test');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Invite by e-mail' }).waitFor();
+    await look('members-unknown');
+    await page.getByRole('button', { name: 'Invite by e-mail' }).click();
+    await page.getByRole('button', { name: 'Withdraw grace@example.test' }).waitFor();
+    await look('members-invited');
+    const [, token = ''] = /\/invitation#(\S+)/.exec(smtp.mails.at(-1)?.text ?? '') ?? [];
+    const guest = await browser.window();
+    await guest.page.goto(`${browser.url}/invitation#${token}`);
+    await guest.page.getByLabel('Choose a password').fill('a password of my own');
+    expect(guest.page.url()).to.not.include(token);
+    await look('invitation', guest);
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.waitForURL(/\/w\//);
+    await page.reload();
+    await page.getByLabel('Role of grace@example.test').waitFor();
+    const again = await browser.window();
+    await again.page.goto(`${browser.url}/invitation#${token}`);
+    await again.page.getByLabel('Choose a password').fill('a password of my own');
+    await again.page.getByRole('button', { name: 'Join' }).click();
+    await again.page.getByText('ask for another invitation').waitFor();
+    await again.page.getByRole('button', { name: 'I have an account already' }).click();
+    await again.page.getByRole('heading', { name: 'Sign in to Ranvier' }).waitFor();
   });
 
   it('states: no permission, archived, deleting, an error with its request, and nothing there', async () => {

@@ -5,6 +5,7 @@ import { staleReleases } from '../../shared/deployments/release-store.js';
 import { foldDeploymentCounts } from '../../shared/deployments/statistics.js';
 import { deleteOldDetections } from '../../shared/detections/store.js';
 import { deleteReleasedDomains } from '../../shared/domains/store.js';
+import { deleteExpiredInvitations } from '../../shared/identity/invitation-store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { deleteExpiredSignInLinks } from '../../shared/identity/sign-in-link-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
@@ -160,6 +161,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
     ...removed(await deleteExpiredSignInLinks(db), 'sign-in links'),
+    ...removed(await deleteExpiredInvitations(db), 'invitations'),
     ...removed(await deleteOldDetections(db), 'detections'),
     ...removed(await deleteOldCommitEvents(db), 'reports of commits'),
     ...removed(await deleteOldPulls(db), 'closed pull requests'),

@@ -7,6 +7,7 @@ import { Gate, WorkspaceShell } from './pages/workspace-shell.js';
 const root = createRootRoute({ component: Gate, notFoundComponent: NotFound, errorComponent: RouteFailed });
 const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });
 const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: Home });
+const invitation = createRoute({ getParentRoute: () => root, path: '/invitation', component: Home });
 const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspaceId', component: WorkspaceShell });
 
 const canvas = createRoute({
@@ -156,6 +157,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     home,
     signIn,
+    invitation,
     workspace.addChildren([
       canvas,
       services,

@@ -208,7 +208,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'admission: the reason of a wait stays',
     file: ADMISSION,
-    find: 'where reason <> blocked_reason',
+    find: 'where reason <> d.blocked_reason',
     replace: 'where false',
   },
   {

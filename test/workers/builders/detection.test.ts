@@ -213,6 +213,13 @@ describe('Detection in a repository', function () {
         /by its name/,
       ],
       [
+        'what is no server by its name, although its framework makes pages',
+        { 'apps/open-api/package.json': app('next'), 'apps/shop/package.json': app('next') },
+        'web',
+        'apps/shop',
+        /the likeliest of 2/,
+      ],
+      [
         'files for a static service',
         { ...workspace(), 'apps/web/package.json': app('next'), 'apps/guide/package.json': app('vitepress') },
         'static',

@@ -50,7 +50,9 @@ export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choi
     fitting,
     (one) => one.framework !== 'Expo' && !wordsOf(one).some((word) => BESIDE.test(word)),
   );
-  const shown = kind === 'web' ? preferred(likely, ({ makes }) => makes !== null) : likely;
+  const isServer = (one: FoundApplication) => wordsOf(one).some((word) => SERVER_NAMES.includes(word));
+  const pages = (one: FoundApplication) => one.makes !== null;
+  const shown = kind === 'web' ? preferred(preferred(likely, pages), (one) => pages(one) && !isServer(one)) : likely;
   const [first] = shown;
   if (first === undefined) return null;
   if (shown.length === 1) return { application: first, why: `the likeliest of ${all.length} applications` };

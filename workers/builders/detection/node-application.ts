@@ -104,7 +104,10 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   }
   const replaced = row?.replaces?.(app, scripts.start ?? '') ?? false;
   if (scripts.start !== undefined && !replaced) {
-    starts.push(...list(take(scripts.start, `${run.replace(/ run$/, '')} start`, 'The start script')));
+    const installs = INSTALLS.test((scripts.prestart ?? '').trim());
+    if (installs) notes.push('The script prestart installs packages, which the build has done: starts without it');
+    const shown = installs ? scripts.start : `${run.replace(/ run$/, '')} start`;
+    starts.push(...list(take(scripts.start, shown, 'The start script')));
   }
   const own = starts.length > 0;
   const buildsPages = onlyPages(app, row);
@@ -129,6 +132,9 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const last = starts.findIndex(({ needs }) => needs === null);
   return last < 0 ? starts : starts.slice(0, last + 1);
 }
+
+/** Another installation at each start would need the network, and more time than a start has. */
+const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
 
 function list(found: Start | null): Start[] {
   return found === null ? [] : [found];

@@ -16,11 +16,31 @@ import { NotFound } from './start.js';
 
 const SignIn = lazy(() => import('./sign-in/sign-in-page.js').then(({ SignInPage }) => ({ default: SignInPage })));
 
+const Invitation = lazy(() =>
+  import('./sign-in/invitation-page.js').then(({ InvitationPage }) => ({ default: InvitationPage })),
+);
+
+/** Takes the token of an invitation out of the address, so that it stays in no history. */
+function takeInvitation(): string | null {
+  if (location.pathname !== '/invitation' || location.hash.length < 2) return null;
+  const token = location.hash.slice(1);
+  history.replaceState(history.state, '', '/invitation');
+  return token;
+}
+
 /** Shows nothing without a session. If a session ends, its page stays below the sign-in form with its input. */
 export function Gate() {
   const { user, expired } = useSession();
   const [linked, setLinked] = useState(() => location.pathname === '/sign-in' && location.hash.length > 1);
+  const [invited, setInvited] = useState(takeInvitation);
   const silence = useSilence();
+  if (invited !== null) {
+    return (
+      <Suspense>
+        <Invitation token={invited} onDone={() => setInvited(null)} />
+      </Suspense>
+    );
+  }
   if (!user || linked) {
     return (
       <Suspense>

@@ -386,6 +386,14 @@ describe('Frameworks in production', () => {
     expect(plan(shown)).to.include({ type: 'static' });
   });
 
+  it('installs nothing again when it starts', () => {
+    const scripts = { prestart: 'npm install', start: 'http-server ./app -p 8000' };
+    const found = plan({ packages: ['http-server'], scripts });
+    expect(found.startCommand).to.equal('http-server ./app -p 8000');
+    expect(found.explanation.join('\n')).to.match(/prestart installs packages/);
+    expect(starts({ scripts: { ...scripts, prestart: 'npm run build' } })).to.deep.equal(['npm start']);
+  });
+
   it('builds the pages of a library, and not its package', () => {
     const build = (scripts: Record<string, string>, name = 'vitepress') => plan({ packages: [name], scripts }).build;
     const docs = { 'docs:dev': 'vitepress dev docs', 'docs:build': 'vitepress build docs' };
