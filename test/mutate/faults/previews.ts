@@ -11,8 +11,8 @@ export const PREVIEWS_FAULTS: readonly Fault[] = [
   {
     name: 'preview: lives on after its service',
     file: 'shared/previews/store.ts',
-    find: "where s.lifecycle_status = 'deleting' or b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted')\n",
-    replace: "where s.lifecycle_status = 'deleting'\n",
+    find: " or b.deleted_at is not null or b.lifecycle_status in ('deleting', 'deleted')",
+    replace: '',
   },
   {
     name: 'preview: a deployment does not prolong it',

@@ -68,7 +68,6 @@ describe('Backups on demand', () => {
     }
     await change({ kind, archived, lifecycle_status, live_deployment_id, deleted_at, configuration });
     expect(await queue({ hostingEnabled: false })).to.equal('hosting_disabled');
-    expect(await queue({ runtime: 'swarm' })).to.equal('conflict');
     expect(await queue()).to.equal('done');
     expect(await queue(), 'one is under way').to.equal('conflict');
   });

@@ -59,6 +59,7 @@ describe('Backups in the database', () => {
       dispatcher: { wake: () => (woken += 1) },
       config: { runtime: 'process', dataDir: '/nonexistent' },
       backups: { stores: { current: store, all: [store] } },
+      data: { removeRestoreLeftovers: async () => 0 },
     }) as unknown as JobDeps;
   const all = () => db<BackupRow>('backups').where({ service_id: service.id }).orderBy('created_at');
   const insert = () =>
