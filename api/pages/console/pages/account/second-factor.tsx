@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog, DialogFoot } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
+import { QrCode } from '../../ui/qr-code.js';
 import { ErrorNotice } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
@@ -87,11 +88,14 @@ function Enrol({ onClose }: { onClose: () => void }) {
         <>
           <ol className={u.stack}>
             <li>
-              1. Add this secret to your authenticator, or{' '}
+              1. Scan this code with your authenticator,{' '}
               <a className={u.textLink} href={secret.otpauthUri}>
                 open it there
               </a>{' '}
-              on this device.
+              on this device, or type the secret.
+              <div>
+                <QrCode text={secret.otpauthUri} title="The secret as a QR code" />
+              </div>
               <div className={u.actions}>
                 <code>{secret.secret.replace(/(.{4})(?=.)/g, '$1 ')}</code>
                 <CopyButton text={secret.secret} what="the secret" />
