@@ -54,9 +54,14 @@ async function resolveCommit({ source, policy }: OriginOptions, request: OriginR
     : repositoryProblem(givenAddress(repository), policy.allowLocal);
   if (problem) throw new SourceError(problem);
   const ref = request.sha || branch;
-  const { sha, message } = await source.resolve({ url: repository, ref, signal: request.signal });
+  const { sha, message } = await source.resolve({ url: repository, ref, signal: request.signal, ...pullRefOf(branch) });
   const what = ref === sha ? 'commit' : `branch ${branch} at`;
   return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}` };
+}
+
+/** The preview of a fork has the ref of its pull request in the place of a branch. */
+export function pullRefOf(branch: string): { pullRef?: string } {
+  return /^refs\/(pull|merge-requests)\/[1-9][0-9]{0,9}\/head$/.test(branch) ? { pullRef: branch } : {};
 }
 
 async function resolveImage({ images, policy }: OriginOptions, request: OriginRequest): Promise<Origin> {

@@ -14,6 +14,7 @@ import {
   type RepositorySource,
   type ResolvedCommit,
   SourceError,
+  TooManyBranches,
 } from './repository-source.js';
 import type { SshAccess } from './ssh-access.js';
 
@@ -29,6 +30,13 @@ export interface GitSourceOptions {
 const MOST_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
 const MOST_PATHS = 5000;
+const HEADS = 'refs/heads/';
+/** A list of all branches beyond this is not read. */
+const LARGEST_LIST = {
+  bytes: 1024 ** 2,
+  problem: 'the repository has too many branches to list them',
+  error: TooManyBranches,
+};
 const SHA = /^[0-9a-f]{40}$/;
 /** The same names that `configuration.branch` accepts. */
 const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
@@ -62,7 +70,7 @@ class GitSource implements RepositorySource {
     return join(this.#dataDir, 'mirrors');
   }
 
-  async resolve({ url, signal, ref }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
+  async resolve({ url, signal, ref, pullRef }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
     if (!REF.test(ref)) throw new SourceError(`"${ref}" is not a name that a branch or tag can have`);
     const remote = await this.#open(url);
     const path = await mirrorPath(this.#mirrors, url);
@@ -73,7 +81,7 @@ class GitSource implements RepositorySource {
       if (found !== null) return found;
     }
     const wanted = SHA.test(ref) ? { remote, sha: ref } : await this.#findRef(remote, ref, signal);
-    return this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, wanted.sha, signal, describe);
+    return this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, wanted.sha, signal, describe, pullRef);
   }
 
   async checkout({
@@ -81,28 +89,34 @@ class GitSource implements RepositorySource {
     signal,
     sha,
     directory,
+    pullRef,
   }: RepositoryRequest & { sha: string; directory: string }): Promise<void> {
     if (!SHA.test(sha)) throw new SourceError(`"${sha}" is not the number of a commit`);
     const remote = await this.#open(url);
     const mirror = new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal);
-    await this.#withCommit(mirror, remote, sha, signal, (copy, commit) => copy.checkout(commit, directory));
+    await this.#withCommit(mirror, remote, sha, signal, (copy, commit) => copy.checkout(commit, directory), pullRef);
   }
 
   async heads({
     url,
     signal,
     branches,
-  }: RepositoryRequest & { branches: readonly string[] }): Promise<Map<string, string>> {
+  }: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>> {
     const remote = await this.#open(url);
-    const names = branches.filter((branch) => REF.test(branch)).map((branch) => `refs/heads/${branch}`);
+    const names =
+      branches === 'all' ? null : branches.filter((branch) => REF.test(branch)).map((branch) => `${HEADS}${branch}`);
+    const list = names === null ? ['--heads', '--'] : ['--'];
+    const atMost = names === null ? { atMost: LARGEST_LIST } : {};
     const { result } = await this.#reach(remote, signal, (to) =>
-      this.#git.run({ args: ['ls-remote', '--', to.url, ...names], config: to.config, signal }),
+      this.#git.run({ args: ['ls-remote', ...list, to.url, ...(names ?? [])], config: to.config, signal, ...atMost }),
     );
     if (result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(result)}`);
     // A name also matches as the end of a longer one.
-    const wanted = new Set(names);
-    const found = [...parseRefs(result.stdout)].filter(([name, sha]) => wanted.has(name) && SHA.test(sha));
-    return new Map(found.map(([name, sha]) => [name.slice('refs/heads/'.length), sha]));
+    const wanted = names && new Set(names);
+    const found = [...parseRefs(result.stdout)].filter(
+      ([name, sha]) => SHA.test(sha) && (wanted?.has(name) ?? REF.test(name.slice(HEADS.length))),
+    );
+    return new Map(found.map(([name, sha]) => [name.slice(HEADS.length), sha]));
   }
 
   async messageOf({ url, sha, signal }: RepositoryRequest & { sha: string }): Promise<string> {
@@ -216,6 +230,7 @@ class GitSource implements RepositorySource {
     sha: string,
     signal: AbortSignal,
     work: (mirror: Mirror, sha: string) => Promise<T>,
+    pullRef?: string,
   ): Promise<T> {
     try {
       return await work(mirror, sha);
@@ -237,7 +252,7 @@ class GitSource implements RepositorySource {
       }
       return this.#mended(remote, mirror, async () => {
         await mirror.open();
-        return work(mirror, await this.#fetch(mirror, remote, sha, signal));
+        return work(mirror, await this.#fetch(mirror, remote, sha, signal, pullRef));
       });
     });
   }
@@ -260,10 +275,10 @@ class GitSource implements RepositorySource {
     }
   }
 
-  async #fetch(mirror: Mirror, remote: Remote, sha: string, signal: AbortSignal): Promise<string> {
+  async #fetch(mirror: Mirror, remote: Remote, sha: string, signal: AbortSignal, pullRef?: string): Promise<string> {
     const { result } = await this.#reach(remote, signal, async (to) => {
       const fetched = await mirror.fetchCommit(to.url, to.config, sha);
-      return refusesCommits(fetched) ? mirror.fetchAll(to.url, to.config) : fetched;
+      return refusesCommits(fetched) ? mirror.fetchAll(to.url, to.config, pullRef) : fetched;
     });
     if (result.code !== 0) throw new MirrorDamaged(result);
     const commit = await mirror.find(sha);
