@@ -41,7 +41,7 @@ describe('The list of fields', () => {
   });
 
   it('names tests that exist, or says that a field is only stored', async function () {
-    this.timeout(180_000);
+    this.timeout(240_000);
     const named = [...service, ...workspace]
       .filter(({ shownBy }) => !STORED.test(shownBy))
       .flatMap(({ name, shownBy }) =>

@@ -24,7 +24,7 @@ function parse(line: string): Statement {
 
 describe('The list of statements', () => {
   it('names tests that exist, for every statement', async function () {
-    this.timeout(180_000);
+    this.timeout(240_000);
     const lines = (await readFile(LIST, 'utf8')).split('\n').filter((line) => line.startsWith('- '));
     const statements = lines.map(parse);
     expect(statements.length).to.be.greaterThan(100);

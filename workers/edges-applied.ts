@@ -11,13 +11,13 @@ const EDGE_MS = 30_000;
 const LOOK_MS = 20;
 
 /**
- * Waits until every edge that is alive has applied the version and drained what it replaced, or until `withinMs` is
+ * Waits until every edge that is alive has applied the version, or without one the service's newest, and drained what it replaced, or until `withinMs` is
  * over. Rejects with the signal's reason if it is aborted.
  */
 export async function edgesApplied(
   db: Db,
   serviceId: string,
-  version: number,
+  version: number | null,
   signal: AbortSignal | null,
   withinMs = EDGE_MS,
 ): Promise<void> {

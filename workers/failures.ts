@@ -24,3 +24,8 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (EXPLAINED.some((kind) => cause instanceof kind)) return { type: 'failed', cause: errorMessage(cause) };
   return { type: 'platformFault', error: cause };
 }
+
+/** The cause of a failure, for people. */
+export function causeOf(failure: Exclude<Failure, { type: 'interrupted' }>): string {
+  return failure.type === 'failed' ? failure.cause : `internal error: ${errorMessage(failure.error)}`;
+}

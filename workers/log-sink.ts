@@ -31,7 +31,9 @@ export class LogSink {
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
       store: async (batches) => {
-        if (!(await storeBatches(this.#db, batches))) this.#dispatcher.wakeLogs();
+        const stored = await storeBatches(this.#db, batches);
+        if (!stored) this.#dispatcher.wakeLogs();
+        return stored;
       },
       ingest: async () => {
         await ingestLogs(this.#db, options.serviceId);
@@ -61,8 +63,8 @@ export class LogSink {
 }
 
 interface ChannelTarget {
-  /** Stores all batches, or none if it fails. */
-  store(batches: readonly NewLogBatch[]): Promise<void>;
+  /** Stores all batches, or none if it fails. False if they wait for older lines of the service. */
+  store(batches: readonly NewLogBatch[]): Promise<boolean>;
   ingest(): Promise<void>;
 }
 
@@ -74,6 +76,8 @@ export class LogChannel {
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
+  /** Lines of this log may wait. A line is stored at once only if none of its service waits. */
+  #waits = false;
 
   constructor(options: ChannelOptions, target: ChannelTarget) {
     this.#options = options;
@@ -112,7 +116,8 @@ export class LogChannel {
    */
   async close(): Promise<void> {
     await this.flush();
-    await this.#target.ingest();
+    if (this.#waits) await this.#target.ingest();
+    this.#waits = false;
   }
 
   async #store(): Promise<void> {
@@ -122,9 +127,12 @@ export class LogChannel {
     this.#bytes = 0;
     const batches = batchesOf(this.#options, lines);
     try {
-      await this.#target.store(batches);
+      this.#waits = !(await this.#target.store(batches));
     } catch (error) {
-      if (isRefusal(error)) return this.#target.store(batches.map((batch) => leftOut(batch, error)));
+      if (isRefusal(error)) {
+        this.#waits = !(await this.#target.store(batches.map((batch) => leftOut(batch, error))));
+        return;
+      }
       this.#lines = [...lines, ...this.#lines];
       throw error;
     }

@@ -99,10 +99,6 @@ try {
     toolchains,
   });
   const servers = await findHostServers(sandbox);
-  const data =
-    swarm === null
-      ? new DataServices({ db, config, log, keyring, hostId: host.id, sandbox, toolchains, servers })
-      : null;
   const runtimeDeps = {
     db,
     listener,
@@ -110,12 +106,20 @@ try {
     toolchains,
     config,
     log,
-    hostId: host.id,
+    keyring,
+    servers,
     loadRelease: (deploymentId: string) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
-    data,
   };
-  const runtime = (await swarm?.createSwarmRuntime(runtimeDeps)) ?? createProcessRuntime(runtimeDeps);
+  const { runtime, data, dataKinds } = (await swarm?.createSwarmRuntime(runtimeDeps)) ?? onThisHost();
+  function onThisHost() {
+    const own = new DataServices({ ...runtimeDeps, hostId: host.id });
+    return {
+      runtime: createProcessRuntime({ ...runtimeDeps, hostId: host.id, data: own }),
+      data: own,
+      dataKinds: servers.kinds,
+    };
+  }
   if (containers !== null) await swarm?.assertBuildkit(containers);
   // SIGTERM ends this worker only. SIGINT, sent by the launcher or by Ctrl-C, ends the platform as a whole.
   lifecycle.onEnd('runtime', () => runtime.close(lifecycle.reason === 'SIGINT'));
@@ -141,7 +145,10 @@ try {
     images,
     toolchains,
     runtime,
-    dataBuilder: createProcessDataBuilder(toolchains),
+    dataBuilder:
+      swarm === null || containers === null
+        ? createProcessDataBuilder(toolchains)
+        : swarm.createSwarmDataBuilder(config, containers, installation, log),
     data,
     backups: { stores: await openBackupStores(config, { hostId: host.id, installationId: installation }), sandbox },
     faults,
@@ -184,7 +191,7 @@ try {
       run_slots: config.runConcurrency,
       network_isolation: sandbox.network !== null,
       measures_usage: config.runtime === 'swarm' || sandbox.measuresUsage,
-      data_kinds: data === null ? [] : servers.kinds,
+      data_kinds: dataKinds,
     },
     () => pool.running,
   );

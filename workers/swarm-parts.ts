@@ -2,4 +2,5 @@
 export { assertBuildkit } from './builders/container/buildkit-check.js';
 export { findRailpack } from './builders/container/railpack.js';
 export { connectEngine } from './docker/engine.js';
+export { createSwarmDataBuilder } from './runtime/swarm/server-images.js';
 export { createSwarmRuntime } from './runtime/swarm/swarm-runtime.js';

@@ -9,7 +9,7 @@ import type { BackupStores } from './backups/open-stores.js';
 import type { Builder, ImageStore } from './builders/builder.js';
 import type { ToolchainStore } from './builders/toolchains/toolchain-store.js';
 import type { DataBuilder } from './data/data-builder.js';
-import type { DataServices } from './data/data-services.js';
+import type { DataHost } from './data/data-host.js';
 import type { FaultWatch } from './deploy/fault-watch.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { LogSink } from './log-sink.js';
@@ -37,8 +37,8 @@ export interface JobDeps {
   toolchains: Pick<ToolchainStore, 'restore' | 'sweep'>;
   runtime: RuntimeDriver;
   dataBuilder: DataBuilder;
-  /** The data services of this host; null if it runs none as processes. */
-  data: DataServices | null;
+  /** The data services of this host, or of the swarm. */
+  data: DataHost;
   /** Where backups are kept, and where they are checked. */
   backups: { stores: BackupStores; sandbox: Sandbox };
   faults: FaultWatch;

@@ -83,6 +83,7 @@ export class WorkerPool {
     this.#running.set(id, { queue, jobId: id, since: new Date().toISOString() });
     const shutdown = new AbortController();
     signal?.addEventListener('abort', () => shutdown.abort(new Interrupted('shutdown')));
+    const reports = new JobReports(job, log);
     try {
       const handler = HANDLERS[queue] as JobHandler<QueueName>;
       const outcome = await handler(this.#deps, job.data as Payloads[QueueName], {
@@ -90,13 +91,14 @@ export class WorkerPool {
         signal: shutdown.signal,
         firstAttempt: job.attemptsMade === 0,
         lastAttempt: job.attemptsMade + 1 >= (job.opts.attempts ?? 1),
-        report: reporter(job, log),
+        report: (line) => reports.add(line),
       });
       log.debug({ outcome }, 'job done');
       return outcome;
     } catch (error) {
       return await this.#end(job, token, error, log);
     } finally {
+      reports.jobEnds();
       this.#running.delete(id);
     }
   }
@@ -124,21 +126,40 @@ const REPORT_MS = 300;
  * Writes lines to the job. Lines of the same moment share one entry. If the dashboard cannot be written, that is logged and
  * has no other effect.
  */
-function reporter(job: Job, log: Logger): (line: string) => void {
-  let written: Promise<unknown> = Promise.resolve();
-  let waiting: string[] = [];
-  let now = '';
-  const write = () => {
-    const lines = waiting;
-    waiting = [];
-    written = written
-      .then(() => Promise.all([job.updateProgress({ now }), job.log(lines.join('\n'))]))
-      .catch((error) => log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
-  };
-  return (line) => {
-    log.info(line);
-    now = printable(line);
-    if (waiting.length === 0) setTimeout(write, REPORT_MS);
-    waiting.push(`${new Date().toISOString()} ${now}`);
-  };
+class JobReports {
+  readonly #job: Job;
+  readonly #log: Logger;
+  #written: Promise<unknown> = Promise.resolve();
+  #waiting: string[] = [];
+  #now = '';
+  #ended = false;
+
+  constructor(job: Job, log: Logger) {
+    this.#job = job;
+    this.#log = log;
+  }
+
+  add(line: string): void {
+    this.#log.info(line);
+    this.#now = printable(line);
+    if (this.#waiting.length === 0) setTimeout(() => this.#write(), REPORT_MS);
+    this.#waiting.push(`${new Date().toISOString()} ${this.#now}`);
+  }
+
+  /** From now on nobody needs to see what the job does now. Its lines are still written. */
+  jobEnds(): void {
+    this.#ended = true;
+  }
+
+  #write(): void {
+    const lines = this.#waiting;
+    this.#waiting = [];
+    this.#written = this.#written
+      .then(() => Promise.all([this.#job.log(lines.join('\n')), ...this.#progress()]))
+      .catch((error) => this.#log.warn(`the dashboard could not be updated: ${errorMessage(error)}`));
+  }
+
+  #progress(): Promise<void>[] {
+    return this.#ended ? [] : [this.#job.updateProgress({ now: this.#now })];
+  }
 }

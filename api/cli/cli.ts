@@ -91,6 +91,11 @@ export class Cli {
     return services.filter(({ lifecycleStatus }) => lifecycleStatus !== 'deleted');
   }
 
+  /** The service with this id or name. Throws 5 if it does not exist. */
+  async serviceNamed(name: string): Promise<Service> {
+    return pickService(await this.services(), name);
+  }
+
   /** The service that --service, RNV_SERVICE or the link of the folder names. Throws 2 if none does, 5 if it does not exist. */
   async service(folder = this.cwd): Promise<Service> {
     const found = await this.namedService(folder);
@@ -101,7 +106,7 @@ export class Cli {
   /** The same; null if nothing names one. */
   async namedService(folder: string): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
-    if (name !== undefined) return pickService(await this.services(), name);
+    if (name !== undefined) return this.serviceNamed(name);
     const link = await this.#linkOf(folder);
     if (link === null) return null;
     const service = (await this.services()).find(({ id }) => id === link);

@@ -1,14 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Cli, type GlobalOptions, type Surroundings } from './cli.js';
 import * as deploying from './commands/deploy.js';
-import * as domains from './commands/domains.js';
-import * as env from './commands/env.js';
 import { init } from './commands/init.js';
 import { login } from './commands/login.js';
+import { logout, whoami } from './commands/logout.js';
 import { logs } from './commands/logs.js';
-import { run } from './commands/run.js';
 import * as status from './commands/status.js';
 import { up } from './commands/up.js';
+import { addServiceCommands, type Parts } from './service-commands.js';
 import { parseDuration } from './text.js';
 
 const NOTES = `
@@ -36,7 +35,7 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .addHelpText('after', NOTES);
 
   /** Runs a command's function with its arguments and options. */
-  const acts = <Args extends unknown[]>(work: (cli: Cli, ...args: Args) => Promise<void>) => {
+  const acts: Parts['acts'] = <Args extends unknown[]>(work: (cli: Cli, ...args: Args) => Promise<unknown>) => {
     return async (...given: unknown[]) => {
       given.pop();
       await work(new Cli(surroundings, program.opts<GlobalOptions>()), ...(given as Args));
@@ -49,8 +48,8 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
         new Option('--timeout <duration>', 'wait no longer than this, such as 90s or 10m')
           .argParser(duration)
           .default(30 * 60_000, '30m'),
-      )
-      .option('-v, --verbose', 'print the log');
+      );
+  const verbose = (command: Command) => command.option('-v, --verbose', 'print the log');
 
   program
     .command('login')
@@ -60,18 +59,25 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .option('--key', 'store a key that comes by stdin')
     .action(acts(login));
   program
+    .command('logout')
+    .description('revoke and forget the key that rnv login made')
+    .option('--url <address>', 'of this installation')
+    .option('--all', 'of every installation and workspace')
+    .action(acts(logout));
+  program.command('whoami').description('show who is signed in, and where').action(acts(whoami));
+  program
     .command('init')
     .description('link a folder to a service; without --service, make one that is deployed by rnv up')
     .argument('[dir]', 'the folder')
     .option('--name <name>', 'the name of the new service')
     .addOption(new Option('--kind <kind>', 'the kind of the new service').choices(KINDS).default('web'))
     .action(acts(init));
-  waits(program.command('up'))
+  verbose(waits(program.command('up')))
     .description('deploy the files of this folder')
     .argument('[dir]', 'the folder')
     .option('--name <name>', 'the name of the service, if it has to be made')
     .action(acts(up));
-  waits(program.command('deploy'))
+  verbose(waits(program.command('deploy')))
     .description('deploy a service from its repository')
     .option('--branch <branch>', 'another branch than the configured one')
     .option('--commit <sha>', 'this commit')
@@ -81,7 +87,7 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .command('status')
     .description('show what serves, what is deployed and what waits')
     .action(acts(status.status));
-  program.command('services').description('list the services').action(acts(status.services));
+  program.command('services').alias('ls').description('list the services').action(acts(status.services));
   program
     .command('logs')
     .description('print the log of a service')
@@ -92,45 +98,17 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .option('--search <text>', 'lines that contain a text')
     .option('--deployment <id>', 'lines of one deployment: its id, or the end of it')
     .action(acts(logs));
-  program.command('open').description('open the address of a service in a browser').action(acts(status.open));
+  program
+    .command('open')
+    .description('open the address of a service in a browser')
+    .option('--console', 'open its page in the console')
+    .action(acts(status.open));
 
-  const variables = program.command('env').description('variables of a service');
-  variables.command('list').description('list names').action(acts(env.list));
-  variables
-    .command('set')
-    .description('set variables; the value comes by prompt or stdin')
-    .argument('<key...>')
-    .action(acts((cli, keys: string[]) => env.set(cli, keys)));
-  variables
-    .command('unset')
-    .description('delete variables')
-    .argument('<key...>')
-    .action(acts((cli, keys: string[]) => env.unset(cli, keys)));
-  variables
-    .command('import')
-    .description('set the variables of a .env file, or of stdin; others stay')
-    .argument('[file]')
-    .action(acts((cli, file?: string) => env.importFile(cli, file)));
-
-  waits(program.command('rollback'))
+  verbose(waits(program.command('rollback')))
     .description('deploy an earlier release again: the one before, or the one that is named')
     .argument('[id]', 'the id of its deployment, or the end of it')
     .action(acts(deploying.rollback));
-  waits(program.command('run')).description('run a cron service now').action(acts(run));
-
-  const names = program.command('domains').description('host names of a service');
-  names.command('list', { isDefault: true }).description('list them').action(acts(domains.list));
-  for (const [name, what, work] of [
-    ['add', 'add a host name, and show the record that proves it', domains.add],
-    ['verify', 'look for the record', domains.verify],
-    ['remove', 'remove a host name', domains.remove],
-  ] as const) {
-    names
-      .command(name)
-      .description(what)
-      .argument('<hostname>')
-      .action(acts((cli, hostname: string) => work(cli, hostname)));
-  }
+  addServiceCommands(program, { acts, waits, verbose });
   return program;
 }
 

@@ -5,6 +5,9 @@ import { BuiltConsole, type ConsoleFile } from './console-files.js';
 /** The page on which a user signs in. A one-time link carries its token in the fragment, which no server logs. */
 export const SIGN_IN_PATH = '/sign-in';
 
+/** The page on which an invited person chooses a password. Its link carries its token in the fragment as well. */
+export const INVITATION_PATH = '/invitation';
+
 /** Nothing outside this server is loaded or called, and nothing inline runs. */
 const POLICY = [
   "default-src 'none'",
@@ -18,7 +21,7 @@ const POLICY = [
 ].join('; ');
 
 /** Pages that the console draws itself. Every other unknown path stays an error of the API. */
-const PAGES = ['/', SIGN_IN_PATH, /^\/w(\/.*)?$/];
+const PAGES = ['/', SIGN_IN_PATH, INVITATION_PATH, /^\/w(\/.*)?$/];
 
 const SECONDS_OF_A_YEAR = 31_536_000;
 

@@ -11,6 +11,7 @@ import { domainRoutes } from './domains/routes.js';
 import { environmentGroupRoutes } from './environment-groups/routes.js';
 import { environmentRoutes } from './environments/routes.js';
 import { hookRoutes } from './hooks/routes.js';
+import { invitationRoutes } from './invitations/routes.js';
 import { keyRoutes } from './keys/routes.js';
 import { logRoutes } from './logs/routes.js';
 import { memberRoutes } from './members/routes.js';
@@ -52,6 +53,7 @@ export const ROUTES: readonly Route[] = [
   ...metricRoutes,
   ...canvasRoutes,
   ...memberRoutes,
+  ...invitationRoutes,
   ...keyRoutes,
   ...auditRoutes,
   ...sessionRoutes,

@@ -97,8 +97,5 @@ async function lockRunningData(trx: Transaction, { config }: CommandDeps, id: st
   if (service.lifecycle_status === 'suspended') {
     throw new AppError('conflict', 'The service is suspended; resume it first');
   }
-  if (config.runtime === 'swarm') {
-    throw new AppError('conflict', 'Backups are not available with RUNTIME=swarm yet; see docs/operations.md');
-  }
   return service;
 }

@@ -67,15 +67,14 @@ export function slotOfDay(serviceId: string): number {
 
 export interface ScheduledService {
   id: string;
-  /** When the service first ran. A slot before that is none of its own. */
+  /** When the service first ran. Earlier slots are not due. */
   liveSince: Date;
   /** The last slot that a backup was made for. */
   lastSlot: Date | null;
 }
 
 /**
- * The slot that a backup is due for, or null. Of slots that were missed it is the latest, so that one backup makes up for all of
- * them.
+ * The slot for which a backup is due, or null. If several slots were missed it is the latest: one backup makes up for all.
  */
 export function dueSlot({ id, liveSince, lastSlot }: ScheduledService, now: Date): Date | null {
   const offset = slotOfDay(id);

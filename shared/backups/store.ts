@@ -160,8 +160,8 @@ const SCHEDULED = `s.kind in ('postgres', 'redis') and s.lifecycle_status = 'act
   and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
 
 /**
- * Services of the schedule that had no slot for a day, with the database's time. `dueSlot` decides. Those that have a backup
- * under way, or are being restored, come later.
+ * Services whose last scheduled backup is a day old, with the database's time: `dueSlot` decides. Services that have a backup
+ * under way, or are being restored, are left out.
  */
 export function servicesToSchedule(
   db: Db,

@@ -10,7 +10,7 @@ export interface DeployCommitInput {
   eventId: string;
   serviceId: string;
   actor: string;
-  /** The branch's newest commit; null for a deploy hook, which deploys whatever is the newest then. */
+  /** The branch's newest commit; null for a deploy hook: the deployment resolves the newest commit itself. */
   commit: { branch: string; sha: string } | null;
 }
 

@@ -13,7 +13,7 @@ export interface KnownCommits {
 /** `first`: nothing is known of the branch yet. `wait`: a deployment is about to look which commit is the newest. */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
-/** Whether the branch's newest commit is one that nothing was done about yet. */
+/** Whether the branch's newest commit still has to be handled. */
 export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCommits): Novelty {
   if (commit === head || commit === deployed) return 'known';
   if (undecided) return 'wait';

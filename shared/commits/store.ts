@@ -162,7 +162,7 @@ export interface DueRepository {
   failures: number;
 }
 
-/** Takes repositories that are due. If this process dies, they are due again in five minutes. */
+/** Takes repositories that are due. If this process ends before it polls them, they are due again in five minutes. */
 export async function takeDueRepositories(db: Db, limit: number): Promise<DueRepository[]> {
   return rowsOf<DueRepository>(
     db,

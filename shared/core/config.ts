@@ -147,6 +147,7 @@ function assemble(values: Values, env: Environment) {
     buildEnvironment: pick(env, values.BUILD_ENV),
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
+    dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
     // Only builds of containers read it, and other tools accept more forms of the address.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };

@@ -47,12 +47,11 @@ export async function assertDataService(
   configuration: ServiceConfiguration,
 ): Promise<void> {
   if (!isDataKind(service.kind)) return;
-  if (runtime !== 'process') throw new AppError('source_invalid', OTHER_RUNTIME);
   const workers = await onlineWorkers(trx);
   const { kind } = service;
   // Without a worker the deployment waits, as every other does.
   if (workers.length > 0 && !workers.some((worker) => worker.data_kinds.includes(kind))) {
-    throw new AppError('source_invalid', MISSING[kind]);
+    throw new AppError('source_invalid', (runtime === 'swarm' ? MISSING_IMAGE : MISSING)[kind]);
   }
   await assertFitsData(trx, service, configuration);
   const server = await findDataServer(trx, service.id);
@@ -66,8 +65,12 @@ export async function assertDataService(
   }
 }
 
-const OTHER_RUNTIME =
-  'Databases run only with RUNTIME=process, and this installation runs another runtime: use a database of your own, and give its address to your applications as a variable';
+const MISSING_IMAGE = {
+  postgres:
+    'No worker of this installation finds an image of PostgreSQL: the Docker engine has none and cannot pull it; let POSTGRES_IMAGE name one that it can, then start the worker again',
+  redis:
+    'No worker of this installation finds an image of redis: the Docker engine has none and cannot pull it; let REDIS_IMAGE name one that it can, then start the worker again',
+};
 
 const MISSING = {
   postgres:

@@ -104,7 +104,7 @@ export function storageBytes(planId: string): number {
   return databasePlanOf(planId).storageGb * GIGABYTE;
 }
 
-/** Sessions of a server besides those that the plan allows: the platform's own. */
+/** Sessions of the platform itself, beyond those that the plan allows. */
 const OWN_SESSIONS = 5;
 
 /**
@@ -180,6 +180,8 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
+    // A backup asks for a snapshot as a replica does, and has to know its size first.
+    'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
     'aof-load-truncated yes',

@@ -16,6 +16,9 @@ export interface DataServerRow {
   sealed_admin_password: Buffer | null;
   host_id: string | null;
   initialized_at: Date | null;
+  node_id: string | null;
+  node_name: string | null;
+  node_image: string | null;
   reach_host: string | null;
   reach_port: number | null;
   host_port: number | null;
@@ -43,7 +46,7 @@ export type NewDataServer = Pick<
   'id' | 'kind' | 'version' | 'database_name' | 'user_name' | 'sealed_password' | 'sealed_admin_password'
 >;
 
-/** Stores a server. Names and version of one that has no data yet are replaced; passwords stay. */
+/** Stores a server. As long as it has no data, its names and version are replaced; its passwords are kept. */
 export async function upsertDataServer(trx: Transaction, row: NewDataServer): Promise<void> {
   await trx.raw(
     `insert into data_servers (id, kind, version, database_name, user_name, sealed_password, sealed_admin_password)
@@ -55,7 +58,7 @@ export async function upsertDataServer(trx: Transaction, row: NewDataServer): Pr
   );
 }
 
-/** The host that has the volume. The first release chooses it; without data another host may. */
+/** Returns the host that has the volume. Until the volume has data, each release may choose another host. */
 export async function settleHost(db: Db, serviceId: string, hostId: string): Promise<string> {
   const [row] = await rowsOf<{ host_id: string }>(
     db,
@@ -67,6 +70,19 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
   );
   if (!row) throw new Error(`service ${serviceId} has no data server`);
   return row.host_id;
+}
+
+/** Records the node of the swarm that has the volume. From now on no other node gets one, and it is never filled again. */
+export async function recordNode(
+  db: Db,
+  serviceId: string,
+  node: { id: string; name: string; image: string },
+): Promise<void> {
+  await db.raw(
+    `update data_servers set node_id = :id, node_name = :name, node_image = :image, initialized_at = now(), updated_at = now()
+      where id = :serviceId and initialized_at is null`,
+    { ...node, serviceId },
+  );
 }
 
 /** A host that can run servers of a kind: `preferred` if it can. Null if none is online. */
@@ -170,16 +186,15 @@ export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Volumes of deleted services that a host still has and on which no operation works. */
-export async function volumesToRemove(db: Db, hostId: string): Promise<string[]> {
-  const rows = await rowsOf<{ id: string }>(
+/** The servers of deleted services whose volumes a host still has and on which no operation works. */
+export async function volumesToRemove(db: Db, hostId: string): Promise<DataServerRow[]> {
+  return rowsOf<DataServerRow>(
     db,
-    `select d.id from data_servers d join services s on s.id = d.id
+    `select d.* from data_servers d join services s on s.id = d.id
       where d.host_id = ? and s.deleted_at is not null and s.lifecycle_status = 'deleted'
         and (d.held_until is null or d.held_until < now())`,
     [hostId],
   );
-  return rows.map((row) => row.id);
 }
 
 /** Deletes the record of a deleted service's server, after its volume is gone. */
@@ -213,8 +228,8 @@ export async function servicesReferringTo(db: Db, serviceId: string): Promise<st
 }
 
 /**
- * Marks the services of databases as unhealthy whose host was not seen for so long that it is away: no other host may start their
- * servers. Returns their ids. A host that returns reports their health again.
+ * Marks databases as unhealthy whose host has been away for a minute: no other host may start their servers. Returns their ids.
+ * A host that comes back reports their health again.
  */
 export async function markHostsAway(db: Db): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(
@@ -223,7 +238,7 @@ export async function markHostsAway(db: Db): Promise<string[]> {
         set health_status = 'unhealthy', health_checked_at = now(),
             runtime_detail = 'the host ' || v.host_id || ', which has the volume, is away: the database waits for it, and no other host starts it'
        from data_servers v
-      where v.id = s.id and v.initialized_at is not null and s.deleted_at is null and s.lifecycle_status = 'active'
+      where v.id = s.id and v.initialized_at is not null and v.node_id is null and s.deleted_at is null and s.lifecycle_status = 'active'
         and s.live_deployment_id is not null and s.runtime_detail not like 'the host %, which has the volume, is away%'
         and exists (select from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
         and not exists (select from workers w
@@ -237,8 +252,7 @@ export async function markHostsAway(db: Db): Promise<string[]> {
 const AWAY_SECONDS = 60;
 
 /**
- * Ends the hold of a worker that has lost its claim of the work for which it holds the server. If it still lives, it notices at its
- * next renewal.
+ * Ends the hold of a worker that has lost its claim. If the worker still runs, its next renewal fails.
  */
 export async function voidHold(db: Db, serviceId: string): Promise<void> {
   await db.raw('update data_servers set hold_token = null, held_until = null where id = ?', [serviceId]);

@@ -1,52 +1,116 @@
-import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, lockUntilCommit, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
 
 /** A worker counts as online for 15 s after its last heartbeat. */
 export const ONLINE_SECONDS = 15;
+
+/**
+ * The first look takes one workspace for each free slot and some more. If they were not enough, each further look takes the
+ * most.
+ */
+const LOOK_BEYOND = 16;
+const MOST_LOOKED_AT = 128;
+const MOST_LOOKS = 8;
+/** What makes a deployment ready need not be a deployment, as with a database that is resumed: such lines are looked at again. */
+const LOOK_AGAIN_SECONDS = 5;
+const LOOK_AGAIN = 32;
 
 /**
  * Lets deployments run: the oldest of each service that has none running, as many for each
  * workspace as its buildConcurrency, and in all as many as the online workers have slots. The workspaces take turns: next
  * is the one whose last turn is longest ago, however many older deployments another has.
  * Atomic under any number of callers. The first job of each is due at once. Returns how many were admitted.
+ *
+ * A round looks at the first lines of `admission_lines` only, so that its time depends on the free slots and not on what
+ * waits. A trigger keeps the lines. What is looked up for each of them is a subquery, which is never made a join of whole tables.
  */
 export async function admitDeployments(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.admission');
-  const rows = await rowsOf<{ id: string }>(
+  let admitted = 0;
+  for (let look = 0; look < MOST_LOOKS; look++) {
+    const lines = await takeLines(trx, look === 0 ? LOOK_BEYOND : MOST_LOOKED_AT);
+    const [first] = lines;
+    if (first === undefined) break;
+    const ids = lines.map(({ id }) => id);
+    const outcome = await admitFrom(trx, ids);
+    admitted += outcome.admitted;
+    if (outcome.free <= 0 || lines.length < first.wanted) break;
+  }
+  return admitted;
+}
+
+const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
+  - (select count(*) from deployments where finished_at is null and admitted_at is not null)`;
+
+/**
+ * Locks the workspaces whose turn it is, if a slot is free. A line that somebody changes now is left out: their commit is
+ * followed by a round of its own. What is read after the lock is complete, because whoever changes a line has it locked.
+ */
+async function takeLines(trx: Transaction, beyond: number): Promise<{ id: string; wanted: number }[]> {
+  return rowsOf(
     trx,
-    `with active as (
-       select workspace_id, service_id from deployments where finished_at is null and admitted_at is not null
-     ), slots as (
-       select coalesce(sum(deploy_slots), 0) - (select count(*) from active) as free
-         from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds'
-     ), heads as (
-       select distinct on (d.service_id) d.id, d.number, d.workspace_id
-         from deployments d
-        where d.finished_at is null and d.admitted_at is null and d.cancel_requested_at is null
-          and not exists (${missingDatabases('d')})
-          and not exists (select 1 from active a where a.service_id = d.service_id)
-        order by d.service_id, d.number
-     ), ranked as (
-       select h.*,
-              row_number() over (partition by h.workspace_id order by h.number)
-                + (select count(*) from active a where a.workspace_id = h.workspace_id) as position
-         from heads h
+    `with free as materialized (select ${FREE_SLOTS} as slots), look as (
+       select least(slots + ${beyond}, ${MOST_LOOKED_AT}) as wanted from free
      ), turns as (
-       select waiting.workspace_id,
-              (select max(d.admitted_at) from deployments d
-                where d.workspace_id = waiting.workspace_id and d.admitted_at is not null) as last_turn
-         from (select distinct workspace_id from heads) waiting
-     ), allowed as (
-       select r.id, row_number() over (order by r.position, t.last_turn nulls first, r.number) as turn
-         from ranked r join workspaces w on w.id = r.workspace_id join turns t on t.workspace_id = r.workspace_id
-        where r.position <= coalesce((w.configuration ->> 'buildConcurrency')::int, 1)
+       select l.workspace_id from admission_lines l
+        where l.ready and (select slots from free) > 0
+        order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
+     ), again as (
+       select l.workspace_id from admission_lines l
+        where not l.ready and l.blocked_at < now() - interval '${LOOK_AGAIN_SECONDS} seconds' and (select slots from free) > 0
+        order by l.blocked_at limit ${LOOK_AGAIN} for update skip locked
      )
-     update deployments d
-        set admitted_at = now(), dispatches = 1, due_at = now(), blocked_reason = '', updated_at = now()
-       from allowed a
-      where d.id = a.id and a.turn <= (select free from slots)
-     returning d.id`,
+     select workspace_id as id, wanted from turns, look union all select workspace_id, wanted from again, look`,
   );
-  return rows.length;
+}
+
+/** Admits deployments of these workspaces. Returns how many, and how many slots are free after that. */
+async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ admitted: number; free: number }> {
+  const row = await oneRow<{ admitted: number; free: number }>(
+    trx,
+    `with lines as materialized (
+       select chosen.id as workspace_id,
+              (select l.last_turn from admission_lines l where l.workspace_id = chosen.id) as last_turn,
+              (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = chosen.id) as most,
+              array(select a.service_id from deployments a
+                     where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services
+         from unnest(cast(:lines as uuid[])) as chosen(id)
+     ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
+       select l.workspace_id, l.last_turn, l.most, head.id, head.number,
+              cardinality(l.services) + row_number() over (partition by l.workspace_id order by head.number) as position
+         from lines l cross join lateral (
+           select distinct on (d.service_id) d.id, d.number
+             from deployments d
+            where d.workspace_id = l.workspace_id and d.finished_at is null and d.admitted_at is null
+              and d.cancel_requested_at is null and d.service_id <> all (l.services)
+              and not coalesce((select true from (${missingDatabases('d')}) m limit 1), false)
+            order by d.service_id, d.number
+         ) head
+        where cardinality(l.services) < l.most
+     ), allowed as (
+       select id, workspace_id, row_number() over (order by position, last_turn nulls first, number) as turn
+         from heads where position <= most
+     ), locked as (
+       -- One that is being cancelled is locked by those who cancel it, or has ended.
+       select d.id from deployments d
+        where d.id in (select id from allowed where turn <= (select slots from free)) and d.finished_at is null
+          for update skip locked
+     ), admitted as (
+       update deployments d
+          set admitted_at = now(), dispatches = 1, due_at = now(), blocked_reason = '', updated_at = now()
+         from locked where d.id = locked.id
+       returning d.id
+     ), blocked as (
+       update admission_lines l
+          set ready = false,
+              blocked_at = case when exists (select from deployments d where d.workspace_id = l.workspace_id
+                                                and d.finished_at is null and d.admitted_at is null) then now() end
+        where l.workspace_id = any(cast(:lines as uuid[]))
+          and not exists (select from allowed a where a.workspace_id = l.workspace_id)
+     )
+     select (select count(*) from admitted) as admitted, (select slots from free) - (select count(*) from admitted) as free`,
+    { lines },
+  );
+  return returnedRow(row);
 }
 
 /** SQL: the databases that the variables of a deployment refer to and that do not run, with what they wait for. */
@@ -64,42 +128,58 @@ function missingDatabases(deployment: string): string {
         and (s.live_deployment_id is null or s.lifecycle_status <> 'active')`;
 }
 
-/** True if a deployment waits for admission, so that there is something to decide. */
-export async function hasWaitingDeployment(db: Db): Promise<boolean> {
-  const rows = await rowsOf(db, 'select 1 from deployments where finished_at is null and admitted_at is null limit 1');
-  return rows.length > 0;
-}
+/** Waiting deployments whose reasons one call records: those without one, and those that follow another. */
+const UNEXPLAINED = 50;
+const EXPLAINED_AGAIN = 100;
 
-/** Records for each waiting deployment what it waits for. */
-export async function recordWaitingReasons(trx: Transaction): Promise<void> {
-  await trx.raw(
-    `with open as (
-       select id, workspace_id, admitted_at, blocked_reason,
-              lag(id) over (partition by service_id order by number) as ahead,
-              count(admitted_at) over (partition by workspace_id) as busy,
-              case when admitted_at is null then (
-                select 'Waits for the database "' || m.name || '" that its variables refer to: ' || m.what
-                  from (${missingDatabases('d')}) m order by m.name limit 1
-              ) end as missing
-         from deployments d where finished_at is null
-     ), reasons as (
+/**
+ * Records what waiting deployments wait for. Those that have no reason yet get one at once. The others take turns, because a
+ * reason can change without them: it goes on after the number `after`, and returns where the next call goes on.
+ */
+export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
+  const row = await oneRow<{ explained: number; last: number }>(
+    db,
+    `with again as (
+       select id, number from deployments
+        where finished_at is null and admitted_at is null and number > cast(:after as bigint) order by number limit ${EXPLAINED_AGAIN}
+     ), chosen as (
+       select id from again union
+       (select id from deployments where finished_at is null and admitted_at is null and blocked_reason = ''
+         order by number limit ${UNEXPLAINED})
+     ), waiting as materialized (
+       select d.id, d.blocked_reason,
+              (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = d.workspace_id) as most,
+              (select o.id from deployments o where o.service_id = d.service_id and o.finished_at is null and o.number < d.number
+                order by o.number desc limit 1) as ahead,
+              (select count(*) from deployments o
+                where o.workspace_id = d.workspace_id and o.finished_at is null and o.admitted_at is not null) as busy,
+              (select 'Waits for the database "' || m.name || '" that its variables refer to: ' || m.what
+                 from (${missingDatabases('d')}) m order by m.name limit 1) as missing
+         from chosen join deployments d on d.id = chosen.id
+     ), reasons as materialized (
        select o.id, o.blocked_reason,
               case
                 when not exists (select 1 from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
                   then 'No worker is online'
                 when o.missing is not null then o.missing
                 when o.ahead is not null then 'Waits for deployment ' || o.ahead || ' of this service'
-                when o.busy >= coalesce((w.configuration ->> 'buildConcurrency')::int, 1)
+                when o.busy >= o.most
                   then 'The workspace runs ' || o.busy || ' deployments, as many as its buildConcurrency allows'
                 else 'All deployment slots of the workers are taken'
               end as reason
-         from open o join workspaces w on w.id = o.workspace_id
-        where o.admitted_at is null
+         from waiting o
      ), news as materialized (
-       select id, reason from reasons where reason <> blocked_reason
+       -- One that was admitted or has ended since needs none.
+       select d.id, r.reason from reasons r join deployments d on d.id = r.id
+        where reason <> d.blocked_reason and d.finished_at is null and d.admitted_at is null for update of d skip locked
+     ), recorded as (
+       update deployments d set blocked_reason = n.reason, updated_at = now() from news n where d.id = n.id
      )
-     update deployments d set blocked_reason = n.reason, updated_at = now() from news n where d.id = n.id`,
+     select count(*) as explained, coalesce(max(number), 0) as last from again`,
+    { after },
   );
+  const { explained, last } = returnedRow(row);
+  return explained < EXPLAINED_AGAIN ? 0 : last;
 }
 
 /**

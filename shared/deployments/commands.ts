@@ -16,9 +16,8 @@ import { lockService } from '../services/store.js';
 import { replicasOfRelease } from '../services/wanted-replicas.js';
 import { NO_VARIABLES, type ResolveInput, resolveVariables } from '../variables/resolve.js';
 import { assertSnapshotUsable, storeSnapshot } from '../variables/snapshots.js';
-import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget } from '../workspaces/limits.js';
-import { workspaceConfiguration } from '../workspaces/model.js';
-import { findWorkspace } from '../workspaces/store.js';
+import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget, workspaceOf } from '../workspaces/limits.js';
+import { type WorkspaceRow, workspaceConfiguration } from '../workspaces/model.js';
 import type { DeploymentTrigger } from './model.js';
 import type { DeploymentRow } from './rows.js';
 import { assertSource } from './source-check.js';
@@ -34,6 +33,8 @@ export interface QueueDeploymentInput {
   /** The deployment's id; a new one if it is not given. */
   id?: string;
   service: Pick<ServiceRow, 'id'>;
+  /** The same service, if this transaction has locked it and read it since. */
+  locked?: ServiceRow;
   actor: string;
   trigger: DeploymentTrigger;
   branch?: string;
@@ -55,17 +56,18 @@ export async function queueDeployment(
   deps: CommandDeps,
   input: QueueDeploymentInput,
 ): Promise<DeploymentRow> {
-  const locked = await lockDeployable(trx, deps, input.service.id);
+  const locked = await lockDeployable(trx, deps, input.service.id, input.locked);
   const { service, variables, commitSha } = await derivePreview(trx, deps, locked, input);
   const configuration: ServiceConfiguration = { ...service.configuration };
   if (input.branch !== undefined) configuration.branch = input.branch;
   await assertSource(trx, deps, service, configuration, commitSha);
   await assertKeyUnused(trx, input.idempotency);
-  await assertBuildMinutesLeft(trx, service.workspace_id);
+  const workspace = await workspaceOf(trx, service.workspace_id);
+  await assertBuildMinutesLeft(trx, workspace);
   const { plan } = configuration;
-  await assertWithinBudget(trx, service, { plan, replicas: replicasOfRelease(service, configuration) });
+  await assertWithinBudget(trx, service, { plan, replicas: replicasOfRelease(service, configuration) }, workspace);
   await assertRoomFor(trx, 'deployments', service.workspace_id);
-  await applyOverlap(trx, service);
+  await applyOverlap(trx, service, workspace);
 
   await prepareDataServer(trx, deps.keyring, service, configuration);
   const id = input.id ?? uuidv7();
@@ -95,10 +97,15 @@ export async function queueDeployment(
   });
 }
 
-/** Locks the service and returns it. Throws if no deployment of it may be queued. */
-export async function lockDeployable(trx: Transaction, deps: CommandDeps, serviceId: string): Promise<ServiceRow> {
+/** Locks the service, unless it is locked, and returns it. Throws if no deployment of it may be queued. */
+export async function lockDeployable(
+  trx: Transaction,
+  deps: CommandDeps,
+  serviceId: string,
+  locked?: ServiceRow,
+): Promise<ServiceRow> {
   if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
-  const service = await lockService(trx, serviceId);
+  const service = locked ?? (await lockService(trx, serviceId));
   if (!service) throw new AppError('not_found');
   if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
   if (service.archived) throw new AppError('service_archived');
@@ -119,9 +126,12 @@ export async function assertKeyUnused(trx: Transaction, idempotency: DeploymentK
 }
 
 /** Under `overlappingDeploys: cancel` a newer deployment cancels the older ones of its service; under `wait` it queues. */
-export async function applyOverlap(trx: Transaction, service: ServiceRow): Promise<void> {
-  const workspace = await findWorkspace(trx, service.workspace_id);
-  const { overlappingDeploys } = workspaceConfiguration(workspace?.configuration ?? {});
+export async function applyOverlap(
+  trx: Transaction,
+  service: ServiceRow,
+  { configuration }: Pick<WorkspaceRow, 'configuration'>,
+): Promise<void> {
+  const { overlappingDeploys } = workspaceConfiguration(configuration);
   if (overlappingDeploys === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
 }
 
@@ -158,10 +168,16 @@ export async function queueRollback(
   if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
   const { plan } = source.configuration;
-  await assertWithinBudget(trx, service, { plan, replicas: replicasOfRelease(service, source.configuration) });
+  const workspace = await workspaceOf(trx, service.workspace_id);
+  await assertWithinBudget(
+    trx,
+    service,
+    { plan, replicas: replicasOfRelease(service, source.configuration) },
+    workspace,
+  );
   await assertSnapshotUsable(trx, deps.keyring, source, authorize);
   await assertRoomFor(trx, 'deployments', service.workspace_id);
-  await applyOverlap(trx, service);
+  await applyOverlap(trx, service, workspace);
   await touchPreview(trx, service.id);
 
   const id = uuidv7();

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
-import { CLAIM } from '../core/database/leases.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
@@ -71,30 +70,6 @@ export async function findKeyHolder(
   { scope, key }: { scope: string; key: string },
 ): Promise<{ id: string } | undefined> {
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
-}
-
-/**
- * Claims a deployment: raises its fence, so that the last holder can change nothing more, and counts a takeover if that
- * holder had not released it. `faulty`: the holder hung or crashed with it, which is counted too.
- * Undefined if it has ended or may not run yet.
- */
-export async function claimDeployment(
-  db: Db,
-  id: string,
-  workerId: string,
-  faulty = false,
-): Promise<DeploymentRow | undefined> {
-  const [row] = await rowsOf<DeploymentRow>(
-    db,
-    `update deployments
-        set takeovers = takeovers + case when worker_id is null then 0 else 1 end,
-            worker_faults = worker_faults + case when :faulty then 1 else 0 end,
-            blocked_reason = '', started_at = coalesce(started_at, now()), ${CLAIM}
-      where id = :id and finished_at is null and admitted_at is not null
-      returning *`,
-    { id, workerId, faulty },
-  );
-  return row;
 }
 
 /**

@@ -65,7 +65,7 @@ export async function isTaken(
   return row?.taken ?? false;
 }
 
-/** Stores what a check found. The edges hear of it if it changes what they serve. */
+/** Stores what a check found. Notifies the edges if it changes what they serve. */
 export async function recordVerdict(trx: Transaction, before: DomainRow, verdict: DomainVerdict): Promise<DomainRow> {
   const [row] = await trx<DomainRow>('domains')
     .where({ id: before.id })

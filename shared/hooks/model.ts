@@ -8,7 +8,7 @@ export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 
 /** Hooks that one service may have. */
 export const MOST_HOOKS = 20;
-/** Bytes. GitHub sends up to 25 MB, but commits of a push beyond this bound are listed in no payload that matters here. */
+/** Larger deliveries are refused, in bytes. GitHub sends up to 25 MB, but only for pushes of very many commits. */
 export const LARGEST_DELIVERY = 5 * 1024 ** 2;
 
 /** A header of a delivery in lower case; '' if there is none. */
@@ -38,7 +38,7 @@ export function isGenuine(
   }
 }
 
-/** Digests have one length, whatever was sent. */
+/** Compares digests, because `timingSafeEqual` needs equal lengths. */
 function equal(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));
@@ -72,7 +72,7 @@ const HEADS = 'refs/heads/';
 /** Gitea and Forgejo name a report of new commits after its cause. */
 const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];
 
-/** Reads a genuine delivery. The payload is whatever JSON was sent; null if it was none. */
+/** Reads a genuine delivery. `payload` is the parsed body; null if the body was not JSON. */
 export function readEvent(provider: HookProvider, headers: Headers, payload: unknown): HookEvent {
   if (provider === 'generic') return { type: 'deploy' };
   const event = eventName(provider, headers, payload);

@@ -1,6 +1,7 @@
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import { lockWorkspace } from '../workspaces/store.js';
+import { endInvitationsBy } from './invitation-store.js';
 import { countMembers, findMember, type MemberView } from './member-store.js';
 import type { Role } from './policy.js';
 import {
@@ -30,39 +31,39 @@ export async function inviteMember(
   { workspaceId, actorId, email: text, role }: Change & { email: string; role: Role },
 ): Promise<MemberView> {
   const actor = await lockForActor(trx, { workspaceId, actorId });
-  assertOwner(actor, role);
+  assertSetsRole(actor, role);
   const email = text.trim().toLowerCase();
   const user = await findUserByEmail(trx, email);
   if (!user) {
     throw new AppError(
       'not_found',
-      `There is no user ${email}; the operator of this installation creates one: npm run admin -- user create --email ${email}`,
+      `There is no user ${email}; invite them by e-mail, or let the operator of this installation create the user: npm run admin -- user create --email ${email}`,
     );
   }
   if (await findMembership(trx, workspaceId, user.id))
     throw new AppError('conflict', `${email} is a member already; change the role with PATCH`);
-  if ((await countMembers(trx, workspaceId)) >= MOST_MEMBERS)
-    throw new AppError('capacity_exceeded', `A workspace has at most ${MOST_MEMBERS} members`);
+  await assertRoomForMember(trx, workspaceId);
   await upsertMembership(trx, { workspaceId, userId: user.id, role });
   return memberOrThrow(trx, workspaceId, user.id);
 }
 
-/** Changes a member's role. Throws not_found, forbidden, conflict for the last owner. */
+/** Changes a member's role, and ends the invitations that they sent. Throws not_found, forbidden, conflict for the last owner. */
 export async function changeMember(
   trx: Transaction,
   { workspaceId, actorId, userId, role }: Change & { userId: string; role: Role },
 ): Promise<MemberView> {
   const actor = await lockForActor(trx, { workspaceId, actorId });
   const member = await memberOrThrow(trx, workspaceId, userId);
-  assertOwner(actor, role, member.role);
+  assertSetsRole(actor, role, member.role);
   if (role !== 'owner') await assertNotLastOwner(trx, workspaceId, member);
   await upsertMembership(trx, { workspaceId, userId, role });
+  await endInvitationsBy(trx, workspaceId, member.email);
   return { ...member, role };
 }
 
 /**
- * Ends a membership. The member's keys of this workspace are revoked; sessions see the workspace no more. Throws
- * not_found, forbidden, conflict for the last owner.
+ * Ends a membership. The member's keys of this workspace are revoked, and the invitations that they sent end; sessions no
+ * longer see the workspace. Throws not_found, forbidden, conflict for the last owner.
  */
 export async function endMembership(
   trx: Transaction,
@@ -70,23 +71,31 @@ export async function endMembership(
 ): Promise<void> {
   const actor = await lockForActor(trx, { workspaceId, actorId });
   const member = await memberOrThrow(trx, workspaceId, userId);
-  assertOwner(actor, member.role);
+  assertSetsRole(actor, member.role);
   await assertNotLastOwner(trx, workspaceId, member);
   await revokeKeysOfMember(trx, workspaceId, userId);
+  await endInvitationsBy(trx, workspaceId, member.email);
   await deleteMembership(trx, workspaceId, userId);
 }
 
 /** Locks the workspace, so that its members change one after another. Returns the actor's role as it is then. */
-async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
+export async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
   await lockWorkspace(trx, workspaceId);
   const actor = await findMembership(trx, workspaceId, actorId);
   if (!actor) throw new AppError('not_found');
   return actor.role;
 }
 
-function assertOwner(actor: Role, ...roles: Role[]): void {
+/** Throws forbidden if a member with the role `actor` may not give or take one of these roles. */
+export function assertSetsRole(actor: Role, ...roles: Role[]): void {
   if (actor === 'owner' || !roles.includes('owner')) return;
   throw new AppError('forbidden', 'Only an owner makes, changes or removes an owner');
+}
+
+/** Throws capacity_exceeded if the workspace has as many members as it may have. */
+export async function assertRoomForMember(trx: Transaction, workspaceId: string): Promise<void> {
+  if ((await countMembers(trx, workspaceId)) >= MOST_MEMBERS)
+    throw new AppError('capacity_exceeded', `A workspace has at most ${MOST_MEMBERS} members`);
 }
 
 async function memberOrThrow(trx: Transaction, workspaceId: string, userId: string): Promise<MemberView> {

@@ -107,6 +107,9 @@ export const POLICIES = {
   'member.create': GRANT,
   'member.update': GRANT,
   'member.delete': ADMIN,
+  'invitation.list': { access: 'read', role: 'admin' },
+  'invitation.create': GRANT,
+  'invitation.delete': ADMIN,
   // A key has at most the rights of the member who makes it.
   'key.list': READ,
   'key.create': { access: 'write', role: 'viewer', sessionOnly: true },

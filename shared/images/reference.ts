@@ -62,8 +62,7 @@ export interface ImagePolicy {
 }
 
 /**
- * What is wrong with the image that a service is to run, or null. `trusted`: its registry is one that the workspace
- * was given.
+ * What is wrong with an image that a service is to run, or null. `trusted`: the workspace has credentials of its registry.
  */
 export function imageProblem(image: string, { allowLocal, ownPrefix }: ImagePolicy, trusted: boolean): string | null {
   if (image.trim() === '') return 'configuration.image is empty';

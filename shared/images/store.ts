@@ -1,26 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf } from '../core/database/client.js';
-import type { BuiltImage, ImageManifest, ImageRow } from './model.js';
+import type { BuiltImage, ImageRow } from './model.js';
 
-export interface NewImage extends BuiltImage {
-  workspaceId: string;
-  serviceId: string;
+/** The values for `imageStoredBy`. The image's id is `imageId`. */
+export function imageBindings({ digest, manifest, sizeBytes }: BuiltImage) {
+  return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
 }
 
-/** Records an image that a build has stored. */
-export async function insertImage(db: Db, input: NewImage): Promise<ImageRow> {
-  const [row] = await db<ImageRow>('images')
-    .insert({
-      id: uuidv7(),
-      workspace_id: input.workspaceId,
-      service_id: input.serviceId,
-      digest: input.digest,
-      manifest: JSON.stringify(input.manifest) as unknown as ImageManifest,
-      size_bytes: input.sizeBytes,
-    })
-    .returning('*');
-  if (!row) throw new Error('the image was not stored');
-  return row;
+/** SQL: records an image that a build has stored, for the deployment that `query` returns. */
+export function imageStoredBy(query: string): string {
+  return `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
+    select cast(:imageId as uuid), workspace_id, service_id, :digest, cast(:manifest as jsonb), :sizeBytes from ${query}`;
 }
 
 export async function getImage(db: Db, id: string): Promise<ImageRow | undefined> {

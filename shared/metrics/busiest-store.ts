@@ -12,7 +12,7 @@ export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
 const BEGIN = `date_bin('${FINEST.step} seconds', now(), 'epoch')`;
 const MINUTE = `m.step = ${FINEST.step} and m.at >= ${BEGIN} - interval '1 minute' and m.at < ${BEGIN}`;
 
-/** The services with the most requests in the last full minute, then those that used most; and the sum of all others. */
+/** The figures of the last full minute: services with the most requests first, then by usage; the last row sums up all others. */
 export async function busiestServices(db: Db, most: number): Promise<MinuteFigures[]> {
   const rows = await rowsOf<MinuteFigures & { steps: (number[] | null)[] | null }>(
     db,

@@ -78,7 +78,7 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
   return made?.reached ?? true;
 }
 
-/** Deletes the steps that are older than their resolution is kept, and samples of replicas that run no more. Returns how many. */
+/** Deletes steps that are older than the retention of their resolution, and samples of replicas that no longer run. Returns how many. */
 export async function deleteOldMetrics(db: Db): Promise<number> {
   let deleted = 0;
   for (const { step, hours } of RESOLUTIONS) {

@@ -161,7 +161,7 @@ export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts
   return rows.map((row) => ({ serviceId: row.service_id, facts: factsOf(row) }));
 }
 
-/** The same of one preview, after its service was locked; undefined if it is none any more. */
+/** Observes one preview, whose service is locked; undefined if the service is no longer a preview. */
 export async function observePreview(trx: Transaction, serviceId: string): Promise<PreviewFacts | undefined> {
   const row = await oneRow<ObservedRow>(trx, `${OBSERVED} where p.service_id = ?`, [serviceId]);
   return row === null ? undefined : factsOf(row);

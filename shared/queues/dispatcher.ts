@@ -1,14 +1,9 @@
 import type { Db } from '../core/database/client.js';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import {
-  admitDeployments,
-  hasWaitingDeployment,
-  recordEngineUnreachable,
-  recordWaitingReasons,
-} from '../deployments/admission.js';
+import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
 import type { OperationKind } from '../operations/model.js';
-import { admitRuns, hasWaitingRuns } from '../runs/admission.js';
+import { admitRuns } from '../runs/admission.js';
 import { OPERATION_QUEUES } from './catalog.js';
 import {
   type AbandonedRecord,
@@ -16,8 +11,8 @@ import {
   type DueRecord,
   findAbandoned,
   makeDue,
-  tablesWithDue,
   takeDue,
+  waitingWork,
 } from './due.js';
 import type { Engine, NewJob } from './engine.js';
 
@@ -25,6 +20,7 @@ import type { Engine, NewJob } from './engine.js';
 const BATCH = 200;
 /** A record that was touched more recently may be on its way through the queue. */
 const IDLE_SECONDS = 5;
+const EXPLAIN_MS = 1000;
 
 /** The job of a record that is due. */
 const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
@@ -77,6 +73,9 @@ export class Dispatcher {
   readonly #engine: Engine;
   readonly #everything: BackgroundRun;
   readonly #logs: BackgroundRun;
+  /** Up to which number waiting deployments have their reasons. */
+  #explained = 0;
+  #explainedAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Db, engine: Engine, log: Logger) {
     this.#db = db;
@@ -98,16 +97,15 @@ export class Dispatcher {
 
   /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
   async dispatch(): Promise<void> {
-    const [deploymentWaits, runWaits] = await Promise.all([hasWaitingDeployment(this.#db), hasWaitingRuns(this.#db)]);
-    if (deploymentWaits) {
-      await this.#db.transaction(async (trx) => {
-        await admitDeployments(trx);
-        await recordWaitingReasons(trx);
-      });
+    const work = await waitingWork(this.#db);
+    const due = new Set(work.due);
+    if (work.deployment) {
+      if ((await this.#db.transaction(admitDeployments)) > 0) due.add('deployments');
+      await this.#explain();
     }
-    if (runWaits) await this.#db.transaction((trx) => admitRuns(trx));
+    if (work.run && (await this.#db.transaction((trx) => admitRuns(trx))) > 0) due.add('runs');
     try {
-      for (const table of await tablesWithDue(this.#db)) await this.#handOverAll(table);
+      for (const table of due) await this.#handOverAll(table);
     } catch (error) {
       await recordEngineUnreachable(this.#db);
       throw error;
@@ -133,6 +131,14 @@ export class Dispatcher {
   /** Waits for a run in progress. */
   async close(): Promise<void> {
     await Promise.all([this.#everything.close(), this.#logs.close()]);
+  }
+
+  /** Records why deployments wait, at most once a second: people read it. Whatever is left out here, the sweep does. */
+  async #explain(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#explainedAt < EXPLAIN_MS) return;
+    this.#explainedAt = now;
+    this.#explained = await recordWaitingReasons(this.#db, this.#explained);
   }
 
   #hasJob(record: AbandonedRecord): Promise<boolean> {

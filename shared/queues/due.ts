@@ -1,4 +1,5 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 
 /**
  * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
@@ -30,16 +31,25 @@ const KIND: Record<DispatchedTable, string> = {
   commit_events: 'null::text',
 };
 
-/** The tables that have due records now. Most runs find none, and then this is their only statement. */
-export async function tablesWithDue(db: Db): Promise<DispatchedTable[]> {
-  const tables = Object.keys(KIND) as DispatchedTable[];
-  const rows = await rowsOf<{ name: DispatchedTable }>(
-    db,
-    tables
-      .map((name) => `select '${name}' as name where exists (select from ${name} where due_at <= now())`)
-      .join(' union all '),
-  );
-  return rows.map(({ name }) => name);
+export interface WaitingWork {
+  /** A deployment or a run waits for admission. */
+  deployment: boolean;
+  run: boolean;
+  /** The tables that have due records. */
+  due: DispatchedTable[];
+}
+
+const WAITING = prepare<WaitingWork>(
+  `select exists (select from deployments where finished_at is null and admitted_at is null) as deployment,
+          exists (select from runs where finished_at is null and admitted_at is null and not_before <= now()) as run,
+          array(${Object.keys(KIND)
+            .map((name) => `select '${name}' where exists (select from ${name} where due_at <= now())`)
+            .join(' union all ')}) as due`,
+);
+
+/** What there is to dispatch. Most runs find nothing, and then this is their only statement. */
+export async function waitingWork(db: Db): Promise<WaitingWork> {
+  return returnedRow(await rowOfPrepared(db, WAITING, []));
 }
 
 /**

@@ -17,7 +17,7 @@ export interface NewAttempt {
   hostId: string;
 }
 
-/** Wants the attempt to be carried out on the host, once: later calls change nothing. */
+/** Requests that the host carries out the attempt. Later calls for the same attempt change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
     // Two unique constraints name an attempt. If several workers want it at once, either may be noticed first.
@@ -62,7 +62,7 @@ export async function recordAttemptEnd(
   });
 }
 
-/** Wants a run's attempts to be stopped: what runs ends (TERM, grace period, KILL), and what is left of them is removed. */
+/** Requests that a run's attempts stop: their processes get TERM and, after the grace period, KILL; then their files are removed. */
 export async function stopAttempts(trx: Transaction, runId: string): Promise<void> {
   const rows = await rowsOf<{ host_id: string }>(
     trx,

@@ -13,7 +13,7 @@ type Logged = (trx: Transaction) => Promise<void>;
 /** Where the second replica of a place stands meanwhile: no service has so many replicas. */
 const SPARE = 1000;
 
-/** Wants a new replica beside a failing one. */
+/** Requests a new replica beside a failing one. */
 export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Promise<boolean> {
   return inOrder(db, failing, async (trx) => {
     if (!(await stillFailing(trx, failing)) || !(await freeSpare(trx, failing))) return false;

@@ -151,17 +151,19 @@ export async function acknowledgeRoutes(
 
 /**
  * How many edges, of those seen in the last 6 s, do not yet serve the service at `version` or later. At 0 no new
- * request reaches what an older version routed to, and replicas that are no longer routed may be stopped.
+ * request reaches what an older version routed to, and replicas that are no longer routed may be stopped. Without a version it
+ * is the service's own of this moment.
  */
-export async function waitingEdges(db: Db, serviceId: string, version: number): Promise<number> {
+export async function waitingEdges(db: Db, serviceId: string, version: number | null): Promise<number> {
   const [row] = await rowsOf<{ waiting: number }>(
     db,
     `select count(*) as waiting
        from edges e
       where e.seen_at > now() - make_interval(secs => ${EDGE_SEEN_SECONDS})
         and not exists (select from edge_acknowledgements a
-                         where a.edge_id = e.id and a.service_id = ? and a.version >= ?)`,
-    [serviceId, version],
+                         where a.edge_id = e.id and a.service_id = :serviceId and a.version >=
+                               coalesce(cast(:version as bigint), (select route_version from services where id = :serviceId)))`,
+    { serviceId, version },
   );
   return row?.waiting ?? 0;
 }

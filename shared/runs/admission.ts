@@ -1,4 +1,4 @@
-import { type Db, lockUntilCommit, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
 import { ONLINE_SECONDS } from '../deployments/admission.js';
 
 /**
@@ -33,14 +33,4 @@ export async function admitRuns(trx: Transaction): Promise<number> {
      returning runs.id`,
   );
   return rows.length;
-}
-
-/** True if a run waits for a slot. Most installations have none, and need no admission. */
-export async function hasWaitingRuns(db: Db): Promise<boolean> {
-  const row = await oneRow<{ waits: boolean }>(
-    db,
-    'select exists (select from runs where finished_at is null and admitted_at is null and not_before <= now()) as waits',
-    [],
-  );
-  return row?.waits ?? false;
 }

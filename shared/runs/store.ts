@@ -7,7 +7,7 @@ import { stopAttempts } from '../replicas/attempt-store.js';
 import type { RunDecision, RunEnd, RunRow } from './model.js';
 
 /**
- * Claims a run (see `claimDeployment`). An attempt that has not begun is one of the release that is live now. Null if the run
+ * Claims a run (see `claimDeployment`). An attempt that has not begun gets the release that is live now. Null if the run
  * has ended or may not run yet.
  */
 export function claimRun(db: Db, id: string, workerId: string): Promise<RunRow | null> {

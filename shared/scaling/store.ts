@@ -67,11 +67,11 @@ export interface Remembered {
   id: string;
   version: number;
   memory: ScalingMemory;
-  /** The replicas that there are: what a failed change had wanted is wanted no more. */
+  /** How many replicas there are. The number that a failed change had decided is replaced by it. */
   replicas: number;
 }
 
-/** Stores what was observed where nothing changes, for all services in one statement. A newer memory stays. */
+/** Stores the memory of services whose number of replicas does not change, in one statement. A newer memory is kept. */
 export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
   if (services.length === 0) return;
   await rowsOf(

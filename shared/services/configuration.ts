@@ -39,6 +39,9 @@ const patterns = () =>
     default: [],
   });
 
+/** The major versions of PostgreSQL that services may have. */
+export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
+
 /**
  * A service's configuration with its bounds and defaults (specification, Service). `ip-range`, `cron` and `time-zone`
  * are formats that `shared/core/formats.ts` defines.
@@ -58,7 +61,7 @@ const FIELDS = {
   cacheProfile: oneOf(['none', 'static', 'all'], 'none'),
   databaseName: Type.String({ maxLength: 63, pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$', default: '' }),
   databaseUser: Type.String({ maxLength: 63, pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$', default: '' }),
-  databaseVersion: oneOf(['13', '14', '15', '16', '17', '18'], '16'),
+  databaseVersion: oneOf([...DATABASE_VERSIONS], '16'),
   description: text(2000),
   dockerContext: relativePath('.'),
   dockerfilePath: relativePath('Dockerfile'),

@@ -8,12 +8,12 @@ import { assertRoomForService } from '../workspaces/limits.js';
 import { workspaceConfiguration } from '../workspaces/model.js';
 import { findWorkspace } from '../workspaces/store.js';
 import { configurationProblems, DEFAULT_CONFIGURATION, type PartialServiceConfiguration } from './configuration.js';
+import { insertService } from './insert-service.js';
 import type { ServiceKind } from './model.js';
 import { assertPlacement, type Placement } from './placement.js';
 import { sealAddress } from './repository-address.js';
 import { reservedSlugs } from './reserved-slugs.js';
 import type { ServiceRow } from './rows.js';
-import { insertService } from './store.js';
 
 export interface CreateServiceInput {
   workspaceId: string;

@@ -2,9 +2,9 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { releaseDomains } from '../domains/store.js';
 import { publishRouteChange } from '../routing/publish-change.js';
 import { SEALED_COLUMNS } from '../secrets/sealed-columns.js';
+import { lockSlug } from './insert-service.js';
 import type { LifecycleStatus } from './model.js';
 import type { ServiceRow } from './rows.js';
-import { lockSlug } from './store.js';
 
 /** Changes a service's lifecycle status. Returns the new route version; undefined if the status is none of `from`. */
 export async function moveLifecycle(

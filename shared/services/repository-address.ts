@@ -12,8 +12,8 @@ export interface StoredAddress {
 const PATH = '/configuration/repository';
 
 /**
- * The address that a service is given, '' for none. Throws invalid_request for what can be no address, and for one that was
- * shown masked, because its secret part is unknown.
+ * Seals the address of a service; '' removes it. Throws invalid_request if it cannot be an address, or if it is masked: then
+ * its secret part is unknown.
  */
 export function sealAddress(keyring: Keyring, address: string, serviceId: string): StoredAddress {
   const problem = address === '' ? null : addressProblem(address);

@@ -18,7 +18,7 @@ export interface ServiceRow {
   health_checked_at: Date | null;
   runtime_detail: string;
   live_deployment_id: string | null;
-  /** What automatic scaling wants (`wantedReplicas`). */
+  /** How many replicas automatic scaling decided last (`wantedReplicas`). */
   scaled_replicas: number | null;
   route_version: number;
   user_number: number;

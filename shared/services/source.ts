@@ -107,7 +107,7 @@ export function isMasked(address: string): boolean {
   return [username, password, search.slice(1), hash.slice(1)].includes(MASK);
 }
 
-/** Decodes percent signs; one that encodes nothing stays as it is. */
+/** Decodes percent-encoding. A percent sign that encodes nothing is kept. */
 export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,12 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
-import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
-import type { ServiceConfiguration } from './configuration.js';
-import { type ServiceKind, slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
 
 /** A service with what its presenter and its policies need from other tables. */
@@ -20,6 +17,8 @@ export type ServiceView = ServiceRow & {
   own_domain: string | null;
   /** The service whose branch this one shows; null if it is no preview. */
   preview_of: string | null;
+  /** The host or the node that has the volume of a data service; null if it has none. */
+  volume_host: string | null;
 };
 
 /** SQL: the oldest proven domain of a service `s` that has no name of the platform. */
@@ -29,6 +28,11 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
 
 /** SQL: the service that the service `s` is a preview of. */
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
+
+/** SQL: the name of the host or node that has the volume of the service `s`; its id if no worker of the host was seen lately. */
+const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
+    order by w.seen_at desc limit 1), cast(v.host_id as text))
+  from data_servers v where v.id = s.id and v.initialized_at is not null)`;
 
 /** Services of any workspace and state, for a query to narrow down; the table is `s`. */
 export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
@@ -48,6 +52,7 @@ export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
       'd.updated_at as latest_deployment_updated_at',
       db.raw(`${OWN_DOMAIN} as own_domain`),
       db.raw(`${PREVIEW_OF} as preview_of`),
+      db.raw(`${VOLUME_HOST} as volume_host`),
       db.raw(
         `array(select group_id from environment_group_services where service_id = s.id order by created_at, group_id)
            as environment_group_ids`,
@@ -55,7 +60,7 @@ export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
     );
 }
 
-/** Every column of a service, for prepared statements. The compiler refuses a name that is none, and one that lacks. */
+/** Every column of a service, for prepared statements. The compiler refuses an unknown name and a missing one. */
 const COLUMN_NAMES: Record<keyof ServiceRow, true> = {
   id: true,
   workspace_id: true,
@@ -95,6 +100,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   'latest_deployment_updated_at',
   'own_domain',
   'preview_of',
+  'volume_host',
   'environment_group_ids',
 ];
 
@@ -102,7 +108,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
-  ${OWN_DOMAIN} as own_domain, ${PREVIEW_OF} as preview_of,
+  ${OWN_DOMAIN} as own_domain, ${PREVIEW_OF} as preview_of, ${VOLUME_HOST} as volume_host,
   array(select g.group_id from environment_group_services g where g.service_id = s.id
          order by g.created_at, g.group_id) as environment_group_ids`;
 
@@ -243,56 +249,6 @@ export async function listServiceViews(db: Db, workspaceId: string, page: PageRe
   return fetchPage(services.whereRaw(`not ${IS_PREVIEW}`), 's', page);
 }
 
-export interface NewService {
-  id: string;
-  workspaceId: string;
-  projectId: string | null;
-  environmentId: string | null;
-  name: string;
-  kind: ServiceKind;
-  configuration: ServiceConfiguration;
-  sealedRepository: Buffer | null;
-  reservedSlugs: ReadonlySet<string>;
-}
-
-const SLUG_TRIES = 10;
-
-/**
- * Days for which only its own workspace may take the slug of a deleted service: visitors' links and cookies last that
- * long.
- */
-export const SLUG_REST_DAYS = 30;
-
-/**
- * Stores a service under its name's slug, or under one with a suffix if that is reserved, taken, or was another
- * workspace's within the last 30 days.
- */
-export async function insertService(trx: Transaction, { reservedSlugs, ...input }: NewService): Promise<ServiceRow> {
-  for (let attempt = 0; attempt < SLUG_TRIES; attempt++) {
-    const slug = slugOf(input.name, attempt === 0 ? '' : randomSuffix());
-    if (reservedSlugs.has(slug)) continue;
-    await lockSlug(trx, slug);
-    const [row] = await rowsOf<ServiceRow>(
-      trx,
-      `insert into services (id, workspace_id, project_id, environment_id, name, slug, kind, configuration, sealed_repository)
-       select cast(:id as uuid), cast(:workspaceId as uuid), cast(:projectId as uuid), cast(:environmentId as uuid),
-              :name, :slug, :kind, cast(:configuration as jsonb), cast(:sealedRepository as bytea)
-        where not exists (select from services
-                           where slug = :slug and workspace_id <> cast(:workspaceId as uuid)
-                             and deleted_at > now() - make_interval(days => ${SLUG_REST_DAYS}))
-       on conflict (slug) where deleted_at is null do nothing returning *`,
-      { ...input, slug, configuration: JSON.stringify(input.configuration) },
-    );
-    if (row) return row;
-  }
-  throw new Error(`no free slug was found for the name "${input.name}"`);
-}
-
-/** Six characters of a–z and 0–9. */
-function randomSuffix(): string {
-  return Array.from(randomBytes(6), (byte) => (byte % 36).toString(36)).join('');
-}
-
 export type ServiceChanges = Partial<
   Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository' | 'archived' | 'project_id' | 'environment_id'>
 >;
@@ -325,9 +281,4 @@ export async function getService(db: Db, id: string): Promise<ServiceRow | undef
 /** Reads and locks a service for a change of its state: other such transactions wait until this one ends. */
 export async function lockService(trx: Transaction, id: string): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services').where({ id }).whereNull('deleted_at').forUpdate().first();
-}
-
-/** Locks a slug until the transaction ends: only one transaction at a time takes or releases it. */
-export async function lockSlug(trx: Transaction, slug: string): Promise<void> {
-  await lockUntilCommit(trx, `ranvier.slug:${slug}`);
 }

@@ -48,8 +48,8 @@ export interface ResolveInput {
   service: Pick<ServiceRow, 'id' | 'workspace_id'>;
   variables: VariablesOf;
   /**
-   * Called before a value of a protected environment is read. Throws if the person who deploys may not act there, whoever
-   * stored the reference.
+   * Called before a value of a protected environment is read. Throws if the person who deploys may not act there: it does not
+   * matter who stored the reference.
    */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }

@@ -17,8 +17,8 @@ export interface SnapshotRow {
   created_at: Date;
 }
 
-export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | undefined> {
-  return db<SnapshotRow>('snapshots').where({ id }).first();
+export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | null> {
+  return (await db<SnapshotRow>('snapshots').where({ id }).first()) ?? null;
 }
 
 /** The service's snapshot of this content. */
@@ -40,20 +40,21 @@ export async function insertSnapshot(trx: Transaction, row: Omit<SnapshotRow, 'c
  * cannot be rolled back to. Returns how many are left. The service is locked.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
-  await trx.raw(
-    `delete from snapshots s
+  const [row] = await rowsOf<{ count: number }>(
+    trx,
+    `with erased as (delete from snapshots s
       where s.service_id = :serviceId and not exists (
         select from deployments d left join images i on i.id = d.image_id
          where d.snapshot_id = s.id
            and (d.finished_at is null
                 or (d.status = 'live' and i.id is not null and i.removed_at is null)
                 or exists (select from services where live_deployment_id = d.id)
-                or exists (select from replicas where deployment_id = d.id and state <> 'stopped')))`,
+                or exists (select from replicas where deployment_id = d.id and state <> 'stopped')))
+      returning s.id)
+     select count(*) as count from snapshots s
+      where s.service_id = :serviceId and s.id not in (select id from erased)`,
     { serviceId },
   );
-  const [row] = await rowsOf<{ count: number }>(trx, 'select count(*) as count from snapshots where service_id = ?', [
-    serviceId,
-  ]);
   return row?.count ?? 0;
 }
 

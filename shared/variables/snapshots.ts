@@ -66,10 +66,9 @@ export async function storeSnapshot(
 export async function openSnapshot(
   db: Db,
   keyring: Keyring,
-  { snapshot_id }: Pick<DeploymentRow, 'snapshot_id'>,
+  snapshot: Pick<SnapshotRow, 'id' | 'sealed' | 'data_references'> | null,
 ): Promise<Record<string, string>> {
-  const snapshot = snapshot_id === null ? undefined : await getSnapshot(db, snapshot_id);
-  if (!snapshot) throw new SealError('the variables of this deployment were erased');
+  if (snapshot === null) throw new SealError('the variables of this deployment were erased');
   const values: Record<string, string> = JSON.parse(openFrom(keyring, SEALED.snapshot, snapshot.id, snapshot.sealed));
   return { ...values, ...(await openDataReferences(db, keyring, snapshot.data_references)) };
 }
@@ -84,13 +83,13 @@ export async function assertSnapshotUsable(
   source: DeploymentRow,
   authorize: (facts: { protectedEnvironment: boolean }) => void,
 ): Promise<void> {
+  const snapshot = source.snapshot_id === null ? null : await getSnapshot(trx, source.snapshot_id);
   try {
-    await openSnapshot(trx, keyring, source);
+    await openSnapshot(trx, keyring, snapshot);
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     throw new AppError('conflict', `The variables of this deployment cannot be opened: ${error.message}`);
   }
-  const snapshot = source.snapshot_id === null ? undefined : await getSnapshot(trx, source.snapshot_id);
   if (!snapshot || !(snapshot.read_protected || (await readsProtected(trx, snapshot)))) return;
   try {
     authorize({ protectedEnvironment: true });

@@ -65,7 +65,7 @@ export function signatureOf(secret: string, body: string, now: Date): string {
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
-/** Whether a delivery has arrived, by the status of the answer; `gone`: the receiver wants no more of it. */
+/** Whether a delivery has arrived, by the status of the answer; `gone`: the receiver refuses further tries. */
 export function resultOf(status: number): 'delivered' | 'gone' | 'again' {
   if (status >= 200 && status < 300) return 'delivered';
   return status === 410 ? 'gone' : 'again';

@@ -59,11 +59,12 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
 }
 
 /**
- * SQL: what ended since a webhook `w` was looked at last. Each selects event, subject, data and time. Rows that are seen twice are stored
- * once, so the time before is looked at again: a transaction may commit after others that began later.
+ * SQL: what ended since the last scan for a webhook `w`. A transaction may commit after others that ended later, so each scan also
+ * covers the two minutes before the last one; a unique index keeps deliveries from being stored twice.
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
+/** SQL: each selects event, subject, time and data. */
 const SOURCES: readonly string[] = [
   `select 'deployment.' || d.status as event, d.id::text as subject, d.finished_at as happened_at,
           jsonb_build_object(${SERVICE}, 'slug', s.slug, 'kind', s.kind, 'deploymentId', d.id, 'trigger', d.trigger, 'actor', d.actor,
@@ -74,24 +75,14 @@ const SOURCES: readonly string[] = [
           jsonb_build_object(${SERVICE}, 'runId', r.id, 'trigger', r.trigger, 'attempt', r.attempt, 'exitCode', r.exit_code, 'error', r.error)
      from runs r join services s on s.id = r.service_id
     where r.workspace_id = w.workspace_id and r.status = 'failed' and r.finished_at ${SINCE}`,
-];
-const BACKUPS = `select 'backup.failed', b.id::text, b.finished_at, jsonb_build_object(${SERVICE}, 'backupId', b.id, 'error', b.error)
+  `select 'backup.failed', b.id::text, b.finished_at, jsonb_build_object(${SERVICE}, 'backupId', b.id, 'error', b.error)
      from backups b join services s on s.id = b.service_id
-    where b.workspace_id = w.workspace_id and b.status = 'failed' and b.finished_at ${SINCE}`;
+    where b.workspace_id = w.workspace_id and b.status = 'failed' and b.finished_at ${SINCE}`,
+];
 
-let sources: readonly string[] | null = null;
-
-/** The tables of backups come with a later migration. */
-async function knownSources(db: Db): Promise<readonly string[]> {
-  if (sources !== null) return sources;
-  const row = await oneRow<{ backups: boolean }>(db, `select to_regclass('backups') is not null as backups`, []);
-  sources = row?.backups ? [...SOURCES, BACKUPS] : SOURCES;
-  return sources;
-}
-
-/** Stores a delivery for each event since the last look that a webhook wants, while not too many wait. */
+/** Stores a delivery for each new event that a webhook subscribes to, unless too many of its deliveries wait. */
 export async function storeDeliveries(db: Db): Promise<void> {
-  const events = (await knownSources(db)).join(' union all ');
+  const events = SOURCES.join(' union all ');
   await db.transaction(async (trx) => {
     const now = await oneRow<{ now: Date }>(trx, 'select now() as now', []);
     await trx.raw(
@@ -108,7 +99,7 @@ export async function storeDeliveries(db: Db): Promise<void> {
   });
 }
 
-/** Stores one delivery for each webhook of the workspace that wants this event; what was stored before is not stored again. */
+/** Stores one delivery for each webhook of the workspace that subscribes to this event, once for each subject. */
 export async function storeDelivery(
   db: Db,
   input: { workspaceId: string; event: WebhookEvent; subject: string; data: object },
@@ -121,7 +112,7 @@ export async function storeDelivery(
   );
 }
 
-/** Workspaces that want budget alerts, with what they are computed from. */
+/** Workspaces with a webhook for budget alerts, and the configuration from which alerts are computed. */
 export async function workspacesWithBudgetWebhooks(
   db: Db,
 ): Promise<{ id: string; name: string; configuration: object }[]> {
@@ -146,7 +137,7 @@ export interface DueDelivery {
   sealed_secret: Buffer;
 }
 
-/** Takes deliveries that are due, and postpones them in case this process dies. At most a few of one webhook. */
+/** Takes deliveries that are due. If this process ends before it sends them, they are due again in two minutes. */
 export async function takeDeliveries(db: Db, limit: number): Promise<DueDelivery[]> {
   return rowsOf<DueDelivery>(
     db,

@@ -13,7 +13,7 @@ export interface BudgetAlert {
   sent_at: Date | null;
 }
 
-/** The alerts of this month, the lowest threshold first; one that could not be sent yet has no time. */
+/** The alerts of this month, the lowest threshold first. `sent_at` is null if an alert could not be sent yet. */
 export async function alertsOfMonth(db: Db, workspaceId: string): Promise<BudgetAlert[]> {
   return rowsOf<BudgetAlert>(
     db,

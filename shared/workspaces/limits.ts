@@ -47,11 +47,10 @@ export async function assertRoomFor(trx: Transaction, what: keyof typeof MOST, o
 }
 
 /** Throws capacity_exceeded if this month's builds have used the plan's minutes up and overages are not allowed. */
-export async function assertBuildMinutesLeft(trx: Transaction, workspaceId: string): Promise<void> {
-  const workspace = await workspaceOf(trx, workspaceId);
+export async function assertBuildMinutesLeft(trx: Transaction, workspace: WorkspaceRow): Promise<void> {
   const { name, buildMinutes: limit } = planOf(workspace.plan);
   if (limit === undefined || workspaceConfiguration(workspace.configuration).allowOverages) return;
-  if ((await buildMinutes(trx, workspaceId)) < limit) return;
+  if ((await buildMinutes(trx, workspace.id)) < limit) return;
   throw new AppError(
     'capacity_exceeded',
     `The ${limit} build minutes that the plan ${name} includes are used up for this month; allow overages to go on`,
@@ -60,14 +59,16 @@ export async function assertBuildMinutesLeft(trx: Transaction, workspaceId: stri
 
 /**
  * Throws billing_required if running the service with this configuration takes the estimated costs of the workspace
- * past its budget. A service that is free, or does not become more expensive, always passes.
+ * past its budget. A service that is free, or does not become more expensive, always passes. The workspace is read if it is
+ * not given.
  */
 export async function assertWithinBudget(
   trx: Transaction,
   service: ServiceRow,
   configuration: Pick<ServiceConfiguration, 'plan' | 'replicas'>,
+  workspace?: WorkspaceRow,
 ): Promise<void> {
-  const excess = await budgetExcess(trx, service, { kind: service.kind, ...configuration });
+  const excess = await budgetExcess(trx, service, { kind: service.kind, ...configuration }, workspace);
   if (excess === null) return;
   throw new AppError(
     'billing_required',
@@ -93,8 +94,10 @@ async function budgetExcess(
   trx: Transaction,
   service: ServiceRow,
   wanted: PricedService,
+  workspace?: WorkspaceRow,
 ): Promise<{ cost: number; budget: number; currency: string } | null> {
-  const settings = workspaceConfiguration((await workspaceOf(trx, service.workspace_id)).configuration);
+  const { configuration } = workspace ?? (await workspaceOf(trx, service.workspace_id));
+  const settings = workspaceConfiguration(configuration);
   if (!budgetBinds(settings)) return null;
   const { budget, currency } = settings;
   if (monthlyCost([wanted], currency) <= monthlyCost(await running(trx, service), currency)) return null;
@@ -112,7 +115,8 @@ async function running(trx: Transaction, service: ServiceRow): Promise<PricedSer
   return [{ kind: service.kind, plan: release.configuration.plan, replicas: wantedReplicas(service) }];
 }
 
-async function workspaceOf(trx: Transaction, id: string): Promise<WorkspaceRow> {
+/** The workspace. Throws not_found. */
+export async function workspaceOf(trx: Transaction, id: string): Promise<WorkspaceRow> {
   const workspace = await findWorkspace(trx, id);
   if (!workspace) throw new AppError('not_found');
   return workspace;

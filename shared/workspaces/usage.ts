@@ -34,7 +34,10 @@ const USED = {
   deployments: 'select count(*) as count from deployments where workspace_id = ? and finished_at is null',
 } as const;
 
-/** How many of these a workspace has, or a project of its environments, or a service of its domains or previews; of deployments those that have not ended. */
+/**
+ * How many of these the owner has: a workspace, a project (environments) or a service (domains, previews). Deployments that have
+ * ended do not count.
+ */
 export async function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
   const [row] = await rowsOf<{ count: number }>(db, USED[what], [ownerId]);
   return row?.count ?? 0;

@@ -227,8 +227,7 @@ describe('Billing and entitlements', () => {
   });
 
   describe('capacity', () => {
-    it('refuses a service past the plan’s workspaceLimit; deleting one makes room, archiving none', async function () {
-      this.timeout(30_000);
+    it('refuses a service past the plan’s workspaceLimit; deleting one makes room, archiving none', async () => {
       const { client } = workspace.owner;
       const limit = planOf('free').workspaceLimit ?? 0;
       const last = await create();

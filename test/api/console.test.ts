@@ -4,7 +4,7 @@ import { expectError, type TestApi, useTestApi } from '../support/api.js';
 import { rawRequest } from '../support/http.js';
 
 describe('The console’s files', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let api: TestApi;
 
   before(() => buildConsole());

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { openSnapshot } from '../../shared/variables/snapshots.js';
 import {
   expectError,
   type Json,
@@ -12,7 +11,7 @@ import {
   useTestApi,
 } from '../support/api.js';
 import { describeEngines } from '../support/platform.js';
-import { newDeployment, pretendLive } from '../support/records.js';
+import { newDeployment, pretendLive, snapshotValues } from '../support/records.js';
 import { hasRedis, startRedis } from '../support/redis.js';
 
 const REPOSITORY = { repository: 'https://example.com/shop.git' };
@@ -209,7 +208,7 @@ describeEngines('Deployments, actions and operations', (queues) => {
       expect(row.configuration).to.deep.equal(before.configuration);
       expect(row.image_id).to.equal(image_id);
       const keyring = new Keyring(api.config.secretsKey);
-      expect(await openSnapshot(api.db, keyring, row)).to.deep.equal({ TOKEN: 'of then' });
+      expect(await snapshotValues(api.db, keyring, row)).to.deep.equal({ TOKEN: 'of then' });
     });
 
     it('needs the service’s exact name, and a source that went live with a retained image', async () => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { openSnapshot } from '../../shared/variables/snapshots.js';
 import {
   type Client,
   expectError,
@@ -11,6 +10,7 @@ import {
   useTestApi,
 } from '../support/api.js';
 import { addEnvironment, link, newGroup, newProject } from '../support/places.js';
+import { snapshotValues } from '../support/records.js';
 
 const REPOSITORY = { repository: 'https://example.com/shop.git' };
 
@@ -242,7 +242,7 @@ describe('Environment groups', () => {
         const { body } = await client.post(`${path}/deploys`);
         const row = await api.db('deployments').where({ id: body.deployment.id }).first();
         const keyring = new Keyring(api.config.secretsKey);
-        return openSnapshot(api.db, keyring, row);
+        return snapshotValues(api.db, keyring, row);
       };
       expect(await snapshot()).to.deep.equal({
         FIRST: 'earlier',

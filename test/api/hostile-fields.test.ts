@@ -51,7 +51,7 @@ const BEFORE: Record<string, string[]> = {
 };
 
 describe('The text fields of requests', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let longest: string[];
 
   before(() => {
@@ -107,7 +107,7 @@ describe('The text fields of requests', function () {
 });
 
 describe('The headers, paths and cursors of requests', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   /** Node takes no more than 16 KiB of headers. */
   const HEADER_LENGTH = 15_000;
   let api: TestApi;

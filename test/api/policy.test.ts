@@ -105,6 +105,9 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/members': 'admin in a session',
   'PATCH /workspaces/:workspaceId/members/:memberId': 'admin in a session',
   'DELETE /workspaces/:workspaceId/members/:memberId': 'admin',
+  'GET /workspaces/:workspaceId/invitations': 'admin reads',
+  'POST /workspaces/:workspaceId/invitations': 'admin in a session',
+  'DELETE /workspaces/:workspaceId/invitations/:invitationId': 'admin',
   'GET /workspaces/:workspaceId/keys': 'member',
   'POST /workspaces/:workspaceId/keys': 'member in a session',
   'DELETE /workspaces/:workspaceId/keys/:keyId': 'member writes',
@@ -225,6 +228,7 @@ describe('Policies', () => {
         pullRequestId: NOTHING,
         memberId: NOTHING,
         keyId: NOTHING,
+        invitationId: NOTHING,
       };
     });
 

@@ -7,10 +7,9 @@ import { previewForBranch } from '../../shared/previews/commands.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { eraseService } from '../../shared/services/lifecycle-store.js';
-import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { reapPreviews } from '../../workers/sweeps/reap-previews.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
-import { newEnvironment } from '../support/records.js';
+import { newEnvironment, snapshotValues } from '../support/records.js';
 
 const HOUR = 3_600_000;
 const CONFIGURATION = { repository: 'https://example.com/shop.git', previewMode: 'manual' };
@@ -52,7 +51,7 @@ describe('Previews', () => {
       .where({ service_id: serviceId })
       .orderBy('number', 'desc')
       .first();
-    return { deployment, values: await openSnapshot(api.db, new Keyring(api.config.secretsKey), deployment) };
+    return { deployment, values: await snapshotValues(api.db, new Keyring(api.config.secretsKey), deployment) };
   }
 
   it('are services of their own, which are read by their id and not listed among those of the workspace', async () => {

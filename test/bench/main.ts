@@ -1,5 +1,6 @@
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { hasRedis } from '../support/redis.js';
+import { benchAdmission } from './admission.bench.js';
 import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
 import { benchEngine } from './engine.bench.js';
@@ -9,6 +10,7 @@ import { benchNetwork } from './network.bench.js';
 import { benchOverload } from './overload.bench.js';
 
 const BENCHES = {
+  admission: benchAdmission,
   api: benchApi,
   deploy: benchDeploy,
   engine: benchEngine,
@@ -17,6 +19,9 @@ const BENCHES = {
   network: benchNetwork,
   overload: benchOverload,
 };
+
+/** What concerns the database alone runs once. */
+const WITHOUT_QUEUES = new Set(['admission', 'logs']);
 
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without
@@ -28,6 +33,7 @@ try {
   for (const [name, bench] of Object.entries(BENCHES)) {
     if (chosen !== undefined && chosen !== name) continue;
     for (const engine of ['postgres', 'redis'] as const) {
+      if (engine === 'redis' && WITHOUT_QUEUES.has(name)) continue;
       if (chosenEngine !== undefined && chosenEngine !== engine) continue;
       if (engine === 'redis' && !hasRedis) {
         process.stdout.write(`${name} on redis: SKIPPED, redis-server is not installed\n`);

@@ -44,16 +44,12 @@ describe('A client generated from the document', () => {
     const page = async () => (await visit(service.url, platform.edgePort)).body;
 
     async function ended(deploymentId: string): Promise<Schemas['Deployment']> {
-      return eventually(
-        `deployment ${deploymentId} ends`,
-        async () => {
-          const { deployment } = data(
-            await client.GET(`${SERVICE}/deploys/{deploymentId}`, { params: { path: { ...path(), deploymentId } } }),
-          );
-          return deployment.finishedAt === null ? undefined : deployment;
-        },
-        90_000,
-      );
+      return eventually(`deployment ${deploymentId} ends`, async () => {
+        const { deployment } = data(
+          await client.GET(`${SERVICE}/deploys/{deploymentId}`, { params: { path: { ...path(), deploymentId } } }),
+        );
+        return deployment.finishedAt === null ? undefined : deployment;
+      });
     }
 
     it('creates a service with a variable', async () => {

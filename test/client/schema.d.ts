@@ -281,6 +281,16 @@ export interface paths {
     /** Change the role of a member; needs a session */
     patch: operations["memberUpdate"];
   };
+  "/workspaces/{workspaceId}/invitations": {
+    /** List the invitations that can still be accepted, oldest first */
+    get: operations["invitationList"];
+    /** Invite a person without an account by e-mail; an earlier invitation of the address ends; needs a session */
+    post: operations["invitationCreate"];
+  };
+  "/workspaces/{workspaceId}/invitations/{invitationId}": {
+    /** Withdraw an invitation; its link is worth nothing from then on */
+    delete: operations["invitationDelete"];
+  };
   "/workspaces/{workspaceId}/keys": {
     /** List the keys that are not revoked, without their secrets: an admin sees all, a member their own */
     get: operations["keyList"];
@@ -308,6 +318,10 @@ export interface paths {
   "/session/link": {
     /** Sign in with the token of a one-time link, as npm start prints it; answers as POST /api/session does */
     post: operations["sessionCreateFromLink"];
+  };
+  "/session/invitation": {
+    /** Make the account of a person who was invited, and sign in; answers as POST /api/session does */
+    post: operations["sessionCreateFromInvitation"];
   };
   "/session/mfa": {
     /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
@@ -693,6 +707,8 @@ export interface components {
       runtimeDetail: string;
       url: string;
       internalHost: string;
+      /** @description The only host, or node of the swarm, that runs this data service: it has the volume. */
+      volumeHost?: string;
       deploymentId: string | null;
       deploymentUpdatedAt: string | null;
       liveDeploymentId: string | null;
@@ -1046,6 +1062,18 @@ export interface components {
       mfaEnabled: boolean;
       /** Format: date-time */
       createdAt: string;
+    };
+    Invitation: {
+      /** Format: uuid */
+      id: string;
+      email: string;
+      /** @enum {string} */
+      role: "viewer" | "developer" | "admin" | "owner";
+      invitedBy: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string;
     };
     ApiKey: {
       /** Format: uuid */
@@ -5250,6 +5278,141 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
+  /** List the invitations that can still be accepted, oldest first */
+  invitationList: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            invitations: components["schemas"]["Invitation"][];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Invite a person without an account by e-mail; an earlier invitation of the address ends; needs a session */
+  invitationCreate: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** Format: email */
+          email: string;
+          /** @enum {string} */
+          role: "viewer" | "developer" | "admin" | "owner";
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            invitation: components["schemas"]["Invitation"];
+            sent: boolean;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Withdraw an invitation; its link is worth nothing from then on */
+  invitationDelete: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+      path: {
+        workspaceId: string;
+        invitationId: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          requestId?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+          "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+        };
+        content: {
+          "application/json": {
+            /** @constant */
+            deleted: true;
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
   /** List the keys that are not revoked, without their secrets: an admin sees all, a member their own */
   keyList: {
     parameters: {
@@ -5566,6 +5729,50 @@ export interface operations {
         "application/json": {
           token: string;
           otp?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            csrfToken: string;
+            user: components["schemas"]["User"] | null;
+            workspaces: components["schemas"]["Workspace"][];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Make the account of a person who was invited, and sign in; answers as POST /api/session does */
+  sessionCreateFromInvitation: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          token: string;
+          password: string;
         };
       };
     };

@@ -14,14 +14,24 @@ const JOBS = 3;
 /** In the order in which they begin. Take over what the end of a run lists as slowest. */
 const LONGEST = [
   'workers/builders/repository-builder',
+  'contract/runs',
+  'contract/container-images',
+  'contract/hostile-logs',
+  'contract/hostile-repository',
+  'contract/pushes',
+  'contract/networks',
+  'contract/bad-input',
+  'contract/hostile',
+  'contract/faults',
   'workers/builders/container/container-builder',
+  'workers/runtime/swarm/nodes',
+  'contract/backups',
+  'contract/data-services',
   'contract/main-job',
   'contract/release',
-  'contract/faults',
-  'contract/container-images',
-  'workers/runtime/swarm/nodes',
   'contract/resume',
-  'contract/hostile',
+  'contract/caddy',
+  'contract/junk',
   'workers/builders/container/hostile-builds',
 ];
 

@@ -35,7 +35,7 @@ describe('The pictures of docs/console.md', function () {
           name,
           kind,
           deploy: true,
-          configuration: { repository: repository.url, ...more },
+          configuration: { repository: repository.url, plan: kind === 'web' ? 'standard' : 'starter', ...more },
         })
       ).service.id;
     const ids = [
@@ -95,5 +95,24 @@ describe('The pictures of docs/console.md', function () {
     await page.getByRole('button', { name: 'Take 2' }).click();
     await page.getByText('1 new, 1 replaced').waitFor();
     await take('variables');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await window.follow(/^Pages of/, 'Hooks');
+    for (const provider of ['generic', 'github']) {
+      await page.getByLabel('For').selectOption(provider);
+      await page.getByRole('button', { name: 'Make a hook' }).click();
+      await page.getByRole('button', { name: 'I have it' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await platform.database
+      .db('hooks')
+      .where({ provider: 'github' })
+      .update({ delivered_at: new Date(), outcome: 'a deployment of main is queued' });
+    await page.reload();
+    await page.getByText('a deployment of main is queued').waitFor();
+    await take('hooks');
+    await window.follow('Workspace', 'Workspace');
+    await window.follow('Pages of the workspace', 'Usage');
+    await page.getByRole('cell', { name: 'mailer' }).waitFor();
+    await take('usage');
   });
 });

@@ -38,7 +38,7 @@ describe('Bad input', function () {
   async function failsFrom(name: string, configuration: object) {
     const service = await createService(platform.client, { name, configuration });
     const queued = await queueDeploy(platform.client, service.id);
-    const deployment = await ended(platform.client, service.id, queued.id, 120_000);
+    const deployment = await ended(platform.client, service.id, queued.id);
     expect(deployment.status, deployment.error).to.equal('failed');
     const left = await platform.database
       .db('replicas')

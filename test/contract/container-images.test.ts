@@ -157,10 +157,8 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
       return { service, id };
     };
     const said = (serviceId: string, words: string) =>
-      eventually(
-        `"${words}" is in the log`,
-        async () => (await readLogs(client, serviceId)).some((line) => line.message.includes(words)),
-        90_000,
+      eventually(`"${words}" is in the log`, async () =>
+        (await readLogs(client, serviceId)).some((line) => line.message.includes(words)),
       );
     await platform.database.db('workspaces').update({ configuration: { buildConcurrency: 2 } });
     const [kept, cancelled] = await Promise.all([begun('kept'), begun('cancelled')]);

@@ -1,34 +1,40 @@
 import { expect } from 'chai';
 import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { createService, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
+import { createService, ended, queueDeploy, type Service } from '../support/deployments.js';
+import { Gate, PASS, reachOf } from '../support/gate.js';
 import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 
 describeEngines('When a worker dies', (engine) => {
   let platform: Platform;
+  const gate = new Gate();
   const repositories: AppRepository[] = [];
 
   before(async function () {
     this.timeout(240_000);
-    platform = await startPlatform({ engine, workers: 2 });
+    platform = await startPlatform({ engine, workers: 2, env: reachOf(await gate.start()) });
   });
   beforeEach(async function () {
     this.timeout(240_000);
+    gate.shut();
     while (platform.workers.length < 2) await platform.startWorker();
   });
   after(async function () {
     this.timeout(240_000);
+    gate.open();
     await platform?.stop();
+    gate.close();
     for (const repository of repositories) await repository.remove();
   });
 
-  async function serviceOf(files: Files, configuration: object = {}): Promise<Service> {
-    const repository = await makeRepository(files);
+  /** A service whose build waits at the gate. */
+  async function serviceOf(name: string, files: Files): Promise<Service> {
+    const repository = await makeRepository({ ...files, ...PASS });
     repositories.push(repository);
     return createService(platform.client, {
-      name: 'app',
-      configuration: { repository: repository.url, ...configuration },
+      name,
+      configuration: { repository: repository.url, buildCommand: `node pass.js ${name}` },
     });
   }
 
@@ -46,33 +52,34 @@ describeEngines('When a worker dies', (engine) => {
 
   async function building(service: Service): Promise<string> {
     const { id } = await queueDeploy(platform.client, service.id);
-    await eventually('the build runs', async () =>
-      (await readLogs(platform.client, service.id)).some((line) => line.message === 'building now'),
-    );
+    await eventually('the build runs', () => gate.visits.has(service.name));
     return id;
   }
 
   it('killed in mid-build: another one goes on, and it goes live', async () => {
-    const service = await serviceOf(nodeServer('survived'), { buildCommand: 'echo building now; sleep 3' });
+    const service = await serviceOf('killed', nodeServer('survived'));
     const id = await building(service);
     await (await holder(id)).stop('SIGKILL');
+    gate.open();
     const deployment = await ended(platform.client, service.id, id);
     expect(deployment).to.include({ status: 'live', error: '' });
     expect((await visit(service.url, platform.edgePort)).body).to.equal('survived');
+    expect(gate.visits.get('killed'), 'builds').to.equal(2);
   });
 
   it('TERM in mid-build hands the deployment over; none fails', async () => {
-    const service = await serviceOf(nodeServer('handed over'), { buildCommand: 'echo building now; sleep 2' });
+    const service = await serviceOf('ended', nodeServer('handed over'));
     const id = await building(service);
     const worker = await holder(id);
     await worker.stop('SIGTERM');
     expect(worker.child.exitCode).to.equal(0);
+    gate.open();
     const deployment = await ended(platform.client, service.id, id);
     expect(deployment).to.include({ status: 'live', error: '' });
   });
 
   it('stopped for longer than its lock, it wakes up and changes nothing', async () => {
-    const service = await serviceOf(nodeServer('once'), { buildCommand: 'echo building now; sleep 4' });
+    const service = await serviceOf('stopped', nodeServer('once'));
     const id = await building(service);
     const worker = await holder(id);
     worker.kill('SIGSTOP');
@@ -80,6 +87,8 @@ describeEngines('When a worker dies', (engine) => {
       const row = await platform.database.db('deployments').where({ id }).first('fence');
       return row.fence > 1;
     });
+    // Both builds go on: that of the worker that is still stopped ends first.
+    gate.open();
     worker.kill('SIGCONT');
     const deployment = await ended(platform.client, service.id, id);
     expect(deployment.status).to.equal('live');

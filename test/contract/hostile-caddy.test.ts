@@ -119,7 +119,7 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
   }
 
   it('answer with whatever bytes, and nobody else notices', async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     const liar = await serviceOf('liar', LIAR);
     const statuses = new Set<number>();
     await victim.duringAttack(async () => {
@@ -135,7 +135,7 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
   });
 
   it('find no port by which requests are routed, so that none can be taken while the edge restarts', async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     const ports = await openPorts(runningEdge().pid);
     await tellThief('/steal', ports);
     const answers = new Set<string>();

@@ -97,7 +97,7 @@ describe('Hostile repositories', function () {
   }
 
   async function deployed(service: Service): Promise<Deployment> {
-    return ended(platform.client, service.id, (await queueDeploy(platform.client, service.id)).id, 120_000);
+    return ended(platform.client, service.id, (await queueDeploy(platform.client, service.id)).id);
   }
 
   async function removed({ id, name }: Service): Promise<void> {
@@ -192,7 +192,7 @@ describe('Hostile repositories', function () {
     const builds = async () =>
       (await readLogs(platform.client, service.id)).filter((line) => line.message === 'building').length;
     for (let worker = 1; worker <= 2; worker++) {
-      await eventually(`worker ${worker} builds`, async () => (await builds()) === worker, 60_000);
+      await eventually(`worker ${worker} builds`, async () => (await builds()) === worker);
       // The record that a worker's fault watch writes if the event loop is blocked. The test cannot block the worker
       // itself.
       const { fence } = await platform.database.db('deployments').where({ id }).first('fence');
@@ -201,7 +201,7 @@ describe('Hostile repositories', function () {
       await platform.workers[0]?.stop('SIGKILL');
       await platform.startWorker();
     }
-    const deployment = await ended(platform.client, service.id, id, 60_000);
+    const deployment = await ended(platform.client, service.id, id);
     expect(deployment.status).to.equal('failed');
     expect(deployment.error).to.match(/^build: 2 workers hung or crashed in this step/);
     expect(await builds()).to.equal(2);

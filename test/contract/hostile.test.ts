@@ -105,7 +105,7 @@ describe('Hostile builds and applications', function () {
 
   async function fails({ id }: Service): Promise<Deployment> {
     const queued = await queueDeploy(platform.client, id);
-    const deployment = await ended(platform.client, id, queued.id, 120_000);
+    const deployment = await ended(platform.client, id, queued.id);
     expect(deployment.status).to.equal('failed');
     return deployment;
   }
@@ -154,14 +154,10 @@ describe('Hostile builds and applications', function () {
   }
 
   async function spyAnswers(): Promise<void> {
-    await eventually(
-      'both replicas answer again',
-      async () => {
-        const { healthStatus } = await readService(platform.client, spy.id);
-        return healthStatus === 'ready' && (await get(spy, '/')) === 'spy';
-      },
-      60_000,
-    );
+    await eventually('both replicas answer again', async () => {
+      const { healthStatus } = await readService(platform.client, spy.id);
+      return healthStatus === 'ready' && (await get(spy, '/')) === 'spy';
+    });
   }
 
   /** How many processes each sandbox of the service has, by the mark of the sandbox. */
@@ -256,7 +252,7 @@ describe('Hostile builds and applications', function () {
     const before = await restarts();
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/hog')).to.equal('begun');
-      await eventually('the replica was started again', async () => (await restarts()).sum > before.sum, 60_000);
+      await eventually('the replica was started again', async () => (await restarts()).sum > before.sum);
       expect((await restarts()).details).to.match(/memory/);
       await spyAnswers();
     });
@@ -272,10 +268,8 @@ describe('Hostile builds and applications', function () {
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/fork')).to.equal('begun');
       // A bomb that did not burn would prove nothing: half of the limit is far more than the application itself needs.
-      const [marker] = await eventually(
-        'the bomb fills its sandbox',
-        async () => [...(await processesOf(spy))].find(([, processes]) => processes > pids / 2),
-        60_000,
+      const [marker] = await eventually('the bomb fills its sandbox', async () =>
+        [...(await processesOf(spy))].find(([, processes]) => processes > pids / 2),
       );
       // Without a limit it would double within milliseconds.
       for (let i = 0; i < 5; i++) {
@@ -303,19 +297,14 @@ describe('Hostile builds and applications', function () {
     let largest = 0;
     const failures = await neighbourFailures(async () => {
       await get(flooding, '/print');
-      await eventually(
-        'the flood is over',
-        async () => {
-          const { blocks, size } = await stat(output);
-          largest = Math.max(largest, blocks * 512);
-          return size > 200 * 1024 * 1024;
-        },
-        60_000,
-      );
+      await eventually('the flood is over', async () => {
+        const { blocks, size } = await stat(output);
+        largest = Math.max(largest, blocks * 512);
+        return size > 200 * 1024 * 1024;
+      });
       await eventually(
         'what was left out is said',
         async () => (await readLogs(platform.client, flooding.id, '&source=runtime&search=left%20out')).length > 0,
-        60_000,
       );
     });
     expect(failures).to.deep.equal([]);
@@ -324,11 +313,7 @@ describe('Hostile builds and applications', function () {
       .sum({ bytes: db.raw('length(message)') });
     expect(Number(stored?.bytes)).to.be.lessThan(100 * 1024 * 1024);
     expect(largest).to.be.lessThan(300 * 1024 * 1024);
-    await eventually(
-      'the disk space is given back',
-      async () => (await stat(output)).blocks * 512 < 80 * 1024 * 1024,
-      60_000,
-    );
+    await eventually('the disk space is given back', async () => (await stat(output)).blocks * 512 < 80 * 1024 * 1024);
     const ticks = await ticksOf();
     expect(ticks.length).to.be.greaterThan(before);
     expect(ticks).to.deep.equal(ticks.map((_, index) => index + 1));

@@ -17,7 +17,7 @@ const ADMIN = fileURLToPath(new URL('../../api/admin/main.js', import.meta.url))
 const MANY = 3000;
 
 describe('Rotation of the secrets key', function () {
-  this.timeout(180_000);
+  this.timeout(240_000);
   let platform: Platform;
   let repository: AppRepository;
   let service: Service;

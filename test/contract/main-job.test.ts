@@ -89,12 +89,13 @@ describeEngines('From a repository to a live URL', (engine) => {
   });
 
   it('a newer deployment cancels the older one of its service', async () => {
-    const { service } = await serviceOf('overlap', nodeServer('x'), { buildCommand: 'sleep 3' });
+    const { service } = await serviceOf('overlap', nodeServer('x'), { buildCommand: 'sleep 86394' });
     const older = await queueDeploy(platform.client, service.id);
     await eventually(
       'the older one builds',
       async () => (await readDeployment(platform.client, service.id, older.id)).status === 'building',
     );
+    await platform.client.expect('PATCH', `/services/${service.id}`, { configuration: { buildCommand: '' } });
     const newer = await queueDeploy(platform.client, service.id);
     expect((await ended(platform.client, service.id, older.id)).status).to.equal('cancelled');
     expect((await ended(platform.client, service.id, newer.id)).status).to.equal('live');

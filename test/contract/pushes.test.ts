@@ -53,7 +53,7 @@ function git(cwd: string, ...args: string[]): Promise<GitEnd> {
 }
 
 describe('git push to the platform', function () {
-  this.timeout(180_000);
+  this.timeout(240_000);
   let platform: Platform;
   const folders: string[] = [];
   const repositories: AppRepository[] = [];

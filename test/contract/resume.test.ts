@@ -1,50 +1,19 @@
-import { once } from 'node:events';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { createServer, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
+import { Gate, PASS, reachOf } from '../support/gate.js';
 import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { type GitServer, startGitServer } from '../support/repositories.js';
 
-/** Who comes here waits until the gate is opened; what came first of each name is kept. */
-class Gate {
-  readonly visits = new Map<string, number>();
-  readonly #waiting: ServerResponse[] = [];
-  readonly #server: Server = createServer((request, response) => {
-    const point = (request.url ?? '').slice(1);
-    this.visits.set(point, (this.visits.get(point) ?? 0) + 1);
-    if (this.#open) response.end();
-    else this.#waiting.push(response);
-  });
-  #open = false;
-
-  async start(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
-  }
-
-  open(): void {
-    this.#open = true;
-    for (const response of this.#waiting.splice(0)) response.end();
-  }
-
-  close(): void {
-    this.open();
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-}
-
 /** What an application does at the gate: `pass build` in a command, and itself before it listens where it is told so. */
 const APP = {
   'package.json': '{"name":"app","version":"1.0.0","private":true}',
-  'pass.js': `fetch(process.env.GATE + '/' + process.argv[2]).then((r) => r.text()).then(() => console.log('passed ' + process.argv[2]));`,
+  ...PASS,
   'server.js': `
     const server = require('node:http').createServer((request, response) => response.end('resumed'));
     const gate = process.env.WAIT ? fetch(process.env.GATE + '/start').then((r) => r.text()) : Promise.resolve();
@@ -81,9 +50,7 @@ describeEngines('Killed at several points of each step', (engine) => {
       if (held) gate.visits.set(url.pathname.split('/')[1] ?? '', 1);
       return held;
     });
-    // Builds and applications with networks of their own reach the gate, which is on loopback, because settings name it.
-    const reach = { GATE: gateUrl, BUILD_ENV: 'GATE', EGRESS_ALLOW: '127.0.0.1' };
-    platform = await startPlatform({ engine, workers: 1, env: { WORKER_CONCURRENCY: '8', ...reach } });
+    platform = await startPlatform({ engine, workers: 1, env: { WORKER_CONCURRENCY: '8', ...reachOf(gateUrl) } });
     // One workspace, and all of them at once.
     await platform.database
       .db('workspaces')
@@ -122,7 +89,7 @@ describeEngines('Killed at several points of each step', (engine) => {
     await begin('pre-deploy', { repository: repository.url, preDeployCommand: 'node pass.js pre-deploy' });
     await begin('start', { repository: repository.url, buildCommand: 'echo built once' }, { WAIT: 'yes' });
     for (const point of services.keys()) {
-      await eventually(`${point} is under way`, () => gate.visits.has(point), 60_000);
+      await eventually(`${point} is under way`, () => gate.visits.has(point));
     }
     const [victim] = platform.workers;
     // It holds still, so that the first one takes the last deployment too.
@@ -132,9 +99,9 @@ describeEngines('Killed at several points of each step', (engine) => {
     // And one whose route has moved, which the edge has not said yet.
     const edge = platform.processes.find(({ name }) => name === 'edge');
     await begin('switched', { repository: repository.url });
-    await eventually('its release begins', async () => (await row('switched')).status === 'releasing', 60_000);
+    await eventually('its release begins', async () => (await row('switched')).status === 'releasing');
     edge?.kill('SIGSTOP');
-    await eventually('its route has moved', async () => (await row('switched')).went_live_at, 60_000);
+    await eventually('its route has moved', async () => (await row('switched')).went_live_at);
     const before = new Map<string, { fence: number; steps: { name: string }[] }>();
     for (const point of services.keys()) before.set(point, await row(point));
     await victim?.stop('SIGKILL');

@@ -1,5 +1,6 @@
-import { chmod, readFile, stat } from 'node:fs/promises';
+import { chmod, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type Server, Socket } from 'node:net';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AuditEntryPresentation } from '../../api/resources/audit/schema.js';
 import { addMember } from '../../shared/identity/commands.js';
@@ -213,6 +214,96 @@ describe('The command line rnv', function () {
     expectCode(await rnv.run(['env', 'unset', 'OTHER'], here()), 5);
   });
 
+  it('env push and pull carry names and values there, and names alone back', async () => {
+    await app.write({ '.env': 'LOCAL=stays\nPUSHED=hidden' });
+    const pushed = await rnv.run(['env', 'push', '.env', '--scope', 'production'], here());
+    expectCode(pushed, 0);
+    expectCode(await rnv.run(['env', 'unset', 'LOCAL'], here()), 0);
+    expect((await rnv.run(['env'], here())).stdout).to.match(/^PUSHED +variable +production /m);
+    const pulled = await rnv.run(['env', 'pull'], here());
+    expectCode(pulled, 0);
+    expect(pulled.stdout).to.equal('TOKEN\n');
+    const file = join(app.directory, '.env');
+    expect(await readFile(file, 'utf8')).to.equal('LOCAL=stays\nPUSHED=hidden\nTOKEN=\n');
+    await rm(file);
+    expectCode(await rnv.run(['env', 'unset', 'PUSHED'], here()), 0);
+  });
+
+  it('ps and scale: how many replicas there are, and how many there should be', async () => {
+    expectCode(await rnv.run(['scale'], here()), 2);
+    expectCode(await rnv.run(['scale', '2', '--min', '1'], here()), 2);
+    expectCode(await rnv.run(['scale', '2'], here()), 0);
+    expect((await rnv.run(['ps'], here())).stdout).to.match(/^replicas +2$/m);
+    const scaled = JSON.parse((await rnv.run(['scale', '--min', '1', '--max', '3', '--json'], here())).stdout);
+    expect(scaled.service.configuration).to.include({ scaling: 'auto', minReplicas: 1, maxReplicas: 3 });
+    expect((await rnv.run(['scale', '1'], here())).stderr).to.include('1 replica ');
+    const { wanted } = JSON.parse((await rnv.run(['ps', '--json'], here())).stdout);
+    expect(wanted).to.include({ scaling: 'manual', replicas: 1 });
+  });
+
+  it('deployments lists the ids that other commands take; cancel says if nothing is under way', async () => {
+    const { stdout } = await rnv.run(['deployments'], here());
+    expect(stdout)
+      .to.match(/^\w{8} +live now /m)
+      .and.match(/^\w{8} +failed /m);
+    expectCode(await rnv.run(['cancel'], here()), 6);
+    expectCode(await rnv.run(['restart'], here()), 0);
+    expectCode(await rnv.run(['suspend'], here()), 2);
+  });
+
+  it('open gives a script the address, or that of the page in the console', async () => {
+    expect((await rnv.run(['open'], here())).stdout).to.match(/^http:\/\/shop/);
+    const { stdout } = await rnv.run(['open', '--console'], here());
+    expect(stdout)
+      .to.match(/\/w\/[\w-]+\/s\/[\w-]+\n$/)
+      .and.satisfy((text: string) => text.startsWith(url));
+  });
+
+  it('run prints what a cron service prints, and how it ended', async () => {
+    const files = {
+      'job.js': "console.log('counted 3'); setTimeout(() => process.exit(Number(process.env.CODE ?? 0)), 200)",
+    };
+    const job = await makeRepository({ ...files, 'package.json': '{}' }, 'Count');
+    try {
+      const configuration = { repository: job.url, startCommand: 'node job.js', schedule: '0 0 1 1 *', maxRetries: 0 };
+      await platform.client.expect('POST', '/services', { name: 'job', kind: 'cron', configuration });
+      expectCode(await rnv.run(['deploy', '-s', 'job']), 0);
+      const good = await rnv.run(['run', '-s', 'job']);
+      expectCode(good, 0);
+      expect(good.stdout).to.equal('counted 3\n');
+      expect(good.stderr).to.match(/Succeeded in [\d.]+ s, exit code 0/);
+      expectCode(await rnv.run(['env', 'set', 'CODE', '-s', 'job'], { input: '3' }), 0);
+      expectCode(await rnv.run(['deploy', '-s', 'job']), 0);
+      const bad = await rnv.run(['run', '-s', 'job']);
+      expectCode(bad, 20);
+      expect(bad.stdout).to.equal('counted 3\n');
+      expect(bad.stderr).to.match(/The run failed with exit code 3/);
+      expect((await rnv.run(['runs', '-s', 'job'])).stdout).to.match(/failed +exit code 3.*\n.*succeeded +exit code 0/);
+    } finally {
+      await job.remove();
+    }
+  });
+
+  it('db: a database is made on request only, and none is taken for one', async () => {
+    expectCode(await rnv.run(['db', 'create', 'mysql'], here()), 2);
+    expectCode(await rnv.run(['db', 'backups', 'shop'], here()), 6);
+    await platform.client.expect('POST', '/services', { name: 'books', kind: 'postgres' });
+    expect((await rnv.run(['db'], here())).stdout).to.match(/^books +PostgreSQL \d+ /);
+    expectCode(await rnv.run(['db', 'attach', 'books'], here()), 0);
+    const { variables } = JSON.parse((await rnv.run(['env', '--json'], here())).stdout);
+    expect(variables.find(({ key: name }: { key: string }) => name === 'DATABASE_URL')).to.include({
+      kind: 'reference',
+    });
+    expectCode(await rnv.run(['db', 'restore', 'books', '-y'], here()), 5);
+    expectCode(await rnv.run(['env', 'unset', 'DATABASE_URL'], here()), 0);
+  });
+
+  it('completion knows the commands and their options', async () => {
+    expect((await rnv.run(['completion', 'bash'])).stdout).to.include('rnv');
+    const words = (await rnv.run(['complete', '--', ''])).stdout;
+    for (const word of ['up', 'logs', 'logout', 'scale', 'db']) expect(words).to.match(new RegExp(`^${word}\\b`, 'm'));
+  });
+
   it('logs -f reads on after a lost connection: no line is lost or printed twice', async () => {
     const cable = new Cable(platform.apiPort);
     const env = { RNV_URL: await cable.start(), RNV_KEY: key, RNV_SERVICE: 'shop' };
@@ -272,6 +363,14 @@ describe('The command line rnv', function () {
         expectCode(result, 0);
         expect(result.stdout).to.include(`as ${EMAIL}`).and.not.include(PASSWORD);
         expect((await stat(home.settingsFile)).mode & 0o777).to.equal(0o600);
+        expect((await home.terminal(['whoami'], [])).stdout).to.include(`${EMAIL}, developer of`);
+        const [{ key: made }] = JSON.parse(await readFile(home.settingsFile, 'utf8')).logins;
+        const out = await home.terminal(['logout'], []);
+        expectCode(out, 0);
+        expect(out.stdout).to.include('The key is revoked');
+        expectCode(await home.run(['whoami']), 3);
+        expectCode(await home.run(['status'], { env: { RNV_URL: url, RNV_KEY: made } }), 3);
+        expectCode(await home.run(['logout']), 3);
       } finally {
         await home.remove();
       }

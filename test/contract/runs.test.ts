@@ -87,14 +87,10 @@ describeEngines('A cron service', (engine) => {
   const list = async ({ id }: Service): Promise<Run[]> =>
     (await platform.client.expect<{ runs: Run[] }>('GET', `/services/${id}/runs`)).runs;
   const runEnds = (service: Service, id: string) =>
-    eventually(
-      `run ${id} ends`,
-      async () => {
-        const run = await read(service, id);
-        return ['queued', 'running'].includes(run.status) ? undefined : run;
-      },
-      90_000,
-    );
+    eventually(`run ${id} ends`, async () => {
+      const run = await read(service, id);
+      return ['queued', 'running'].includes(run.status) ? undefined : run;
+    });
   const messages = async ({ id }: Service, source: string) =>
     (await readLogs(platform.client, id)).filter((line) => line.source === source).map((line) => line.message);
   const processes = async () => [...(await markedProcesses(await platform.sandboxToken())).values()];

@@ -84,23 +84,15 @@ describe('The replicas of a service', function () {
       (await platform.database.db('replicas').where({ service_id: service.id, desired: 'running', state: 'ready' }))
         .length;
     const seen = async () => JSON.stringify({ ready: await ready(), metrics: await metricsOf(service) });
-    await eventually(
-      'a second replica is ready',
-      async () => {
-        if ((await ready()) === 2) return true;
-        throw new Error(await seen());
-      },
-      90_000,
-    );
+    await eventually('a second replica is ready', async () => {
+      if ((await ready()) === 2) return true;
+      throw new Error(await seen());
+    });
     load = 'light';
-    await eventually(
-      'one replica is left',
-      async () => {
-        if ((await ready()) === 1) return true;
-        throw new Error(await seen());
-      },
-      90_000,
-    );
+    await eventually('one replica is left', async () => {
+      if ((await ready()) === 1) return true;
+      throw new Error(await seen());
+    });
     load = 'none';
     await Promise.all(visitors);
 

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { type AppRepository, makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
+import { DATA_IMAGES, importDataServers } from '../support/data-images.js';
 import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
 import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
 import type { Platform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 import { NO_SWARM_PLATFORM, SwarmPlatform } from '../support/swarm-platform.js';
+import { swarmDatabases } from './swarm-databases.js';
 
 const answering = (word: string) => ({
   'server.js': `
@@ -29,9 +31,11 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
 
   before(async function () {
     if (NO_SWARM_PLATFORM !== '') this.skip();
-    swarm = await SwarmPlatform.start({ engine: 'redis', nodes: 2 });
+    swarm = await SwarmPlatform.start({ engine: 'redis', nodes: 2, env: DATA_IMAGES });
     ({ platform, manager } = swarm);
     [second = manager] = swarm.machines.nodes.slice(1);
+    // A worker looks for the images when it starts.
+    await importDataServers(manager, platform.dataDir);
     own = await swarm.startWorker(0);
     other = await swarm.startWorker(1);
   });
@@ -80,6 +84,10 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     expect([...seen.keys()].sort()).to.deep.equal(['200 four', '200 one', '200 three', '200 two']);
   });
 
+  describe('databases', () => {
+    swarmDatabases(() => ({ swarm, second }));
+  });
+
   it('a host dies: its services are back on the other one, and what its worker built goes live from there', async () => {
     const { client, edgePort } = platform;
     const files = answering('slow');
@@ -100,18 +108,14 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     own.kill('SIGCONT');
     await Promise.all([swarm.cut(second), other.stop('SIGKILL')]);
 
-    const deployment = await ended(client, service.id, id, 120_000);
+    const deployment = await ended(client, service.id, id);
     expect(deployment).to.include({ status: 'live', error: '' });
     expect((await visit(service.url, edgePort)).body).to.equal('slow');
     const app = await platform.database.db('services').where({ name: 'app' }).first();
-    await eventually(
-      'the replicas of the dead node are ready on the other',
-      async () => {
-        const now = await places(app.id);
-        return now.length === 2 && now.every((address) => address === manager.address);
-      },
-      90_000,
-    );
+    await eventually('the replicas of the dead node are ready on the other', async () => {
+      const now = await places(app.id);
+      return now.length === 2 && now.every((address) => address === manager.address);
+    });
     expect((await visit(`http://${app.slug}.localhost`, edgePort)).body).to.equal('four');
     expect((await readDeployment(client, app.id, app.live_deployment_id)).status).to.equal('live');
   });

@@ -18,8 +18,9 @@ page, on a machine with two cores that did other work as well. A project of the 
 |---|---|---|---|
 `;
 
-/** The document with these rows. Rows of other projects are taken over from the document before. */
+/** The document with these rows. Rows of other projects, and the sections below the table, are taken over from the document before. */
 export function writeTable(before: string, rows: readonly Row[], order: readonly string[]): string {
+  const further = before.indexOf('\n## ');
   const lines = new Map(
     before
       .split('\n')
@@ -30,5 +31,6 @@ export function writeTable(before: string, rows: readonly Row[], order: readonly
     const cell = detail.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
     lines.set(name, `| ${name} | ${works ? 'yes' : 'no'} | ${seconds} | ${cell} |`);
   }
-  return `${HEAD}${order.flatMap((name) => lines.get(name) ?? []).join('\n')}\n`;
+  const table = order.flatMap((name) => lines.get(name) ?? []).join('\n');
+  return `${HEAD}${table}\n${further < 0 ? '' : before.slice(further)}`;
 }

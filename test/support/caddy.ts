@@ -62,7 +62,7 @@ export function describeCaddy(title: string, tests: () => void): void {
   const suite = hasCaddy ? describe : describe.skip;
   suite(`${title}${hasCaddy ? '' : ': caddy is not installed'}`, function () {
     // On a busy machine: nothing here is a measurement.
-    this.timeout(120_000);
+    this.timeout(240_000);
     tests();
   });
 }

@@ -147,7 +147,8 @@ export class ConsoleBrowser {
   async window(): Promise<Window> {
     const context = await this.#browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce' });
     const window = new Window(context, await context.newPage());
-    window.page.setDefaultTimeout(30_000);
+    // A busy machine takes long to start a page.
+    window.page.setDefaultTimeout(90_000);
     this.#windows.push(window);
     return window;
   }

@@ -21,15 +21,16 @@ export interface TestPostgres {
 
 const WAL_SETTINGS = { wal_level: 'replica', max_wal_senders: '4', max_replication_slots: '4', max_wal_size: '64MB' };
 
-/** Makes a cluster with checksums below `folder` and serves it. */
+/** Makes a cluster with checksums and serves it; with `installation` it is of the version of that folder. */
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   initdbOptions: string[] = ['--data-checksums'],
+  installation: string | null = null,
 ): Promise<TestPostgres> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-source-')));
   await chmod(folder, 0o711);
   const user = await postgresUser(null);
-  const binaries = await findPostgres([], user);
+  const binaries = installation === null ? await findPostgres([], user) : binariesOf(installation);
   const dataFolder = join(folder, 'data');
   await mkdir(dataFolder, { mode: 0o700 });
   if (user) await chown(dataFolder, user.uid, user.gid);
@@ -66,6 +67,11 @@ export async function startPostgresServer(
       await end();
     },
   };
+}
+
+function binariesOf(installation: string): PostgresBinaries {
+  const bin = join(installation, 'bin');
+  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres'), major: '' };
 }
 
 function serve(

@@ -66,7 +66,7 @@ export async function readDeployment(client: ApiClient, serviceId: string, id: s
 }
 
 /** Polls, as a caller would, until the deployment has ended. */
-export async function ended(client: ApiClient, serviceId: string, id: string, withinMs = 90_000): Promise<Deployment> {
+export async function ended(client: ApiClient, serviceId: string, id: string, withinMs = 180_000): Promise<Deployment> {
   return eventually(
     `deployment ${id} ends`,
     async () => {
@@ -122,6 +122,6 @@ export async function operationEnded(client: ApiClient, serviceId: string, id: s
       if (['succeeded', 'failed'].includes(operation.status)) return operation.status;
       throw new Error(`it is ${operation.status}`);
     },
-    90_000,
+    180_000,
   );
 }

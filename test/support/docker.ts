@@ -256,8 +256,12 @@ export class DockerNode {
   /** Makes `NODE_IMAGE` known to this engine. */
   async importNode(): Promise<void> {
     const archive = await baseArchive(dirname(this.#folder));
-    const changes = ['ENV PATH=/usr/local/bin:/bin', 'WORKDIR /app'];
-    const [repo, tag] = NODE_IMAGE.split(':');
+    await this.import(NODE_IMAGE, archive, ['ENV PATH=/usr/local/bin:/bin', 'WORKDIR /app']);
+  }
+
+  /** Makes an image known to this engine: the file system in a tar file, with instructions of a Dockerfile. */
+  async import(name: string, archive: string, changes: string[]): Promise<void> {
+    const [repo, tag] = name.split(':');
     await this.#progress(await this.docker.importImage(archive, { repo, tag, changes }));
   }
 
@@ -364,7 +368,7 @@ async function baseArchive(folder: string): Promise<string> {
 }
 
 /** Shared libraries of a program, and those that it loads to look names up. */
-async function librariesOf(program: string): Promise<string[]> {
+export async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await run('ldd', [program]);
   const found = [...stdout.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');
   const libc = found.find((path) => path.includes('libc.so'));

@@ -4,20 +4,44 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** Ports of 127.0.0.1 that were free a moment ago, each a different one. */
+/**
+ * Ports that are chosen from: below those that the system gives to outgoing connections. One of these could take a port after it was
+ * chosen and before its server listens, or while the server is started again.
+ */
+const FIRST_PORT = 10_000;
+const PORTS = 10_000;
+/** Ports of one test process. The next process has the next number, so its ports are others. */
+const PORTS_OF_PROCESS = 100;
+let chosen = 0;
+
+/** Ports of 127.0.0.1 on which nothing listens, each a different one. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(async (server) => {
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return (server.address() as { port: number }).port;
-    }),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  const ports: number[] = [];
+  const first = FIRST_PORT + ((process.pid * PORTS_OF_PROCESS) % PORTS);
+  for (let tries = 0; ports.length < count; tries++) {
+    if (tries === PORTS_OF_PROCESS) throw new Error(`${PORTS_OF_PROCESS} ports from ${first} on are in use`);
+    const port = first + (chosen++ % PORTS_OF_PROCESS);
+    if (await isFree(port)) ports.push(port);
+  }
   return ports;
 }
 
+/** On every address, as Redis, Caddy and the API do not all listen on 127.0.0.1. */
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  server.listen(port);
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}
+
+/** How long a condition is waited for. It is much longer than it should need: a busy machine may hold everything up for a minute. */
+const WITHIN_MS = 120_000;
 /** Milliseconds between two looks: short at first, because most conditions hold at once, then kinder to the machine. */
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 100;
@@ -26,7 +50,7 @@ const LONGEST_PAUSE_MS = 100;
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  withinMs = 60_000,
+  withinMs = WITHIN_MS,
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   let last: unknown;
@@ -81,14 +105,10 @@ export class PlatformProcess {
 
   /** Waits until the condition holds. Fails at once if the process ends before, and ends it if it takes too long. */
   async ready(condition: () => Promise<boolean>): Promise<void> {
-    await eventually(
-      `${this.name} is ready`,
-      async () => {
-        if (this.ended) return 'ended';
-        return condition();
-      },
-      60_000,
-    ).catch((error) => {
+    await eventually(`${this.name} is ready`, async () => {
+      if (this.ended) return 'ended';
+      return condition();
+    }).catch((error) => {
       this.child.kill('SIGKILL');
       throw new Error(`${error.message}\n${this.output}`);
     });

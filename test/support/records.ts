@@ -1,7 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../shared/core/database/client.js';
 import { type DeploymentState, isTerminal } from '../../shared/deployments/model.js';
-import { insertImage } from '../../shared/images/store.js';
+import * as parts from '../../shared/deployments/parts-store.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import type { BuiltImage } from '../../shared/images/model.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import { getSnapshot } from '../../shared/variables/snapshot-store.js';
+import { openSnapshot } from '../../shared/variables/snapshots.js';
 
 /** Records that tests need and that the API under test does not make: they stand for what workers have done. */
 
@@ -69,6 +74,36 @@ export async function newDeployment(db: Db, serviceId: string, fields: Record<st
     ...fields,
   });
   return id;
+}
+
+/** Claims a deployment for a worker, also one with which a worker hung or crashed. */
+export async function claimDeployment(
+  db: Db,
+  id: string,
+  workerId: string,
+  faulty = false,
+): Promise<DeploymentRow | undefined> {
+  return (await parts.claimDeployment(db, id, { workerId, faulty, suspects: true }))?.deployment;
+}
+
+/** The variables that a deployment was queued with, in clear. */
+export async function snapshotValues(
+  db: Db,
+  keyring: Keyring,
+  { snapshot_id: id }: Pick<DeploymentRow, 'snapshot_id'>,
+): Promise<Record<string, string>> {
+  return openSnapshot(db, keyring, id === null ? null : await getSnapshot(db, id));
+}
+
+/** An image that a build has stored. */
+export async function insertImage(
+  db: Db,
+  { workspaceId, serviceId, digest, manifest, sizeBytes }: BuiltImage & { workspaceId: string; serviceId: string },
+): Promise<{ id: string }> {
+  const id = uuidv7();
+  const owner = { workspace_id: workspaceId, service_id: serviceId };
+  await db('images').insert({ id, ...owner, digest, manifest: JSON.stringify(manifest), size_bytes: sizeBytes });
+  return { id };
 }
 
 /** A deployment that went live, with a retained image, which the service now serves. Returns its id. */

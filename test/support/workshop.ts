@@ -41,6 +41,8 @@ export class TestWorkshop {
   readonly builds = new Map<string, Script>();
   /** The builds that began, in their order. */
   readonly buildRequests: BuildRequest[] = [];
+  /** What builds make. A site needs no replicas. */
+  imageType: 'process' | 'static' = 'process';
   /** Digests of the images that are on this host. */
   readonly images = new Set<string>();
   readonly #shared: Omit<JobDeps, 'workerId' | 'faults'>;
@@ -68,7 +70,8 @@ export class TestWorkshop {
       builder: { build: (request, { signal }) => this.#build(request, signal), sweep: async () => 0 },
       images: { has: async ({ digest }) => this.images.has(digest), sweep: async () => 0 },
       dataBuilder: { build: () => Promise.reject(new Error('no databases here')) },
-      data: null,
+      // No test of a workshop has a database.
+      data: { hostId: '' } as JobDeps['data'],
       toolchains: { restore: async (names) => [...names], sweep: async () => 0 },
     };
   }
@@ -181,7 +184,7 @@ export class TestWorkshop {
     return {
       digest,
       sizeBytes: 2048,
-      manifest: { type: 'process', runtime: 'node', startCommand: 'node .', ...folder },
+      manifest: { type: this.imageType, runtime: 'node', startCommand: 'node .', ...folder },
     };
   }
 }

@@ -3,7 +3,7 @@ import { createLogger } from '../../shared/core/log.js';
 import { createMailer, type Mailer } from '../../shared/core/mail.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
-import { cancelOpenDeployments, claimDeployment } from '../../shared/deployments/store.js';
+import { cancelOpenDeployments } from '../../shared/deployments/store.js';
 import { applyEvent } from '../../shared/deployments/transitions.js';
 import { claimNotifications } from '../../shared/notifications/store.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
@@ -16,6 +16,7 @@ import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../suppo
 import { startPlatform } from '../support/platform.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
+import { claimDeployment } from '../support/records.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const log = createLogger('test', 'silent');
@@ -182,7 +183,7 @@ describe('Deploy notifications', () => {
   });
 
   it('a worker mails by itself, and no mail server holds a deployment up', async function () {
-    this.timeout(180_000);
+    this.timeout(240_000);
     const env = { SMTP_URL: smtp.url, MAIL_FROM: 'ranvier@example.com' };
     const platform = await startPlatform({ engine: 'postgres', env });
     const repository = await makeRepository(nodeServer('notified'));

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -58,10 +58,20 @@ export class ArchiveWriter {
     try {
       const found = await file.stat();
       if (!found.isFile()) throw new BackupError(`${name} is no file`);
-      await this.#add(name, found.size, contentOf(file, found.size, signal));
+      const read = async (position: number) => {
+        signal.throwIfAborted();
+        const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, found.size - position));
+        return buffer.subarray(0, (await file.read(buffer, 0, buffer.length, position)).bytesRead);
+      };
+      await this.addContent(name, found.size, read);
     } finally {
       await file.close();
     }
+  }
+
+  /** Adds content that `read` returns in pieces, each from the position after the last one; an empty piece means that it was cut off there. */
+  async addContent(name: string, size: number, read: (position: number) => Promise<Buffer>): Promise<void> {
+    await this.#add(name, size, contentOf(size, read));
   }
 
   async addText(name: string, content: string): Promise<void> {
@@ -112,15 +122,12 @@ async function* hashed(content: AsyncIterable<Buffer> | Iterable<Buffer>, hash: 
   }
 }
 
-async function* contentOf(file: FileHandle, size: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* contentOf(size: number, read: (position: number) => Promise<Buffer>): AsyncGenerator<Buffer> {
   let position = 0;
   while (position < size) {
-    signal.throwIfAborted();
-    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size - position));
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+    const piece = await read(position);
     // The file became shorter. PostgreSQL's log repeats the change that made it so.
-    if (bytesRead === 0) buffer.fill(0);
-    const chunk = bytesRead === 0 ? buffer : buffer.subarray(0, bytesRead);
+    const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;
   }

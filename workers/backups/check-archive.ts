@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import type { BackupRow } from '../../shared/backups/model.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { limitsOf } from '../../shared/workspaces/catalog.js';
+import { DATA } from '../data/data-host.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
 import { unpackArchive } from './archive.js';
 import { BackupError } from './backup-error.js';
-import { DATA } from './fresh-server.js';
 import { checkPostgres } from './postgres-check.js';
 import { checkRedis } from './redis-check.js';
 
@@ -34,7 +34,6 @@ export interface CheckInput {
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
   const { backup, spec, folder, signal } = input;
   const { data, backups } = deps;
-  if (data === null) throw new BackupError('this host runs no data services');
   const store = backups.stores.all.find(({ id }) => id === backup.store);
   if (store === undefined || backup.object === null || backup.sealed_key === null) {
     throw new BackupError(`the archive is in a store that this host does not reach (${backup.store ?? 'none'})`);

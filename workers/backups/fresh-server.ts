@@ -1,13 +1,12 @@
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { DATA } from '../data/data-host.js';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import { BackupError } from './backup-error.js';
 
-/** The folder of the unpacked data, below the folder of a check. */
-export const DATA = 'data';
 const SOCKETS = 'sockets';
 const STOP = 'stop';
 const LAST_LINES = 5;

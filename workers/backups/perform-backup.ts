@@ -7,6 +7,8 @@ import { Masker } from '../../shared/secrets/mask.js';
 import { SEALED, sealIn } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
+import { folderBytes } from '../data/folder-bytes.js';
+import { postgresBytes, redisBytes, walBytes } from '../data/measure-server.js';
 import { type DataAccessDeps, type DataServer, openDataServer } from '../data/server-access.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { failureOf } from '../failures.js';
@@ -23,7 +25,7 @@ import { checkArchive } from './check-archive.js';
 import { mailFailedBackup } from './failure-mail.js';
 import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
-import { assertRoom, checkFolder, folderBytes, megabytes } from './work-folders.js';
+import { assertRoom, checkFolder, megabytes } from './work-folders.js';
 
 /** A worker that does not have the volume leaves the backup to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
@@ -45,9 +47,9 @@ export async function performBackup(
   if (!service) return 'the service is gone';
   try {
     const row = await findDataServer(deps.db, service.id);
-    if (deps.data === null || row?.host_id !== deps.data.hostId) return await leave(deps, backup);
+    if (row?.host_id !== deps.data.hostId) return await leave(deps, backup);
     if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
-    const server = await openRunning({ ...deps, data: deps.data }, service.id, helpers);
+    const server = await openRunning(deps, service.id, helpers);
     const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, server, signal);
     // The log is complete before anybody can see the backup as ended.
     await say(deps, service, `Backup ${backup.id} succeeded: ${sentence}`);
@@ -82,7 +84,7 @@ async function makeArchive(
   const { dataDir } = deps.config;
   const folder = checkFolder(dataDir, backup);
   await removeEarlier(store, service.id, backup.id, object);
-  const sourceBytes = await folderBytes(server.dataFolder);
+  const sourceBytes = await sourceBytesOf(server);
   // The archive, at most as large as the data, and the unpacked copy.
   await assertRoom(dataDir, sourceBytes * (store.id === 's3' ? 1 : 2), 'the backup and its check');
 
@@ -122,6 +124,12 @@ async function makeArchive(
   } finally {
     await discardTree({ dataDir, log: deps.log }, folder);
   }
+}
+
+/** How much a server's files take, in bytes. */
+async function sourceBytesOf({ kind, dataFolder, admin }: DataServer): Promise<number> {
+  if (dataFolder !== null) return folderBytes(dataFolder);
+  return kind === 'postgres' ? (await postgresBytes(admin)) + (await walBytes(admin)) : redisBytes(admin);
 }
 
 interface CopyInput {

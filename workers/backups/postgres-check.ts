@@ -2,10 +2,11 @@ import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { errorMessage } from '../../shared/core/errors.js';
+import { DATA } from '../data/data-host.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import type { Manifest } from './archive.js';
 import { BackupError } from './backup-error.js';
-import { DATA, type FreshServer, withFreshServer } from './fresh-server.js';
+import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';
 
 /** What the check of a copy found. */
@@ -77,7 +78,7 @@ export async function checkPostgres(
   );
 }
 
-/** Whatever the copy's own configuration says: reachable only by the socket, nothing loaded, nothing archived. */
+/** Overrides the copy's own configuration: reachable only by the socket, nothing loaded, nothing archived. */
 const SETTINGS = {
   listen_addresses: '',
   port: '5432',

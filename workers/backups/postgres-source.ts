@@ -1,12 +1,12 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import pg from 'pg';
 import type { ArchiveWriter } from './archive.js';
 import { BackupError } from './backup-error.js';
+import { filesThroughServer, localFiles, type ServerFiles } from './server-files.js';
 
-/** A running PostgreSQL whose data folder this host can read. */
+/** A running PostgreSQL. */
 export interface PostgresSource {
-  dataFolder: string;
+  /** Null if this host cannot read it: the server itself reads it out then. */
+  dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string; database: string };
 }
 
@@ -58,7 +58,8 @@ export async function copyPostgres(
   const abort = () => void client.end().catch(() => undefined);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    return await copy(client, { dataFolder, admin }, archive, label, signal);
+    const files = dataFolder === null ? filesThroughServer(client) : localFiles(dataFolder);
+    return await copy(client, files, admin.user, archive, label, signal);
   } finally {
     signal.removeEventListener('abort', abort);
     await client.end().catch(() => undefined);
@@ -67,7 +68,8 @@ export async function copyPostgres(
 
 async function copy(
   client: pg.Client,
-  { dataFolder, admin }: PostgresSource,
+  files: ServerFiles,
+  user: string,
   archive: ArchiveWriter,
   label: string,
   signal: AbortSignal,
@@ -86,8 +88,8 @@ async function copy(
   await one(`select pg_create_physical_replication_slot($1, true, true)`, [slotName(label)]);
   const functions = version >= 150_000 ? NEW_FUNCTIONS : OLD_FUNCTIONS;
   await one(functions.start, [label]);
-  await copyFolder(archive, dataFolder, '', signal);
-  await archive.addFile(CONTROL, join(dataFolder, CONTROL), signal);
+  await copyFolder(archive, files, '', signal);
+  await files.addNow(archive, CONTROL, signal);
   const stop = await one(functions.stop);
   const { lsn = '', labelfile = '', spcmapfile = '' } = stop;
   if (spcmapfile.trim() !== '') {
@@ -99,8 +101,7 @@ async function copy(
   const { size = '' } = await one(`select setting as size from pg_settings where name = 'wal_segment_size'`);
   const segments = segmentsBetween(firstSegment(labelfile), last, Number(size));
   for (const segment of segments) {
-    const path = join(dataFolder, 'pg_wal', segment);
-    await archive.addFile(`pg_wal/${segment}`, path, signal).catch((error: NodeJS.ErrnoException) => {
+    await files.addNow(archive, `pg_wal/${segment}`, signal).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
       throw new BackupError(`the server removed ${segment} of its write-ahead log before it was copied; try again`);
     });
@@ -114,7 +115,7 @@ async function copy(
       'the server wrote more than max_slot_wal_keep_size while it was copied; try again at a quieter time',
     );
   }
-  return { segments, databases: rows.map(({ datname }) => String(datname)), user: admin.user };
+  return { segments, databases: rows.map(({ datname }) => String(datname)), user };
 }
 
 const NEW_FUNCTIONS = {
@@ -132,8 +133,13 @@ function slotName(label: string): string {
   return `ranvier_${label.toLowerCase().replace(/[^a-z0-9]/g, '_')}`.slice(0, 63);
 }
 
-async function copyFolder(archive: ArchiveWriter, root: string, folder: string, signal: AbortSignal): Promise<void> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+async function copyFolder(
+  archive: ArchiveWriter,
+  files: ServerFiles,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const entries = await files.list(folder).catch((error: NodeJS.ErrnoException) => {
     // Databases and tables are dropped meanwhile; the log says so.
     if (error.code === 'ENOENT' && folder !== '') return [];
     throw error;
@@ -142,12 +148,12 @@ async function copyFolder(archive: ArchiveWriter, root: string, folder: string, 
     signal.throwIfAborted();
     const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (LEFT_OUT.test(entry.name) || name === CONTROL) continue;
-    if (entry.isDirectory() || EMPTIED.includes(name)) {
+    if (entry.type === 'folder' || EMPTIED.includes(name)) {
       archive.addFolder(name);
       if (name === 'pg_wal') archive.addFolder('pg_wal/archive_status');
-      if (!EMPTIED.includes(name)) await copyFolder(archive, root, name, signal);
-    } else if (entry.isFile()) {
-      await archive.addFile(name, join(root, name), signal).catch((error: NodeJS.ErrnoException) => {
+      if (!EMPTIED.includes(name)) await copyFolder(archive, files, name, signal);
+    } else if (entry.type === 'file') {
+      await files.add(archive, name, signal).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT') throw error;
       });
     } else {

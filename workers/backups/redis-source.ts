@@ -4,10 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { ArchiveWriter } from './archive.js';
 import { BackupError } from './backup-error.js';
+import { RedisReplica } from './redis-replica.js';
 
-/** A running redis or valkey server whose folder this host can read. */
+/** A running redis or valkey server. */
 export interface RedisSource {
-  dataFolder: string;
+  /** Null if this host cannot read it: the server sends its snapshot then. */
+  dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string };
 }
 
@@ -17,6 +19,8 @@ export interface RedisFacts {
   keys: number;
 }
 
+/** The first part of an append-only file, which is a snapshot. */
+const BASE = 'appendonly.aof.1.base.rdb';
 const POLL_MS = 50;
 const CONNECT_MS = 10_000;
 /** The first version whose append-only file is a folder of parts. */
@@ -34,22 +38,70 @@ export async function copyRedis(
   const client = openRedis({ host: admin.host, port: admin.port, username: admin.user, password: admin.password });
   try {
     await client.connect();
-    const { keys, file } = await snapshot(client, signal);
-    const path = join(dataFolder, file);
-    try {
-      if (Number.parseInt(infoOf(await client.info('server')).redis_version ?? '', 10) >= PARTS_SINCE) {
-        const base = 'appendonly.aof.1.base.rdb';
-        await archive.addFile(`appendonlydir/${base}`, path, signal);
-        await archive.addText('appendonlydir/appendonly.aof.manifest', `file ${base} seq 1 type b\n`);
-      } else {
-        await archive.addFile('appendonly.aof', path, signal);
-      }
-    } finally {
-      await rm(path, { force: true });
-    }
+    const inParts = Number.parseInt(infoOf(await client.info('server')).redis_version ?? '', 10) >= PARTS_SINCE;
+    const name = inParts ? `appendonlydir/${BASE}` : 'appendonly.aof';
+    const keys =
+      dataFolder === null
+        ? await copySent(client, admin, archive, name, signal)
+        : await copyWritten(client, dataFolder, archive, name, signal);
+    if (inParts) await archive.addText('appendonlydir/appendonly.aof.manifest', `file ${BASE} seq 1 type b\n`);
     return { keys };
   } finally {
     client.disconnect();
+  }
+}
+
+/** Copies the snapshot that the server writes on its volume. Returns the number of keys. */
+async function copyWritten(
+  client: Redis,
+  dataFolder: string,
+  archive: ArchiveWriter,
+  name: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const { keys, file } = await snapshot(client, signal);
+  const path = join(dataFolder, file);
+  try {
+    await archive.addFile(name, path, signal);
+  } finally {
+    await rm(path, { force: true });
+  }
+  return keys;
+}
+
+/** The longest pause of writes, in milliseconds: the server ends it by itself if this worker dies. */
+const PAUSE_MS = 5_000;
+
+/**
+ * Copies the snapshot that the server sends to a replica. No key changes between their count and the moment at which the server
+ * forks, because writes pause for these milliseconds.
+ */
+async function copySent(
+  client: Redis,
+  address: RedisSource['admin'],
+  archive: ArchiveWriter,
+  name: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const replica = await RedisReplica.connect(address, signal);
+  try {
+    await idle(client, signal);
+    const before = infoOf(await client.info('stats')).total_forks;
+    await client.call('CLIENT', 'PAUSE', String(PAUSE_MS), 'WRITE');
+    const paused = Date.now();
+    const keys = keysOf(await client.info('keyspace'));
+    replica.sync();
+    while (infoOf(await client.info('stats')).total_forks === before) {
+      signal.throwIfAborted();
+      if (Date.now() - paused > PAUSE_MS - 1_000) throw new Error('the server began no snapshot while writes paused');
+      await delay(POLL_MS / 5);
+    }
+    await client.call('CLIENT', 'UNPAUSE');
+    const size = await replica.size();
+    await archive.addContent(name, size, () => replica.piece());
+    return keys;
+  } finally {
+    replica.close();
   }
 }
 

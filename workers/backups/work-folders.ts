@@ -1,4 +1,4 @@
-import { readdir, stat, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BackupError } from './backup-error.js';
 
@@ -10,17 +10,6 @@ const RESERVE_BYTES = 256 * 1024 * 1024;
 /** The folder in which a claim of a backup unpacks and checks its copy. */
 export function checkFolder(dataDir: string, { id, fence }: { id: string; fence: number }): string {
   return join(dataDir, CHECKS, `${id}-${fence}`);
-}
-
-/** Bytes of all files below a folder. Files that vanish meanwhile do not count. */
-export async function folderBytes(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) bytes += await folderBytes(path);
-    else if (entry.isFile()) bytes += (await stat(path).catch(() => ({ size: 0 }))).size;
-  }
-  return bytes;
 }
 
 /** Throws a `BackupError` if the disk of a folder has no room for so many bytes: a full disk would hurt everybody on this host. */

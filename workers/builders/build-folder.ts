@@ -29,7 +29,7 @@ export function buildsFolder(dataDir: string): string {
   return join(dataDir, 'builds');
 }
 
-/** The name of a folder that is being made tells its owner's pid and start, in hex: the owner's file is not written yet. */
+/** The name of a folder that is being made contains its owner's pid and start, in hex: the owner's file is not written yet. */
 const NEW = /^new-(\d+)-([0-9a-f]*)-/;
 
 /** The name of a build's folder until it has its owner's file. */

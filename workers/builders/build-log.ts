@@ -25,6 +25,10 @@ const BOILERPLATE = [
   /ELIFECYCLE/,
   /^info Visit https?:/,
   /^make: \*\*\*/,
+  // Yarn's summary, and the details below a line that names the package.
+  /^➤ YN0000: . (Failed|Done)|^➤ YN0035: │ {2,}/,
+  // Turborepo names the task that failed after the output of that task.
+  /exited \(\d{1,3}\)$|^Failed:\s/,
 ];
 const TELLING = /error|fail|cannot|could not|not found|exception|fatal|denied|missing|invalid|unexpected|refused/i;
 const LONGEST_CAUSE = 500;

@@ -8,7 +8,7 @@ import type { BuildContext, BuildRequest } from './builder.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { linkKept } from './toolchains/framework-caches.js';
-import { buildRecovery, installRecovery } from './toolchains/recovery.js';
+import { buildRecovery, installRecovery, nodeRecovery } from './toolchains/recovery.js';
 import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
@@ -33,8 +33,13 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   const { context, cache } = setting;
   let commands = commandsWith(setting, plan, tools);
   await commands.requireTools(plan);
-  await installAll(commands, plan, context);
-  const other = await otherTools(setting, plan, tools);
+  const failure = await installAll(commands, plan, context).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (failure !== null && !(failure instanceof CommandError)) throw failure;
+  const other = await otherTools(setting, plan, tools, failure?.output ?? []);
+  if (failure !== null && other === null) throw failure;
   if (other !== null) {
     commands = commandsWith(setting, plan, other);
     await commands.run('rm -rf node_modules');
@@ -56,16 +61,23 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
 }
 
 /**
- * The tools to use instead if the project names no Node.js, and a package that was installed says that it does not run on
- * this one. Lock files of some package managers do not tell that before. Null if these will do.
+ * The tools to use instead if the project names no Node.js, and a package that was installed, or the output of an
+ * installation that failed, says that it does not run on this one. Lock files of some package managers do not tell that
+ * before. Null if these will do.
  */
-async function otherTools(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string[] | null> {
+async function otherTools(
+  setting: StepsSetting,
+  plan: BuildPlan,
+  tools: readonly string[],
+  output: readonly string[],
+): Promise<string[] | null> {
   const { versions, folders } = plan;
   const { limit, context, toolchains } = setting;
   if (versions.node !== null || versions.manager === null || plan.install.length === 0) return null;
   const app = await realpath(setting.app);
   const input = { app, folders: [folders.project, folders.install] };
-  const node = await readFiles('installedNode', input, { signal: limit.signal });
+  const installed = await readFiles('installedNode', input, { signal: limit.signal });
+  const node = installed ?? nodeRecovery(output);
   if (node === null) return null;
   const lines: string[] = [];
   const log = async (line: string) => void lines.push(line);

@@ -55,7 +55,7 @@ export interface ImageStore {
   /** True if this host can run or serve the image. */
   has(image: StoredImage): Promise<boolean>;
   /**
-   * Removes images that nobody wants and that are not young (`isYoungImage`), and what a crash left unfinished. Returns how
+   * Removes images that no record needs and that are not young (`isYoungImage`), and what a crash left unfinished. Returns how
    * many images it removed.
    */
   sweep(isWanted: (digest: string) => boolean): Promise<number>;

@@ -100,7 +100,7 @@ class FolderImageStore implements LocalImageStore {
 }
 
 /**
- * What a sweep does with an entry of the images' folder: `remove` images that nobody wants and that are not young, and
+ * What a sweep does with an entry of the images' folder: `remove` images that no record needs and that are not young, and
  * `discard` what an earlier removal has moved aside. Times are in milliseconds since the epoch.
  */
 export function imageAction(

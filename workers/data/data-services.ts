@@ -1,34 +1,36 @@
 import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { LastLines } from '../../shared/core/last-lines.js';
 import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
-import { decideVolume, portOf, redisConfiguration, storageBytes, storageState } from '../../shared/data/model.js';
+import { decideVolume, redisConfiguration } from '../../shared/data/model.js';
 import {
   type DataServerRow,
-  dataServersOfHost,
   findDataServer,
   forgetDataServer,
   isHeld,
   recordInitialized,
-  recordReach,
   volumesToRemove,
 } from '../../shared/data/store.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { databasePlanOf, limitsOf } from '../../shared/workspaces/catalog.js';
+import { limitsOf } from '../../shared/workspaces/catalog.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
+import { discardTree } from '../folders.js';
 import { scopeOf } from '../network/network-model.js';
-import { freePort } from '../runtime/process/free-port.js';
 import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
+import { type DataHost, restoreLeftovers, type VolumeFiles } from './data-host.js';
 import type { HostServers } from './data-kinds.js';
 import { DataVolume } from './data-volume.js';
+import { folderBytes } from './folder-bytes.js';
+import { openLocalVolume } from './local-volume-files.js';
 import { initdbCommand, postgresCommand, redisCommand } from './server-commands.js';
-import { askServer } from './server-probe.js';
-import { settlePostgres } from './settle-postgres.js';
+import { ServerHealth } from './server-health.js';
+import { ServerPorts, type TakenPorts } from './server-ports.js';
 
 export interface DataServicesDeps {
   db: Db;
@@ -41,31 +43,21 @@ export interface DataServicesDeps {
   servers: HostServers;
 }
 
-/** What the controller of a replica passes on about it. */
-type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'address' | 'port'>;
-
-/** Ports of this host that a server that starts cannot have. */
-export interface TakenPorts {
-  /** Replicas have them. */
-  inUse: readonly number[];
-  /** They were given back lately. */
-  resting: readonly number[];
-}
-
+/** The write-ahead log has room of its own and bounds itself. */
+const NOT_MEASURED = ['pg_wal'];
 const INITDB_MS = 5 * 60_000;
 const RESTORE_MS = 5 * 60_000;
-const PORT_TRIES = 20;
 
 /** Prepares and observes the servers of data services that run as processes of this host. */
-export class DataServices {
+export class DataServices implements DataHost {
   readonly #deps: DataServicesDeps;
-  /** The attempt of each replica whose users and databases were settled last. */
-  readonly #settled = new Map<string, number>();
-  /** Since when a replica has given no answer at all, in milliseconds since the epoch. */
-  readonly #silentSince = new Map<string, number>();
+  readonly #health: ServerHealth;
+  readonly #ports: ServerPorts;
 
   constructor(deps: DataServicesDeps) {
     this.#deps = deps;
+    this.#health = new ServerHealth(deps);
+    this.#ports = new ServerPorts({ ...deps, ownNetworks: deps.sandbox.network !== null });
   }
 
   get hostId(): string {
@@ -77,41 +69,13 @@ export class DataServices {
     return new DataVolume({ dataDir: config.dataDir, log }, serviceId);
   }
 
-  /**
-   * Chooses the port of a server that starts, and records where applications reach it. On the loopback of the host a server
-   * keeps its port for life, unless another program has taken it. Throws `ReleaseError` if there is none.
-   */
-  async claimPort(spec: ReleaseSpec, { inUse, resting }: TakenPorts): Promise<number> {
-    const { db, sandbox, config } = this.#deps;
-    const row = await this.#serverOf(spec);
-    const usual = portOf(row.kind);
-    if (sandbox.network) {
-      await recordReach(db, row.id, { host: spec.slug, port: usual, hostPort: null });
-      return usual;
-    }
-    for (let tries = 0; tries < PORT_TRIES; tries++) {
-      const kept = row.host_port;
-      const reserved = await this.#reservedPorts(row.id);
-      const others = new Set([...inUse, ...resting, ...reserved]);
-      // Its own port rests after the end of its server, which no edge sends visitors to.
-      const isFree = kept !== null && !inUse.includes(kept) && !reserved.includes(kept);
-      const port =
-        tries === 0 && isFree
-          ? await freePort({ first: kept, last: kept }, new Set()).catch(() => freePort(config.runtimePorts, others))
-          : await freePort(config.runtimePorts, others);
-      if (await recordReach(db, row.id, { host: '127.0.0.1', port, hostPort: port })) return port;
-    }
-    throw new ReleaseError('every port that was tried went to another database');
+  /** Chooses the port of a server that starts (see `ServerPorts`). */
+  async claimPort(spec: ReleaseSpec, taken: TakenPorts): Promise<number> {
+    return this.#ports.claim(await this.#serverOf(spec), spec.slug, taken);
   }
 
-  /** The ports of the host's loopback that its servers keep, also while they are stopped. */
-  async reservedPorts(): Promise<number[]> {
-    return this.#reservedPorts('');
-  }
-
-  async #reservedPorts(except: string): Promise<number[]> {
-    const rows = await dataServersOfHost(this.#deps.db, this.#deps.hostId);
-    return rows.flatMap(({ id, host_port }) => (id === except || host_port === null ? [] : [host_port]));
+  reservedPorts(): Promise<number[]> {
+    return this.#ports.reserved();
   }
 
   /**
@@ -213,47 +177,16 @@ export class DataServices {
     throw new ReleaseError(`its first data could not be made (initdb: ${how}): ${output.lines.join(' | ')}`);
   }
 
-  /**
-   * Why a server does not pass its check; '' if it accepts connections, and its user and database are there. The first check of
-   * each attempt settles them.
-   */
-  async probe(replica: Attempt, spec: ReleaseSpec): Promise<string> {
-    const row = await this.#serverOf(spec);
-    const port = replica.port ?? portOf(row.kind);
-    const answer = await askServer(row.kind, { address: replica.address, port });
-    if (!answer.healthy && answer.silent) {
-      if (!this.#silentSince.has(replica.id)) this.#silentSince.set(replica.id, Date.now());
-    } else this.#silentSince.delete(replica.id);
-    if (!answer.healthy) return answer.answer;
-    // By the plan of this release: the one that is live may have a smaller one.
-    const state = storageState(row.used_bytes, storageBytes(spec.configuration.plan), row.storage_state);
-    if (row.kind === 'postgres' && this.#settled.get(replica.id) !== replica.restarts) {
-      const { user, admin } = openPasswords(this.#deps.keyring, row);
-      await settlePostgres(
-        { host: replica.address, port, password: admin },
-        {
-          user: row.user_name,
-          password: user,
-          database: row.database_name,
-          maxConnections: databasePlanOf(spec.configuration.plan).maxConnections,
-          state,
-        },
-      );
-      this.#settled.set(replica.id, replica.restarts);
-    }
-    return state === 'closed' ? 'its storage is full: choose a larger plan and deploy it' : '';
+  async probe(replica: ReplicaRow, spec: ReleaseSpec): Promise<string> {
+    return this.#health.probe(replica, spec);
   }
 
-  /** How long a server has given no answer at all, in milliseconds. */
   silentMs(replicaId: string): number {
-    const since = this.#silentSince.get(replicaId);
-    return since === undefined ? 0 : Date.now() - since;
+    return this.#health.silentMs(replicaId);
   }
 
-  /** Forgets a replica that is gone. */
   forget(replicaId: string): void {
-    this.#settled.delete(replicaId);
-    this.#silentSince.delete(replicaId);
+    this.#health.forget(replicaId);
   }
 
   /** The program that a release's server runs. */
@@ -263,15 +196,45 @@ export class DataServices {
     return join(folder, 'bin', 'postgres');
   }
 
+  dataFolderOf(serviceId: string): string {
+    return this.volumeOf(serviceId).data;
+  }
+
+  measure({ id }: DataServerRow): Promise<number> {
+    return folderBytes(this.volumeOf(id).data, NOT_MEASURED);
+  }
+
+  openVolume(serviceId: string): Promise<VolumeFiles> {
+    const { config, log } = this.#deps;
+    return openLocalVolume({ dataDir: config.dataDir, log }, this.volumeOf(serviceId));
+  }
+
+  async removeRestoreLeftovers(
+    statusOf: (operationId: string) => Promise<string | null>,
+    only?: string,
+  ): Promise<number> {
+    const { config, log } = this.#deps;
+    const volumes = join(config.dataDir, 'volumes');
+    let removed = 0;
+    for (const volume of only === undefined ? await readdir(volumes).catch(() => []) : [only]) {
+      const names = await readdir(join(volumes, volume)).catch(() => []);
+      for (const name of await restoreLeftovers(names, statusOf)) {
+        await discardTree({ dataDir: config.dataDir, log }, join(volumes, volume, name));
+        removed += 1;
+      }
+    }
+    return removed;
+  }
+
   /** Removes the volumes of deleted services from this host. Returns how many. */
   async removeVolumes(): Promise<number> {
     const { db, hostId } = this.#deps;
-    const ids = await volumesToRemove(db, hostId);
-    for (const id of ids) {
+    const rows = await volumesToRemove(db, hostId);
+    for (const { id } of rows) {
       await this.volumeOf(id).remove();
       await forgetDataServer(db, id);
     }
-    return ids.length;
+    return rows.length;
   }
 
   #toolsOf({ image }: ReleaseSpec): Promise<string[]> {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import type { Logger } from '../../shared/core/log.js';
@@ -11,8 +10,7 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getService } from '../../shared/services/store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { ReleaseError, type RuntimeDriver } from '../runtime/runtime-driver.js';
-import type { DataServices } from './data-services.js';
-import { DataVolume } from './data-volume.js';
+import type { DataHost } from './data-host.js';
 
 /** A data server that runs, as work on this host reaches it. */
 export interface DataServer {
@@ -20,14 +18,10 @@ export interface DataServer {
   /** The major version of PostgreSQL; '' for redis. */
   version: string;
   serviceId: string;
-  /** The volume's folder on this host; the server's folder is in it. */
-  volume: string;
-  /** PGDATA, or the folder of redis. */
-  dataFolder: string;
+  /** PGDATA, or the folder of redis; null if this host cannot read it: then everything is read through the server. */
+  dataFolder: string | null;
   /** The platform's own user, who may do everything. */
   admin: { host: string; port: number; user: string; password: string; database: string };
-  /** The folder with the server's programs. */
-  binaries: string;
 }
 
 export interface DataAccessDeps {
@@ -36,11 +30,11 @@ export interface DataAccessDeps {
   log: Logger;
   keyring: Keyring;
   runtime: RuntimeDriver;
-  data: DataServices;
+  data: DataHost;
 }
 
 /**
- * A service's server, if it runs on this host and accepts connections. Throws `ReleaseError` with the reason if it does not, and
+ * A service's server, if it accepts connections and this worker reaches its volume. Throws `ReleaseError` with the reason if it does not, and
  * `SealError` if its password cannot be opened.
  */
 export async function openDataServer(deps: DataAccessDeps, serviceId: string): Promise<DataServer> {
@@ -50,15 +44,12 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
   const replicas = live === null ? [] : await replicasOf(deps.db, live);
   const replica = replicas.find(({ state, desired }) => state === 'ready' && desired === 'running');
   if (live === null || replica?.port == null) throw new ReleaseError('its server does not run');
-  const volume = new DataVolume({ dataDir: deps.config.dataDir, log: deps.log }, serviceId);
   const { admin } = openPasswords(deps.keyring, row);
-  const spec = await loadReleaseSpec(deps.db, deps.keyring, live);
   return {
     kind: row.kind,
     version: row.version,
     serviceId,
-    volume: volume.folder,
-    dataFolder: volume.data,
+    dataFolder: deps.data.dataFolderOf(serviceId),
     admin: {
       host: replica.address,
       port: replica.port,
@@ -66,7 +57,6 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
       password: admin,
       database: row.kind === 'postgres' ? row.database_name : '',
     },
-    binaries: dirname(await deps.data.programOf(spec)),
   };
 }
 
@@ -75,13 +65,13 @@ const HOLD_RENEW_MS = 15_000;
 
 /**
  * Stops a service's server, runs `work` on its volume while nothing can start it, and starts it again as it was before, also if
- * `work` fails. A deployment that is starting a server meanwhile fails. Resolves when the server accepts connections. `work` gets the volume's folder and a signal that aborts if the hold is lost.
- * Throws `ReleaseError` if somebody else holds the server, and what `work` throws.
+ * `work` fails. A deployment that is starting a server meanwhile fails. Resolves when the server accepts connections. `work` gets a signal that aborts if the hold is lost.
+ * Throws `ReleaseError` if another operation holds the server, and what `work` throws.
  */
 export async function holdServer(
   deps: DataAccessDeps,
   serviceId: string,
-  work: (volume: string, signal: AbortSignal) => Promise<void>,
+  work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const { db, runtime } = deps;
   await ownServer(deps, serviceId);
@@ -96,7 +86,7 @@ export async function holdServer(
   }, HOLD_RENEW_MS);
   try {
     for (const deploymentId of await runningReleases(db, serviceId)) await runtime.stop(deploymentId);
-    await work(new DataVolume({ dataDir: deps.config.dataDir, log: deps.log }, serviceId).folder, lost.signal);
+    await work(lost.signal);
   } finally {
     clearInterval(renewal);
     await releaseHold(db, serviceId, token);

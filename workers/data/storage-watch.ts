@@ -1,5 +1,3 @@
-import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { openPasswords } from '../../shared/data/commands.js';
 import { type StorageState, storageBytes, storageState } from '../../shared/data/model.js';
 import { type DataServerRow, dataServersOfHost, recordUsage } from '../../shared/data/store.js';
@@ -9,11 +7,7 @@ import { Masker } from '../../shared/secrets/mask.js';
 import { getService } from '../../shared/services/store.js';
 import { databasePlanOf } from '../../shared/workspaces/catalog.js';
 import type { JobDeps } from '../worker-deps.js';
-import { endSessions, settlePostgres } from './settle-postgres.js';
-
-const BLOCK_BYTES = 512;
-/** The write-ahead log has room of its own and bounds itself. */
-const NOT_MEASURED = ['pg_wal'];
+import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
 
 /**
  * Measures the data of this host's servers and enforces the storage bounds of their plans: from 90 per cent on new transactions
@@ -22,16 +16,19 @@ const NOT_MEASURED = ['pg_wal'];
 export async function watchStorage(deps: JobDeps): Promise<string[]> {
   const lines: string[] = [];
   const { data } = deps;
-  if (data === null) return lines;
   for (const row of await dataServersOfHost(deps.db, data.hostId)) {
     if (row.initialized_at === null) continue;
     const service = await getService(deps.db, row.id);
     const live = service?.live_deployment_id && (await getDeployment(deps.db, service.live_deployment_id));
     if (!live) continue;
-    const used = await folderBytes(data.volumeOf(row.id).data, NOT_MEASURED);
+    const admin = await adminOf(deps, row, live.id);
+    const used = await data.measure(row, admin).catch(() => null);
+    if (used === null) continue;
     const planId = live.configuration.plan;
     const state = storageState(used, storageBytes(planId), row.storage_state);
-    if (state !== row.storage_state) await enforce(deps, row, live.id, planId, state);
+    if (state !== row.storage_state && row.kind === 'postgres' && admin !== null) {
+      await enforce(deps, row, admin, planId, state);
+    }
     // Recorded last, so that a bound that could not be set is set by the next measurement. One worker of the host says it.
     if (!(await recordUsage(deps.db, row.id, used, state))) continue;
     await say(deps, row.id, live.id, state);
@@ -46,23 +43,28 @@ async function say({ logs }: JobDeps, serviceId: string, deploymentId: string, s
   await channel.close();
 }
 
-async function enforce(
-  deps: JobDeps,
+/** Where the platform's own user reaches a server; null if it does not run. */
+async function adminOf(
+  { db, keyring }: JobDeps,
   row: DataServerRow,
   deploymentId: string,
+): Promise<AdminAddress | null> {
+  const replica = (await replicasOf(db, deploymentId)).find(({ state }) => state === 'ready' || state === 'unhealthy');
+  if (replica?.port == null) return null;
+  return { host: replica.address, port: replica.port, password: openPasswords(keyring, row).admin };
+}
+
+async function enforce(
+  { keyring }: JobDeps,
+  row: DataServerRow,
+  admin: AdminAddress,
   planId: string,
   state: StorageState,
 ): Promise<void> {
-  const [replica] = (await replicasOf(deps.db, deploymentId)).filter(
-    ({ state }) => state === 'ready' || state === 'unhealthy',
-  );
-  if (row.kind !== 'postgres' || replica?.port == null) return;
-  const { user, admin: password } = openPasswords(deps.keyring, row);
-  const admin = { host: replica.address, port: replica.port, password };
   const { maxConnections } = databasePlanOf(planId);
   await settlePostgres(admin, {
     user: row.user_name,
-    password: user,
+    password: openPasswords(keyring, row).user,
     database: row.database_name,
     maxConnections,
     state,
@@ -76,19 +78,3 @@ const MESSAGES: Record<StorageState, string> = {
     'The data takes 90 % of the storage of the plan: new transactions are read-only unless they say "read write". Delete data, or choose a larger plan',
   closed: 'The storage of the plan is full: nobody can connect. Choose a larger plan and deploy it',
 };
-
-/** The bytes that a folder takes on the disk, without the folders named in `except` at its top. */
-export async function folderBytes(folder: string, except: readonly string[] = []): Promise<number> {
-  let total = 0;
-  const left = [folder];
-  for (let path = left.pop(); path !== undefined; path = left.pop()) {
-    // Files come and go while the server runs.
-    for (const entry of await readdir(path, { withFileTypes: true }).catch(() => [])) {
-      if (path === folder && except.includes(entry.name)) continue;
-      const inner = join(path, entry.name);
-      if (entry.isDirectory()) left.push(inner);
-      else total += ((await lstat(inner).catch(() => null))?.blocks ?? 0) * BLOCK_BYTES;
-    }
-  }
-  return total;
-}

@@ -1,16 +1,16 @@
 import type { Lease } from '../../shared/core/database/leases.js';
 import type { ActiveState, DeploymentEvent } from '../../shared/deployments/model.js';
+import type { DeployedService } from '../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { applyEvent } from '../../shared/deployments/transitions.js';
 import type { LogLevel } from '../../shared/logs/model.js';
-import type { ServiceRow } from '../../shared/services/rows.js';
 import type { LogChannel } from '../log-sink.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** One worker's run of one deployment. Its steps share this. */
 export class DeploymentRun {
   readonly deps: JobDeps;
-  readonly service: ServiceRow;
+  readonly service: DeployedService;
   readonly variables: Record<string, string>;
   readonly signal: AbortSignal;
   readonly channel: LogChannel;
@@ -19,7 +19,7 @@ export class DeploymentRun {
   constructor(init: {
     deps: JobDeps;
     deployment: DeploymentRow;
-    service: ServiceRow;
+    service: DeployedService;
     variables: Record<string, string>;
     signal: AbortSignal;
     channel: LogChannel;

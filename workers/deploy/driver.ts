@@ -8,12 +8,11 @@ import {
   isTerminal,
   STEP_OF,
 } from '../../shared/deployments/model.js';
-import type { DeploymentRow } from '../../shared/deployments/rows.js';
-import { claimDeployment, getDeployment } from '../../shared/deployments/store.js';
+import { claimDeployment, type DeploymentParts } from '../../shared/deployments/parts-store.js';
+import { getDeployment } from '../../shared/deployments/store.js';
 import { applyEvent } from '../../shared/deployments/transitions.js';
 import { Masker } from '../../shared/secrets/mask.js';
 import { credentialsOf } from '../../shared/services/source.js';
-import { getService } from '../../shared/services/store.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { type Failure, failureOf } from '../failures.js';
 import type { JobHelpers } from '../handlers/job-helpers.js';
@@ -52,30 +51,31 @@ export async function runDeployment(
   deploymentId: string,
   helpers: JobHelpers,
 ): Promise<string | undefined> {
-  // Read before the claim: a suspect waits for its turn here, and while it waits it must not be held, because a crash of this
-  // worker would count against it.
-  const before = await getDeployment(deps.db, deploymentId);
-  if (!before) return undefined;
-  const faulty = await deps.faults.isNoted(before);
-  const run = () => claimAndRun(deps, deploymentId, helpers, faulty);
-  // Its worker failed while it ran other deployments as well. Running suspects one at a time shows which one is at fault.
-  return faulty || before.worker_faults > 0 ? deps.faults.alone(helpers.signal, run) : run();
+  const { db, faults, workerId } = deps;
+  if (!(await faults.knows(deploymentId))) {
+    const parts = await claimDeployment(db, deploymentId, { workerId, faulty: false, suspects: false });
+    if (parts) return runClaimed(deps, parts, helpers);
+  }
+  // A suspect waits for its turn here, and while it waits it must not be held, because a crash of this worker would count
+  // against it. Running suspects one at a time shows which one is at fault.
+  const before = await getDeployment(db, deploymentId);
+  if (!before || isTerminal(before.status)) return undefined;
+  const faulty = await faults.isNoted(before);
+  const run = async () => {
+    const parts = await claimDeployment(db, deploymentId, { workerId, faulty, suspects: true });
+    return parts && runClaimed(deps, parts, helpers);
+  };
+  return faulty || before.worker_faults > 0 ? faults.alone(helpers.signal, run) : run();
 }
 
-async function claimAndRun(
-  deps: JobDeps,
-  deploymentId: string,
-  helpers: JobHelpers,
-  faulty: boolean,
-): Promise<string | undefined> {
-  const deployment = await claimDeployment(deps.db, deploymentId, deps.workerId, faulty);
-  if (!deployment) return undefined;
+async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHelpers): Promise<string> {
+  const { deployment } = parts;
   await deps.faults.forget({ id: deployment.id, fence: deployment.fence - 1 });
   const runEnds = deps.faults.begin(deployment);
-  const log = helpers.log.child({ deploymentId, fence: deployment.fence });
+  const log = helpers.log.child({ deploymentId: deployment.id, fence: deployment.fence });
   const lease = deps.leases.hold('deployments', { id: deployment.id, fence: deployment.fence });
   try {
-    const run = await openRun(deps, deployment, AbortSignal.any([lease.signal, helpers.signal]));
+    const run = await openRun(deps, parts, AbortSignal.any([lease.signal, helpers.signal]));
     return await drive(run, { ...helpers, log });
   } finally {
     lease.stop();
@@ -199,10 +199,10 @@ function masked(fault: unknown, { channel }: DeploymentRun): Error {
   return error;
 }
 
-async function openRun(deps: JobDeps, deployment: DeploymentRow, signal: AbortSignal): Promise<DeploymentRun> {
-  const service = await getService(deps.db, deployment.service_id);
+async function openRun(deps: JobDeps, parts: DeploymentParts, signal: AbortSignal): Promise<DeploymentRun> {
+  const { deployment, service } = parts;
   if (!service) throw new AppError('not_found', `service ${deployment.service_id} does not exist`);
-  const { variables, repository } = await openOrFail(deps, deployment);
+  const { variables, repository } = await openOrFail(deps, parts);
   const masker = new Masker([...Object.values(variables), ...credentialsOf(repository)]);
   const channel = deps.logs.open({ serviceId: service.id, deploymentId: deployment.id, masker });
   const opened = { ...deployment, configuration: { ...deployment.configuration, repository } };
@@ -210,10 +210,10 @@ async function openRun(deps: JobDeps, deployment: DeploymentRow, signal: AbortSi
 }
 
 /** A snapshot that does not open fails the deployment at once: no later try could do better. */
-async function openOrFail({ db, keyring }: JobDeps, deployment: DeploymentRow) {
+async function openOrFail({ db, keyring }: JobDeps, { deployment, snapshot }: DeploymentParts) {
   try {
     return {
-      variables: await openSnapshot(db, keyring, deployment),
+      variables: await openSnapshot(db, keyring, snapshot),
       repository: await openRepository(db, keyring, deployment),
     };
   } catch (error) {

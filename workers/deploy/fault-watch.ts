@@ -77,6 +77,12 @@ export class FaultWatch {
     };
   }
 
+  /** True if a worker of this host hung or crashed with this deployment, at any fence. */
+  async knows(id: string): Promise<boolean> {
+    const names = await readdir(this.#folder).catch(() => []);
+    return names.some((name) => name.startsWith(`${id}.`));
+  }
+
   /** True if the worker that had this run hung or crashed meanwhile. */
   async isNoted(run: RunKey): Promise<boolean> {
     return exists(join(this.#folder, fileOf(run)));

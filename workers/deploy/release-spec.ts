@@ -1,13 +1,11 @@
 import type { Db } from '../../shared/core/database/client.js';
+import { deploymentParts } from '../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
-import { getDeployment } from '../../shared/deployments/store.js';
-import { getImage } from '../../shared/images/store.js';
 import { previewOf } from '../../shared/previews/store.js';
 import { pushedAddress } from '../../shared/pushes/model.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { isPushSource } from '../../shared/services/source.js';
-import { getService } from '../../shared/services/store.js';
 import { replicasOfRelease } from '../../shared/services/wanted-replicas.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
@@ -29,10 +27,9 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
 
 /** What a runtime needs to run a deployment's release. Throws `ReleaseError` if there is no image, `SealError` if a secret cannot be opened. */
 export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: string): Promise<ReleaseSpec> {
-  const deployment = await getDeployment(db, deploymentId);
-  const service = deployment && (await getService(db, deployment.service_id));
-  const image = deployment?.image_id ? await getImage(db, deployment.image_id) : undefined;
-  if (!deployment || !service || !image) throw new ReleaseError(`deployment ${deploymentId} has no image to run`);
+  const parts = await deploymentParts(db, deploymentId);
+  if (!parts?.service || !parts.image) throw new ReleaseError(`deployment ${deploymentId} has no image to run`);
+  const { deployment, service, image, snapshot } = parts;
   return {
     deploymentId,
     serviceId: service.id,
@@ -47,6 +44,6 @@ export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: st
       replicas: replicasOfRelease(service, deployment.configuration),
     },
     image: { id: image.id, digest: image.digest, manifest: image.manifest },
-    environment: { ...image.manifest.environment, ...(await openSnapshot(db, keyring, deployment)) },
+    environment: { ...image.manifest.environment, ...(await openSnapshot(db, keyring, snapshot)) },
   };
 }

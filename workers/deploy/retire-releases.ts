@@ -10,10 +10,10 @@ import type { JobDeps } from '../worker-deps.js';
  * serve, and retires images past retention. It is idempotent, so any worker can finish what another one began.
  */
 export async function retireOldReleases(deps: JobDeps, serviceId: string, signal: AbortSignal): Promise<void> {
-  const service = await getService(deps.db, serviceId);
-  if (!service) return;
   const stale = await staleReleases(deps.db, serviceId);
   if (stale.length > 0) {
+    const service = await getService(deps.db, serviceId);
+    if (!service) return;
     await edgesApplied(deps.db, serviceId, service.route_version, signal);
     for (const { deploymentId } of stale) await deps.runtime.stop(deploymentId);
   }

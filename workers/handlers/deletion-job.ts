@@ -34,7 +34,7 @@ export function deletionJob(
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
     await deps.db.transaction((trx) => eraseService(trx, service.id));
     // Its volume may be on another host, which removes it with its next sweep.
-    await deps.data?.removeVolumes();
+    await deps.data.removeVolumes();
     await removeBackupsOfDeleted(deps);
     return 'done';
   });

@@ -1,9 +1,10 @@
+import { getBackup } from '../../shared/backups/store.js';
 import { findDataServer } from '../../shared/data/store.js';
 import { operationStatus } from '../../shared/operations/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { makeDue } from '../../shared/queues/due.js';
 import { BackupError } from '../backups/backup-error.js';
-import { performRestore, removeRestoreLeftovers } from '../backups/perform-restore.js';
+import { performRestore } from '../backups/perform-restore.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 import { runOperation } from './run-operation.js';
@@ -23,18 +24,24 @@ export async function restoreJob(
   const outcome = await runOperation(deps, operationId, helpers, async (run) => {
     const { operation, service } = run;
     const row = await findDataServer(deps.db, service.id);
-    if (deps.data === null || row?.host_id !== deps.data.hostId) {
+    if (row?.host_id !== deps.data.hostId || !(await reachesArchive(deps, operation.backup_id))) {
       if (Date.now() - operation.created_at.getTime() > LONGEST_WAIT_MS) {
-        throw new BackupError('the host that has the volume is away');
+        throw new BackupError('the host that has the volume, or the archive, is away');
       }
       await makeDue(deps.db, 'operations', operation, ELSEWHERE_MS);
       return 'later';
     }
-    await performRestore({ ...deps, data: deps.data }, run);
+    await performRestore(deps, run);
     volume = service.id;
     return 'done';
   });
   // Only now is the data before not needed any more.
-  if (volume !== null) await removeRestoreLeftovers(deps, (id) => operationStatus(deps.db, id), volume);
+  if (volume !== null) await deps.data.removeRestoreLeftovers((id) => operationStatus(deps.db, id), volume);
   return outcome;
+}
+
+/** False if the archive is in a folder of another host: a worker of that host restores it. */
+async function reachesArchive({ db, backups }: JobDeps, backupId: string | null): Promise<boolean> {
+  const store = backupId === null ? null : ((await getBackup(db, backupId))?.store ?? null);
+  return store === null || backups.stores.all.some(({ id }) => id === store);
 }

@@ -1,10 +1,9 @@
-import { errorMessage } from '../../shared/core/errors.js';
 import type { OperationRow } from '../../shared/operations/model.js';
 import { claimOperation, endOperation, releaseOperation } from '../../shared/operations/store.js';
 import { Masker } from '../../shared/secrets/mask.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
-import { failureOf } from '../failures.js';
+import { causeOf, failureOf } from '../failures.js';
 import { Interrupted, JobFailed } from '../interrupted.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
@@ -63,8 +62,7 @@ async function endFailed(
     throw new Interrupted('shutdown');
   }
   if (failure.type === 'platformFault' && !helpers.lastAttempt) throw failure.error;
-  const cause = failure.type === 'failed' ? failure.cause : `internal error: ${errorMessage(failure.error)}`;
-  const message = `${operation.kind}: ${cause}`;
+  const message = `${operation.kind}: ${causeOf(failure)}`;
   if (await endOperation(deps.db, operation, 'failed', message)) await explainInLog(deps, operation, message);
   throw new JobFailed(message);
 }

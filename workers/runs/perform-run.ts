@@ -5,7 +5,7 @@ import { findAttempt } from '../../shared/replicas/attempt-store.js';
 import { decideRun, type RunDecision, type RunEnd, type RunRow } from '../../shared/runs/model.js';
 import { endRun, retryRun } from '../../shared/runs/store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
-import { failureOf } from '../failures.js';
+import { causeOf, failureOf } from '../failures.js';
 import type { JobHelpers } from '../handlers/job-helpers.js';
 import { Interrupted } from '../interrupted.js';
 import { maskerOf } from '../runtime/retained-release.js';
@@ -107,12 +107,7 @@ async function endEarly(
     throw failure.error;
   }
   await stop(deps, run);
-  return end(
-    deps,
-    run,
-    'failed',
-    failure.type === 'failed' ? failure.cause : `internal error: ${errorMessage(failure.error)}`,
-  );
+  return end(deps, run, 'failed', causeOf(failure));
 }
 
 /** The image is not on this host. If no worker has it within the time that a release may take, the run fails. */

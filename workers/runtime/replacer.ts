@@ -12,7 +12,7 @@ import {
   replacementDelayMs,
   replacementMessage,
 } from './health-replacement.js';
-import type { ReplicaRuntimeDeps } from './replica-runtime.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs'>;
 

@@ -1,19 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../shared/core/config.js';
-import type { Db, Transaction } from '../../shared/core/database/client.js';
-import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
-import type { Logger } from '../../shared/core/log.js';
 import { hostFor, isHeld, isHostOnline, settleHost } from '../../shared/data/store.js';
 import { isCurrentRelease, isReleasing, runningReleases } from '../../shared/deployments/release-store.js';
-import type { LogLine } from '../../shared/logs/model.js';
-import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../../shared/replicas/attempt-store.js';
 import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { replicasOf } from '../../shared/replicas/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { isDataKind } from '../../shared/services/model.js';
-import { attemptProgress } from './attempt-progress.js';
+import { replicaChange } from './replica-change.js';
+import { POLL_MS, type ReplicaRuntimeDeps, type RuntimeBackend, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
+import { RunAttempts } from './run-attempts.js';
 import {
   type CommandOptions,
   ReleaseError,
@@ -23,50 +18,8 @@ import {
   type RuntimeDriver,
 } from './runtime-driver.js';
 
-/** Polling interval when no notification arrives, in milliseconds. */
-const POLL_MS = 250;
-/** Added to the grace period of the processes: edges have to drain, and another worker may have to take over the host. */
-const STOP_SLACK_MS = 60_000;
-
 /** The longest wait until work on a volume ends, in milliseconds. */
 const HELD_MS = 120_000;
-
-/** The same for a run, which may last for hours. */
-const RUN_POLL_MS = 2_000;
-
-/** What a runtime works with that keeps the wanted and the observed state of its replicas in the `replicas` table. */
-export interface ReplicaRuntimeDeps {
-  db: Db;
-  listener: Listener;
-  config: Config;
-  log: Logger;
-  /** Names the host in the `replicas` table, and the lock of its supervisor. */
-  hostId: string;
-  /** Loads a release as its deployment's snapshot describes it. Controllers call it when a replica starts. */
-  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
-  logs: RuntimeLogs;
-}
-
-/** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
-export interface RuntimeLogs {
-  append(
-    batch: { serviceId: string; deploymentId: string; source: 'runtime' | 'system'; lines: LogLine[] },
-    trx: Transaction,
-  ): Promise<void>;
-}
-
-/** The part of a runtime that differs between processes and Swarm. */
-export interface RuntimeBackend {
-  readonly name: string;
-  /** Starts to compete for the lead of this host; the leader reconciles its replicas. */
-  start(): Promise<void>;
-  close(platformEnds: boolean): Promise<void>;
-  /** Why a replica ended before it was ever ready. */
-  explainExit(spec: ReleaseSpec, row: ReplicaRow): Promise<string>;
-  /** Why a release is not ready in time although no replica has failed. */
-  explainSilence(spec: ReleaseSpec, rows: readonly ReplicaRow[]): Promise<string>;
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
-}
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
 
@@ -78,11 +31,13 @@ export class ReplicaRuntime implements RuntimeDriver {
   readonly name: string;
   readonly #deps: Deps;
   readonly #backend: RuntimeBackend;
+  readonly #attempts: RunAttempts;
 
   constructor(deps: Deps, backend: RuntimeBackend) {
     this.name = backend.name;
     this.#deps = deps;
     this.#backend = backend;
+    this.#attempts = new RunAttempts(deps);
   }
 
   start(): Promise<void> {
@@ -155,36 +110,12 @@ export class ReplicaRuntime implements RuntimeDriver {
     return this.#backend.runCommand(spec, command, options);
   }
 
-  async runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
-    signal.throwIfAborted();
-    const { db, hostId, config } = this.#deps;
-    const { runId, attempt: number, timeoutMs } = attempt;
-    const { serviceId, deploymentId } = spec;
-    await wantAttempt(db, { runId, runNumber: attempt.runNumber, attempt: number, serviceId, deploymentId, hostId });
-    for (;;) {
-      const row = await findAttempt(db, runId, number);
-      const now = Date.now();
-      const progress = attemptProgress(row, { now, timeoutMs, startMs: config.releaseTimeoutSeconds * 1000 });
-      if (progress.type !== 'pending') {
-        if (progress.type === 'timeout' || progress.type === 'notStarted') await this.stopRun(runId);
-        return progress;
-      }
-      await this.#notified(Math.min(RUN_POLL_MS, progress.nextMs), signal);
-    }
+  runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
+    return this.#attempts.run(spec, attempt, signal);
   }
 
-  async stopRun(runId: string): Promise<void> {
-    const { db, config } = this.#deps;
-    await db.transaction((trx) => stopAttempts(trx, runId));
-    const deadline = Date.now() + config.stopGraceSeconds * 1000 + STOP_SLACK_MS;
-    while ((await countAttempts(db, runId)) > 0) {
-      if (Date.now() >= deadline) {
-        throw new ReleaseError(
-          `run ${runId} was not stopped in time; a worker must run on the host that carries it out`,
-        );
-      }
-      await this.#notified(POLL_MS, new AbortController().signal);
-    }
+  stopRun(runId: string): Promise<void> {
+    return this.#attempts.stop(runId);
   }
 
   /**
@@ -200,7 +131,7 @@ export class ReplicaRuntime implements RuntimeDriver {
       if (!held && !(await isReleasing(db, spec.serviceId, spec.deploymentId))) break;
       const why = held ? 'somebody works on its volume' : 'a deployment of it starts its server';
       if (Date.now() >= deadline) throw new ReleaseError(`${why}; try again later`);
-      await this.#notified(POLL_MS, signal);
+      await replicaChange(this.#deps.listener, POLL_MS, signal);
     }
     if (!(await isCurrentRelease(db, spec.deploymentId))) throw new ReleaseError('another release took its place');
     for (const deploymentId of await runningReleases(db, spec.serviceId)) {
@@ -210,9 +141,11 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /** The host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
-  async #hostOf({ kind, serviceId }: ReleaseSpec): Promise<string> {
+  async #hostOf(spec: ReleaseSpec): Promise<string> {
+    const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
     if (!isDataKind(kind)) return hostId;
+    if (this.#backend.hostOfData) return this.#backend.hostOfData(spec);
     const able = await hostFor(db, kind, hostId);
     if (able === null) throw new ReleaseError(`no host that is online can run ${kind}`);
     const settled = await settleHost(db, serviceId, able);
@@ -250,7 +183,7 @@ export class ReplicaRuntime implements RuntimeDriver {
         case 'pending':
           break;
       }
-      await this.#notified(Math.min(POLL_MS, deadline - Date.now()), signal);
+      await replicaChange(this.#deps.listener, Math.min(POLL_MS, deadline - Date.now()), signal);
     }
   }
 
@@ -259,7 +192,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     if (rows?.length === 0) return;
     const { db, config } = this.#deps;
     const ids = rows?.map((row) => row.id);
-    const deadline = Date.now() + config.stopGraceSeconds * 1000 + STOP_SLACK_MS;
+    const deadline = stopDeadline(config);
     await wantStopped(db, deploymentId, ids);
     for (;;) {
       const left = (await replicasOf(db, deploymentId)).filter((row) => ids === undefined || ids.includes(row.id));
@@ -268,31 +201,14 @@ export class ReplicaRuntime implements RuntimeDriver {
         const where = left.map((row) => `replica ${row.position} (${row.state}) on host ${row.host_id}`).join(', ');
         throw new ReleaseError(`not stopped in time: ${where}; a worker must run on that host`);
       }
-      await this.#notified(POLL_MS, new AbortController().signal);
+      await replicaChange(this.#deps.listener, POLL_MS, new AbortController().signal);
     }
   }
 
-  /** The replicas that are wanted. One that starts to take a failing one's place is not among them before it has the place. */
+  /** The replicas that are to run. A replacement counts only after it has taken the place of the failing replica. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
-  }
-
-  /** Resolves when a replica has changed, or after `ms`. Rejects with the signal's reason. */
-  async #notified(ms: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const news = new AbortController();
-    const unlisten = this.#deps.listener.on(CHANNELS.replica, () => news.abort());
-    try {
-      await sleep(Math.max(1, ms), undefined, { signal: AbortSignal.any([signal, news.signal]) });
-    } catch (error) {
-      if (!news.signal.aborted || signal.aborted) {
-        signal.throwIfAborted();
-        throw error;
-      }
-    } finally {
-      unlisten();
-    }
   }
 }
 

@@ -5,7 +5,7 @@ import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { replicasOfHost } from '../../shared/replicas/store.js';
 import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
 import { Replacer } from './replacer.js';
-import type { ReplicaRuntimeDeps } from './replica-runtime.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 /** Reconciles one replica: makes what runs match the row. */
 export interface ReplicaController {

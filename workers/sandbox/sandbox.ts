@@ -117,7 +117,7 @@ export interface Sandbox {
   /** The TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
   /**
-   * Tells who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at levels at which all
+   * Returns who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at levels at which all
    * commands share a user, a process of the sandbox. 'stranger' is any other process.
    */
   portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;

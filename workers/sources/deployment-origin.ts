@@ -54,9 +54,18 @@ async function resolveCommit({ source, policy }: OriginOptions, request: OriginR
     : repositoryProblem(givenAddress(repository), policy.allowLocal);
   if (problem) throw new SourceError(problem);
   const ref = request.sha || branch;
-  const { sha, message } = await source.resolve({ url: repository, ref, signal: request.signal, ...pullRefOf(branch) });
-  const what = ref === sha ? 'commit' : `branch ${branch} at`;
-  return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}` };
+  const { sha, message, defaultBranch } = await source.resolve({
+    url: repository,
+    ref,
+    signal: request.signal,
+    ...pullRefOf(branch),
+  });
+  const what = ref === sha ? 'commit' : `branch ${defaultBranch ?? branch} at`;
+  const why =
+    defaultBranch === undefined
+      ? ''
+      : ` (the repository has no branch ${branch}, and this is its default branch; set branch to ${defaultBranch}, so that its new commits can deploy themselves)`;
+  return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}${why}` };
 }
 
 /** The preview of a fork has the ref of its pull request in the place of a branch. */

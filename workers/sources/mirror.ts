@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree, touch } from '../folders.js';
 import type { Git, GitResult } from './git-command.js';
@@ -166,6 +166,16 @@ export class Mirror {
   #run(args: string[], env: Record<string, string> = {}): Promise<GitResult> {
     return this.#git.run({ args: [`--git-dir=${this.#path}`, ...args], env, signal: this.#signal });
   }
+}
+
+/** Makes git accept local repositories of other users: it reads that setting from a file only. */
+export async function prepareMirrors(mirrors: string): Promise<void> {
+  const path = join(mirrors, 'gitconfig');
+  if (await touch(path)) return;
+  await mkdir(mirrors, { recursive: true, mode: 0o700 });
+  const own = `${path}.${randomUUID()}`;
+  await writeFile(own, '[safe]\n\tdirectory = *\n', { mode: 0o600 });
+  await rename(own, path);
 }
 
 /** The path of a repository's copy. It is derived from the whole address, so that a copy made with one password is not used with another one. */

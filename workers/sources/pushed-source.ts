@@ -9,8 +9,7 @@ import { newFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { Git, gitNetwork } from './git-command.js';
 import { lastLine } from './git-failure.js';
-import { prepareMirrors } from './git-source.js';
-import { Mirror, MirrorDamaged, mirrorPath } from './mirror.js';
+import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
 import {
   type RepositoryRequest,
   type RepositorySource,

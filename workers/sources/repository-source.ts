@@ -2,6 +2,8 @@ export interface ResolvedCommit {
   sha: string;
   /** The commit's subject line. */
   message: string;
+  /** The repository's default branch, if it was taken because the repository has no branch of the default name. */
+  defaultBranch?: string;
 }
 
 export interface RepositoryRequest {
@@ -29,7 +31,10 @@ export class TooManyBranches extends SourceError {}
  * git at once and rejects with the signal's reason.
  */
 export interface RepositorySource {
-  /** The commit of a branch, tag or number (40 hex digits), with its message. */
+  /**
+   * The commit of a branch, tag or number (40 hex digits), with its message. If a repository lacks the branch that services
+   * have by default, its own default branch is taken: many repositories call it `master`.
+   */
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
   /**
    * Writes the commit's files into an empty folder, without `.git` and without submodules. Links are kept as they are.

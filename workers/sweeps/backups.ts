@@ -13,7 +13,6 @@ import {
 } from '../../shared/backups/store.js';
 import { operationStatus } from '../../shared/operations/store.js';
 import { lockService } from '../../shared/services/store.js';
-import { removeRestoreLeftovers } from '../backups/perform-restore.js';
 import { CHECKS } from '../backups/work-folders.js';
 import { discardTree } from '../folders.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -25,8 +24,7 @@ const ORPHAN_MS = 60 * 60_000;
  * Queues the backups whose daily slot has come. Any number of workers may do it at a time: a unique index lets one of them make the
  * backup of a slot. Returns nothing: a backup that is due is no repair.
  */
-export async function scheduleBackups({ db, dispatcher, config }: JobDeps): Promise<void> {
-  if (config.runtime === 'swarm') return;
+export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void> {
   let queued = 0;
   for (const { now, liveSince, ...rest } of await servicesToSchedule(db)) {
     if (liveSince === null) continue;
@@ -74,7 +72,7 @@ export async function removeBackupLeftovers(deps: JobDeps): Promise<string[]> {
   const left = folders.filter((name) => !open.has(name));
   for (const name of left) await discardTree({ dataDir: config.dataDir, log }, join(config.dataDir, CHECKS, name));
   if (left.length > 0) lines.push(`removed ${left.length} folders of checks`);
-  const restores = await removeRestoreLeftovers(deps, (id) => operationStatus(db, id));
+  const restores = await deps.data.removeRestoreLeftovers((id) => operationStatus(db, id));
   if (restores > 0) lines.push(`removed ${restores} folders of restores`);
   return lines;
 }

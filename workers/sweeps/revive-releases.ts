@@ -27,5 +27,5 @@ export async function reviveReleases(deps: JobDeps): Promise<string[]> {
 }
 
 async function hasVolume({ db, data }: JobDeps, serviceId: string): Promise<boolean> {
-  return data !== null && (await findDataServer(db, serviceId))?.host_id === data.hostId;
+  return (await findDataServer(db, serviceId))?.host_id === data.hostId;
 }

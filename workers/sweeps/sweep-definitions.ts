@@ -5,6 +5,7 @@ import { staleReleases } from '../../shared/deployments/release-store.js';
 import { foldDeploymentCounts } from '../../shared/deployments/statistics.js';
 import { deleteOldDetections } from '../../shared/detections/store.js';
 import { deleteReleasedDomains } from '../../shared/domains/store.js';
+import { deleteExpiredInvitations } from '../../shared/identity/invitation-store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { deleteExpiredSignInLinks } from '../../shared/identity/sign-in-link-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
@@ -146,7 +147,7 @@ async function keepPreviews(deps: JobDeps): Promise<string[]> {
 async function removeVolumes({ db, data, config: { dataDir } }: JobDeps): Promise<string[]> {
   const gone = async (ids: readonly string[]) => new Set(await goneServices(db, ids));
   return [
-    ...removed((await data?.removeVolumes()) ?? 0, 'volumes of deleted services'),
+    ...removed(await data.removeVolumes(), 'volumes of deleted services'),
     ...removed(await removeCaches(dataDir, gone), 'build caches of deleted services'),
   ];
 }
@@ -168,6 +169,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteExpiredReceipts(db), 'receipts'),
     ...removed(await deleteExpiredSessions(db), 'sessions'),
     ...removed(await deleteExpiredSignInLinks(db), 'sign-in links'),
+    ...removed(await deleteExpiredInvitations(db), 'invitations'),
     ...removed(await deleteOldDetections(db), 'detections'),
     ...removed(await deleteOldCommitEvents(db), 'reports of commits'),
     ...removed(await deleteOldPulls(db), 'closed pull requests'),

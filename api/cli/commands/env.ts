@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cli } from '../cli.js';
 import { parseDotenv } from '../dotenv.js';
@@ -13,11 +13,20 @@ export async function list(cli: Cli): Promise<void> {
   const variables = await read(cli, await cli.service());
   if (cli.json) return cli.terminal.json({ variables });
   const sorted = [...variables].sort((a, b) => (a.key < b.key ? -1 : 1));
-  const rows = sorted.map(({ key, kind, updatedAt }) => [key, kind, `${ago(Date.now() - Date.parse(updatedAt))} ago`]);
+  const rows = sorted.map(({ key, kind, scope = 'all', updatedAt }) => [
+    key,
+    kind,
+    scope,
+    `${ago(Date.now() - Date.parse(updatedAt))} ago`,
+  ]);
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-export async function set(cli: Cli, keys: readonly string[]): Promise<void> {
+export interface ScopeOptions {
+  scope?: 'all' | 'production' | 'preview';
+}
+
+export async function set(cli: Cli, keys: readonly string[], { scope }: ScopeOptions): Promise<void> {
   const { terminal } = cli;
   const wrong = keys.find((key) => key.includes('='));
   if (wrong !== undefined) {
@@ -30,10 +39,10 @@ export async function set(cli: Cli, keys: readonly string[]): Promise<void> {
   if (!terminal.asks && keys.length > 1)
     throw missingAnswer('The values of several variables', 'rnv env import with KEY=value lines by stdin');
   const service = await cli.service();
-  const values: { key: string; value: string }[] = [];
+  const values: { key: string; value: string; scope?: string }[] = [];
   for (const key of keys) {
     const value = terminal.hasInput ? await terminal.input() : await terminal.secret(`Value of ${key}`, 'it by stdin');
-    values.push({ key, value });
+    values.push({ key, value, ...(scope === undefined ? {} : { scope }) });
   }
   await write(cli, service, { set: values });
   say(cli, `Set ${keys.join(', ')} of ${service.name}. ${NEXT}`);
@@ -49,7 +58,7 @@ export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
 }
 
 /** Sets the variables of a .env file in one step. Variables that the file does not have stay. */
-export async function importFile(cli: Cli, file: string | undefined): Promise<void> {
+export async function push(cli: Cli, file: string | undefined, { scope }: ScopeOptions): Promise<void> {
   const { terminal } = cli;
   const fromStdin = file === undefined || file === '-';
   if (fromStdin && !terminal.hasInput) throw new CliError(EXIT.usage, 'Name a file, or give KEY=value lines by stdin');
@@ -65,8 +74,30 @@ export async function importFile(cli: Cli, file: string | undefined): Promise<vo
   for (const key of replaced) say(cli, `  ~ ${key}`);
   const summary = `${count(added.length, 'new variable')}, ${replaced.length} replaced, ${known.size - replaced.length} stay`;
   if (terminal.asks) await cli.confirm(`${summary}: go on?`);
-  await write(cli, service, { set: [...found].map(([key, value]) => ({ key, value })) });
+  const of = scope === undefined ? {} : { scope };
+  await write(cli, service, { set: [...found].map(([key, value]) => ({ key, value, ...of })) });
   say(cli, `${summary} of ${service.name}. ${NEXT}`);
+}
+
+/**
+ * Adds to a .env file, which is made if there is none, the names of variables that it lacks, each without a value: nobody can read what is
+ * stored. What the file has stays.
+ */
+export async function pull(cli: Cli, file = '.env'): Promise<void> {
+  const service = await cli.service();
+  const path = resolve(cli.cwd, file);
+  const before = await contentOf(path, '');
+  const known = parseDotenv(before);
+  const missing = (await read(cli, service)).map(({ key }) => key).filter((key) => !known.has(key));
+  const gap = before === '' || before.endsWith('\n') ? '' : '\n';
+  if (missing.length > 0) {
+    const lines = missing.sort().map((key) => `${key}=\n`);
+    // It will hold secrets.
+    await writeFile(path, `${before}${gap}${lines.join('')}`, { mode: 0o600 });
+  }
+  if (cli.json) return cli.terminal.json({ file: path, added: missing });
+  for (const key of missing) cli.terminal.data(key);
+  say(cli, `${count(missing.length, 'name')} added to ${file}. Values are written and never read back: fill them in`);
 }
 
 async function read(cli: Cli, { id }: Service): Promise<Variable[]> {
@@ -84,10 +115,12 @@ function say(cli: Cli, line: string): void {
   cli.terminal.say(line);
 }
 
-async function contentOf(path: string): Promise<string> {
+/** The text of a file; `absent` if there is none and it is given. Throws 2. */
+async function contentOf(path: string, absent?: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
+    if (absent !== undefined && (error as NodeJS.ErrnoException).code === 'ENOENT') return absent;
     throw new CliError(EXIT.usage, `${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }
 }

@@ -3,27 +3,86 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit.js';
 import { Patience } from '../follow.js';
 import type { ApiClient } from '../http.js';
-import { oneLine, printable, seconds, shortId } from '../text.js';
-import type { Run, Service } from '../types.js';
+import { ago, oneLine, printable, seconds, shortId, table } from '../text.js';
+import type { LogBatch, Run, Service } from '../types.js';
 import type { WaitOptions } from './wait-options.js';
 
 const LOOK_MS = 1000;
+const REST_MS = 300;
+const QUIET_LOOKS = 3;
 
-/** Runs a cron service now, and waits for the end. Throws 20 if it failed or was skipped, 21 if it was cancelled, 22 after the timeout. */
-export async function run(cli: Cli, options: WaitOptions): Promise<void> {
+/**
+ * Runs a cron service now, prints what it prints, and waits for the end. Throws 20 if it failed or was skipped, 21 if it was cancelled,
+ * 22 after the timeout.
+ */
+export async function run(cli: Cli, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
   const { terminal } = cli;
   const api = await cli.client();
   const service = await cli.service();
   const path = `/services/${service.id}/runs`;
+  const log = await RunLog.open(cli, api, service.id);
   const { run: begun } = await api.write<{ run: Run }>('POST', path);
   terminal.say(`Running ${oneLine(service.name)}, run ${shortId(begun.id)}`);
   if (options.detach) return cli.json ? terminal.json({ run: begun }) : terminal.data(begun.id);
-  const ended = await wait(cli, api, `${path}/${begun.id}`, options.timeout);
+  const ended = await wait(cli, api, log, `${path}/${begun.id}`, options.timeout);
   if (cli.json) terminal.json({ run: ended });
   report(cli, service, ended);
 }
 
-async function wait(cli: Cli, api: ApiClient, path: string, timeout: number): Promise<Run> {
+/**
+ * What a service prints from now on. The lines of a run are those of its service while it runs, so runs of one service at the same time
+ * show each other's lines.
+ */
+class RunLog {
+  readonly #cli: Cli;
+  readonly #api: ApiClient;
+  readonly #path: string;
+  #cursor: number;
+
+  private constructor(cli: Cli, api: ApiClient, path: string, cursor: number) {
+    this.#cli = cli;
+    this.#api = api;
+    this.#path = path;
+    this.#cursor = cursor;
+  }
+
+  static async open(cli: Cli, api: ApiClient, serviceId: string): Promise<RunLog> {
+    const path = `/services/${serviceId}/logs?source=runtime`;
+    const { cursor } = await api.get<LogBatch>(`${path}&limit=1`);
+    return new RunLog(cli, api, path, cursor);
+  }
+
+  /** Prints what came since. Data goes to stdout; with --json it is progress. Returns how many lines these were. */
+  async print(): Promise<number> {
+    const { terminal, json } = this.#cli;
+    let printed = 0;
+    for (let more = true; more; ) {
+      const batch = await this.#api.once<LogBatch>('GET', `${this.#path}&after=${this.#cursor}`);
+      for (const { message } of batch.items) {
+        if (json) terminal.say(printable(message));
+        else terminal.data(printable(message, { colours: terminal.colours }));
+      }
+      printed += batch.items.length;
+      this.#cursor = batch.cursor;
+      more = batch.hasMore;
+    }
+    return printed;
+  }
+
+  /** The worker stores lines a little after they were printed: reads on until nothing comes. Nothing depends on it. */
+  async rest(): Promise<void> {
+    try {
+      for (let quiet = 0; quiet < QUIET_LOOKS; ) {
+        await delay(REST_MS, undefined, { signal: this.#cli.signal });
+        quiet = (await this.print()) === 0 ? quiet + 1 : 0;
+      }
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+    }
+  }
+}
+
+async function wait(cli: Cli, api: ApiClient, log: RunLog, path: string, timeout: number): Promise<Run> {
   const patience = new Patience(cli);
   for (const begun = performance.now(); ; ) {
     const elapsed = performance.now() - begun;
@@ -31,8 +90,12 @@ async function wait(cli: Cli, api: ApiClient, path: string, timeout: number): Pr
       throw new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv logs`);
     try {
       const { run } = await api.once<{ run: Run }>('GET', path);
+      await log.print();
       patience.restored();
-      if (run.finishedAt !== null) return run;
+      if (run.finishedAt !== null) {
+        if (run.startedAt !== null) await log.rest();
+        return run;
+      }
       const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
       cli.terminal.progress(`  ${run.status}${attempt}  ${seconds(elapsed)}`);
       await delay(LOOK_MS, undefined, { signal: cli.signal });
@@ -45,11 +108,29 @@ async function wait(cli: Cli, api: ApiClient, path: string, timeout: number): Pr
 function report(cli: Cli, service: Service, run: Run): void {
   const time = run.startedAt && run.finishedAt ? seconds(Date.parse(run.finishedAt) - Date.parse(run.startedAt)) : '';
   if (run.status === 'succeeded') {
-    cli.terminal.say(`Succeeded in ${time}`);
+    cli.terminal.say(`Succeeded in ${time}, exit code ${run.exitCode ?? 0}`);
     return;
   }
   const why = printable(run.error).trim();
   const all = `All: rnv logs -s ${service.internalHost}`;
   if (run.status === 'cancelled') throw new CliError(EXIT.cancelled, 'The run was cancelled.');
-  throw new CliError(EXIT.failed, `The run ${run.status}${why === '' ? '' : `: ${why}`}. ${all}`);
+  const code = run.exitCode === null ? '' : ` with exit code ${run.exitCode}`;
+  const verb = run.status === 'skipped' ? 'was skipped' : 'failed';
+  throw new CliError(EXIT.failed, `The run ${verb}${code}${why === '' ? '' : `: ${why}`}. ${all}`);
+}
+
+/** The newest runs of a cron service. */
+export async function runs(cli: Cli): Promise<void> {
+  const api = await cli.client();
+  const { id } = await cli.service();
+  const { runs: items } = await api.get<{ runs: Run[] }>(`/services/${id}/runs?limit=50`);
+  if (cli.json) return cli.terminal.json({ runs: items });
+  const rows = items.map((each) => [
+    shortId(each.id),
+    each.status,
+    each.exitCode === null ? '' : `exit code ${each.exitCode}`,
+    `${ago(Date.now() - Date.parse(each.scheduledAt))} ago`,
+    oneLine(each.error),
+  ]);
+  for (const line of table(rows)) cli.terminal.data(line);
 }

@@ -46,16 +46,19 @@ export async function services(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Opens the service's address in a browser; without a terminal it prints the address. */
-export async function open(cli: Cli): Promise<void> {
-  const service = await cli.service();
-  if (cli.json) return cli.terminal.json({ url: service.url });
-  if (service.url === '')
-    throw new CliError(EXIT.conflict, `${service.name} is of kind ${service.kind} and has no address`);
-  cli.terminal.data(service.url);
+/** Opens the service's address, or its page in the console, in a browser; without a terminal it prints the address. */
+export async function open(cli: Cli, options: { console?: boolean }): Promise<void> {
+  const api = await cli.client();
+  const service = options.console ? await cli.namedService(cli.cwd) : await cli.service();
+  const page = `${api.url}/w/${api.workspaceId}${service === null ? '' : `/s/${service.id}`}`;
+  const url = options.console ? page : (service?.url ?? '');
+  if (cli.json) return cli.terminal.json({ url });
+  if (url === '')
+    throw new CliError(EXIT.conflict, `${service?.name} is of kind ${service?.kind} and has no address; try --console`);
+  cli.terminal.data(url);
   if (!cli.terminal.showsData) return;
   const [file, ...args] = openerOf(process.platform);
-  const child = spawn(file, [...args, service.url], { stdio: 'ignore', detached: true });
+  const child = spawn(file, [...args, url], { stdio: 'ignore', detached: true });
   child.on('error', () => undefined);
   child.unref();
 }

@@ -7,6 +7,7 @@ import { Gate, WorkspaceShell } from './pages/workspace-shell.js';
 const root = createRootRoute({ component: Gate, notFoundComponent: NotFound, errorComponent: RouteFailed });
 const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });
 const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: Home });
+const invitation = createRoute({ getParentRoute: () => root, path: '/invitation', component: Home });
 const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspaceId', component: WorkspaceShell });
 
 const canvas = createRoute({
@@ -49,10 +50,41 @@ const keys = createRoute({
   path: '/keys',
   component: lazyRouteComponent(() => import('./pages/workspace/keys-page.js'), 'KeysPage'),
 });
+const usage = createRoute({
+  getParentRoute: () => frame,
+  path: '/usage',
+  component: lazyRouteComponent(() => import('./pages/workspace/usage-page.js'), 'UsagePage'),
+});
+const groups = createRoute({
+  getParentRoute: () => frame,
+  path: '/groups',
+  component: lazyRouteComponent(() => import('./pages/groups/groups-page.js'), 'GroupsPage'),
+});
+const group = createRoute({
+  getParentRoute: () => frame,
+  path: '/groups/$groupId',
+  component: lazyRouteComponent(() => import('./pages/groups/group-page.js'), 'GroupPage'),
+});
+const webhooks = createRoute({
+  getParentRoute: () => frame,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('./pages/hooks/webhooks-page.js'), 'WebhooksPage'),
+});
+const deployKey = createRoute({
+  getParentRoute: () => frame,
+  path: '/deploy-key',
+  component: lazyRouteComponent(() => import('./pages/workspace/deploy-key-page.js'), 'DeployKeyPage'),
+});
 const audit = createRoute({
   getParentRoute: () => frame,
   path: '/audit',
   component: lazyRouteComponent(() => import('./pages/workspace/audit-page.js'), 'AuditPage'),
+});
+
+const account = createRoute({
+  getParentRoute: () => workspace,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./pages/account/account-page.js'), 'AccountPage'),
 });
 
 const service = createRoute({ getParentRoute: () => workspace, path: '/s/$serviceId', component: ServiceShell });
@@ -95,6 +127,16 @@ const domains = createRoute({
   path: '/domains',
   component: lazyRouteComponent(() => import('./pages/domains/domains-page.js'), 'DomainsPage'),
 });
+const previews = createRoute({
+  getParentRoute: () => service,
+  path: '/previews',
+  component: lazyRouteComponent(() => import('./pages/previews/previews-page.js'), 'PreviewsPage'),
+});
+const hooks = createRoute({
+  getParentRoute: () => service,
+  path: '/hooks',
+  component: lazyRouteComponent(() => import('./pages/hooks/hooks-page.js'), 'HooksPage'),
+});
 const backups = createRoute({
   getParentRoute: () => service,
   path: '/backups',
@@ -115,12 +157,14 @@ export const router = createRouter({
   routeTree: root.addChildren([
     home,
     signIn,
+    invitation,
     workspace.addChildren([
       canvas,
       services,
       create,
       queue,
-      frame.addChildren([settings, members, keys, audit]),
+      frame.addChildren([settings, usage, members, keys, groups, group, webhooks, deployKey, audit]),
+      account,
       service.addChildren([
         deployments,
         deployment,
@@ -129,6 +173,8 @@ export const router = createRouter({
         variables,
         metrics,
         domains,
+        previews,
+        hooks,
         backups,
         runs,
         serviceSettings,

@@ -74,8 +74,9 @@ export const deploymentRoutes = [
       const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
       const service = await lockService(request);
       await needEngine();
-      const { id } = await queueDeployment(trx, deps, {
+      const queued = await queueDeployment(trx, deps, {
         service,
+        locked: service,
         actor: caller.email,
         trigger: 'manual',
         branch: body.branch,
@@ -84,7 +85,7 @@ export const deploymentRoutes = [
         idempotency: receiptKey,
         authorize,
       });
-      return { deployment: presentDeployment(found(await findDeployment(trx, service.id, id))) };
+      return { deployment: presentDeployment({ ...queued, can_rollback: false }) };
     },
   }),
   defineRoute({

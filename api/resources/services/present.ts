@@ -44,6 +44,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
     runtimeDetail: row.runtime_detail,
     url: urlOf(row, config),
     internalHost: row.slug,
+    ...(row.volume_host === null ? {} : { volumeHost: row.volume_host }),
     deploymentId: row.latest_deployment_id,
     deploymentUpdatedAt: row.latest_deployment_updated_at?.toISOString() ?? null,
     liveDeploymentId: row.live_deployment_id,

@@ -31,6 +31,11 @@ export const ServiceSchema = Strict(
     runtimeDetail: Type.String(),
     url: Type.String(),
     internalHost: Type.String(),
+    volumeHost: Type.Optional(
+      Type.String({
+        description: 'The only host, or node of the swarm, that runs this data service: it has the volume.',
+      }),
+    ),
     deploymentId: Nullable(Uuid),
     deploymentUpdatedAt: Nullable(Timestamp),
     liveDeploymentId: Nullable(Uuid),

@@ -1,4 +1,5 @@
 import { AppError } from '../../../shared/core/errors.js';
+import { acceptInvitation } from '../../../shared/identity/invitation-commands.js';
 import { deleteSession } from '../../../shared/identity/session-store.js';
 import { type SignedIn, type SignInInput, signIn, signInWithLink } from '../../../shared/identity/sign-in.js';
 import { hashToken } from '../../../shared/secrets/token.js';
@@ -7,7 +8,14 @@ import { clientOf } from '../../http/client.js';
 import { defineRoute, type SessionRequest } from '../../http/route.js';
 import { bootstrap, bootstrapOf } from './bootstrap.js';
 import { mfaRoutes } from './mfa-routes.js';
-import { type BootstrapPresentation, BootstrapResponse, LinkBody, SignedOutResponse, SignInBody } from './schema.js';
+import {
+  type BootstrapPresentation,
+  BootstrapResponse,
+  InvitationBody,
+  LinkBody,
+  SignedOutResponse,
+  SignInBody,
+} from './schema.js';
 import { verificationRoutes } from './verification-routes.js';
 
 /** The routes of browser sessions (specification, Authentication 3). */
@@ -49,6 +57,25 @@ export const sessionRoutes = [
     handler: async (request) => {
       const { deps, body } = request;
       return welcome(request, await signInWithLink(deps.db, deps, { ...body, ...(await inputOf(request)) }));
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/session/invitation',
+    access: 'signing-in',
+    operation: 'session.createFromInvitation',
+    summary: 'Make the account of a person who was invited, and sign in; answers as POST /api/session does',
+    body: InvitationBody,
+    response: BootstrapResponse,
+    handler: async (request) => {
+      const { deps, limits, body } = request;
+      const input = await inputOf(request);
+      // Both hash the password, which is slow on purpose.
+      const signedIn = await limits.hashing.run(input.client, async () => {
+        const email = await deps.db.transaction((trx) => acceptInvitation(trx, body));
+        return signIn(deps.db, deps, { email, password: body.password, ...input });
+      });
+      return welcome(request, signedIn);
     },
   }),
   defineRoute({

@@ -33,6 +33,11 @@ export const SignInBody = Strict({
 });
 /** The token of a one-time link, which is used up. */
 export const LinkBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }), otp: Type.Optional(Code) });
+/** The token of an invitation, which is used up, and the password of the new account. */
+export const InvitationBody = Strict({
+  token: Type.String({ minLength: 1, maxLength: 256 }),
+  password: Type.String({ minLength: 8, maxLength: 1024 }),
+});
 export const CodeBody = Strict({ code: Code });
 export const PasswordBody = Strict({ password: Password });
 

@@ -52,6 +52,11 @@ const DOCKER_ADDRESS = {
   problem: 'must be unix:///path/to/docker.sock or tcp://host:port',
 };
 
+const IMAGE = {
+  valid: (name: string) => /^[a-z0-9][!-~]*$/.test(name),
+  problem: 'must be the name of an image such as registry.example.com/postgres:{version}',
+};
+
 /** True for the forms of address that a sandbox can reach: a Unix socket, or TCP with a port. */
 export function isSocketAddress(given: string): boolean {
   return /^unix:\/\/\/.|^tcp:\/\/[^/:]+:\d+\/?$/.test(given);
@@ -154,6 +159,16 @@ export const HOSTING_SETTINGS = {
     ['worker'],
     '`node=…,python=…,go=…,auto=…`: the images that generated Dockerfiles begin with. `auto` runs programs that need no language, and compiled ones.',
     "Docker Hub's official images",
+  ),
+  POSTGRES_IMAGE: setting(
+    text('postgres:{version}', IMAGE),
+    ['worker'],
+    'For `RUNTIME=swarm`: the image of services of kind `postgres`; `{version}` stands for the major version. It has to be made as the official one is.',
+  ),
+  REDIS_IMAGE: setting(
+    text('redis:8', IMAGE),
+    ['worker'],
+    'For `RUNTIME=swarm`: the image of services of kind `redis`, with `redis-server` or `valkey-server`, for example `valkey/valkey:9`.',
   ),
   BUILDKIT_HOST: setting(
     optional(),

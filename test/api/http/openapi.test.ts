@@ -201,7 +201,7 @@ describe('The OpenAPI document', () => {
     }
   });
 
-  it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’, detection, domain checks and new keys', () => {
+  it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’, detection, domain checks, invitations and new keys', () => {
     const without = OPERATIONS.filter(
       ({ method, operation }) => method !== 'GET' && !JSON.stringify(operation.parameters).includes('Idempotency-Key'),
     ).map(({ fullPath }) => fullPath);
@@ -211,6 +211,7 @@ describe('The OpenAPI document', () => {
       '/api/v1/workspaces/{workspaceId}/services/{serviceId}/hooks',
       '/api/v1/workspaces/{workspaceId}/services/{serviceId}/domains/{domainId}/verify',
       '/api/v1/workspaces/{workspaceId}/canvas',
+      '/api/v1/workspaces/{workspaceId}/invitations',
       '/api/v1/workspaces/{workspaceId}/keys',
     ]);
   });

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import type { Lease, LeasedTable } from '../../../shared/core/database/leases.js';
 import type { Listener } from '../../../shared/core/database/listener.js';
 import { createLogger } from '../../../shared/core/log.js';
-import { claimDeployment } from '../../../shared/deployments/store.js';
 import { claimOperation, insertOperation } from '../../../shared/operations/store.js';
 import { Interrupted } from '../../../workers/interrupted.js';
 import { LeaseKeeper } from '../../../workers/lease-keeper.js';
 import { makeDeployment, makeService, makeWorker } from '../../support/factories.js';
 import { useTestDatabase } from '../../support/postgres.js';
 import { eventually } from '../../support/processes.js';
+import { claimDeployment } from '../../support/records.js';
 
 describe('The keeper of leases', () => {
   const database = useTestDatabase();

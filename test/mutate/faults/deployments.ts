@@ -4,6 +4,7 @@ import type { Fault } from '../fault.js';
 const TRANSITIONS = 'shared/deployments/transitions.ts';
 const MODEL = 'shared/deployments/model.ts';
 const STORE = 'shared/deployments/store.ts';
+const PARTS = 'shared/deployments/parts-store.ts';
 const RELEASES = 'shared/deployments/release-store.ts';
 
 export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
@@ -34,8 +35,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'transition: the route moves for a service that is being deleted',
     file: TRANSITIONS,
-    find: "where id = :serviceId and lifecycle_status not in ('deleting', 'deleted')",
-    replace: 'where id = :serviceId',
+    find: "and lifecycle_status not in ('deleting', 'deleted')\n     for update",
+    replace: '\n     for update',
   },
   {
     name: 'transition: an end is not noted',
@@ -62,10 +63,10 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
     find: "? 'releasing' : state",
     replace: "? 'live' : state",
   },
-  { name: 'claim: a deployment that was not admitted', file: STORE, find: 'and admitted_at is not null', replace: '' },
+  { name: 'claim: a deployment that was not admitted', file: PARTS, find: 'and admitted_at is not null', replace: '' },
   {
     name: 'claim: no takeover is counted',
-    file: STORE,
+    file: PARTS,
     find: 'case when worker_id is null then 0 else 1 end',
     replace: '0',
   },
@@ -119,19 +120,19 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'claim: a deployment that has ended',
-    file: STORE,
+    file: PARTS,
     find: 'where id = :id and finished_at is null and admitted_at is not null',
     replace: 'where id = :id and admitted_at is not null',
   },
   {
     name: "claim: a worker's fault is not counted",
-    file: STORE,
+    file: PARTS,
     find: 'case when :faulty then 1 else 0 end',
     replace: 'case when :faulty then 0 else 0 end',
   },
   {
     name: 'claim: the start moves with each takeover',
-    file: STORE,
+    file: PARTS,
     find: 'started_at = coalesce(started_at, now())',
     replace: 'started_at = now()',
   },

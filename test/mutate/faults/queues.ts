@@ -51,6 +51,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
     file: DUE,
     find: 'where finished_at is null and due_at is null and (lease_expires_at is null or lease_expires_at < now())',
     replace: 'where finished_at is null and due_at is null',
+    places: 2,
   },
   {
     name: 'abandoned: the lease of a deployment is ignored',
@@ -62,20 +63,20 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'admission: two of one service at once',
     file: ADMISSION,
-    find: 'and not exists (select 1 from active a where a.service_id = d.service_id)',
+    find: ' and d.service_id <> all (l.services)',
     replace: '',
   },
   {
     name: 'admission: more than the workers have slots',
     file: ADMISSION,
-    find: 'and a.turn <= (select free from slots)',
+    find: ' where turn <= (select slots from free)',
     replace: '',
   },
   {
     name: 'admission: more than buildConcurrency',
     file: ADMISSION,
-    find: 'where r.position <= ',
-    replace: 'where 0 <= ',
+    find: 'where position <= most',
+    replace: '',
   },
   {
     name: 'admission: the newest first',
@@ -89,7 +90,12 @@ export const QUEUES_FAULTS: readonly Fault[] = [
     find: ' and d.cancel_requested_at is null',
     replace: '',
   },
-  { name: 'admission: workspaces do not take turns', file: ADMISSION, find: 't.last_turn nulls first, ', replace: '' },
+  {
+    name: 'admission: workspaces do not take turns',
+    file: ADMISSION,
+    find: 'position, last_turn nulls first, ',
+    replace: 'position, ',
+  },
   {
     name: 'operation: ended with an old fence',
     file: OPERATIONS,
@@ -117,8 +123,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'lease: those of operations are not renewed',
     file: 'workers/lease-keeper.ts',
-    find: "['deployments', 'operations', 'runs']",
-    replace: "['deployments', 'runs']",
+    find: "['deployments', 'operations', 'runs', 'backups']",
+    replace: "['deployments', 'runs', 'backups']",
   },
   {
     name: 'lease: a lost one is not noticed',
@@ -172,26 +178,26 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'admission: ended deployments take places',
     file: ADMISSION,
-    find: 'where finished_at is null and admitted_at is not null\n     ), slots',
-    replace: 'where admitted_at is not null\n     ), slots',
+    find: 'where a.workspace_id = chosen.id and a.finished_at is null and ',
+    replace: 'where a.workspace_id = chosen.id and ',
   },
   {
     name: 'admission: workers that are silent have slots',
     file: ADMISSION,
-    find: "from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds'\n     ), heads",
-    replace: 'from workers\n     ), heads',
+    find: "from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')\n  - ",
+    replace: 'from workers)\n  - ',
   },
   {
     name: 'admission: the places of running deployments are given again',
     file: ADMISSION,
-    find: ' - (select count(*) from active) as free',
-    replace: ' as free',
+    find: '- (select count(*) from deployments where finished_at is null and admitted_at is not null)`;',
+    replace: '- 0`;',
   },
   {
     name: 'admission: running deployments do not count for buildConcurrency',
     file: ADMISSION,
-    find: '+ (select count(*) from active a where a.workspace_id = h.workspace_id) as position',
-    replace: 'as position',
+    find: 'cardinality(l.services) + row_number()',
+    replace: 'row_number()',
   },
   {
     name: 'admission: no job is due',
@@ -202,7 +208,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'admission: the reason of a wait stays',
     file: ADMISSION,
-    find: 'where reason <> blocked_reason',
+    find: 'where reason <> d.blocked_reason',
     replace: 'where false',
   },
   {

@@ -115,7 +115,7 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
   {
     name: 'health: a replica without a port is ready at once',
     file: 'workers/runtime/readiness.ts',
-    find: 'now - startedAt >= SETTLED_MS',
+    find: 'now - startedAt >= settledMs',
     replace: 'now >= startedAt',
   },
   {

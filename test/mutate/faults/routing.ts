@@ -8,8 +8,8 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'route: an edge that lags behind is not waited for',
     file: ROUTING,
-    find: 'and a.version >= ?)',
-    replace: 'and a.version + 1 >= ?)',
+    find: 'a.version >=\n',
+    replace: 'a.version + 1 >=\n',
   },
   {
     name: 'route: an edge that is silent is waited for',
@@ -68,14 +68,14 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'edge: a service without a platform domain is served',
     file: EDGE_TABLE,
-    find: ' || !facts.platformDomainEnabled',
-    replace: '',
+    find: 'facts.platformDomainEnabled ? ',
+    replace: 'true ? ',
   },
   {
     name: 'edge: kinds without a public address are served',
     file: EDGE_TABLE,
-    find: '!isRouted(facts.kind) || ',
-    replace: '',
+    find: 'gone || !isRouted(facts.kind)',
+    replace: 'gone',
   },
   {
     name: 'edge: no ready replica, and the request is proxied',

@@ -3,7 +3,7 @@ import type { Fault } from '../fault.js';
 
 const IMAGES = 'shared/images/store.ts';
 const CANVAS = 'shared/canvas/store.ts';
-const SERVICES = 'shared/services/store.ts';
+const SERVICES = 'shared/services/insert-service.ts';
 
 export const SERVICES_FAULTS: readonly Fault[] = [
   {

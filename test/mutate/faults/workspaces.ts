@@ -15,8 +15,8 @@ export const WORKSPACES_FAULTS: readonly Fault[] = [
   {
     name: 'limits: the budget may not be reached',
     file: LIMITS,
-    find: 'if (cost <= budget)',
-    replace: 'if (cost < budget)',
+    find: 'cost <= budget ?',
+    replace: 'cost < budget ?',
   },
   {
     name: 'limits: the service counts twice',

@@ -19,7 +19,7 @@ async function modeOf(path: string): Promise<string> {
 }
 
 describe('npm start (on Linux: it looks into /proc)', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let bench: LauncherBench;
 
   before(function () {

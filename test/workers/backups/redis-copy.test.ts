@@ -8,9 +8,9 @@ import { Redis } from 'ioredis';
 import { createLogger } from '../../../shared/core/log.js';
 import { ArchiveWriter, type Manifest, unpackArchive } from '../../../workers/backups/archive.js';
 import { newArchiveKey } from '../../../workers/backups/archive-cipher.js';
-import { DATA } from '../../../workers/backups/fresh-server.js';
 import { checkRedis } from '../../../workers/backups/redis-check.js';
 import { copyRedis } from '../../../workers/backups/redis-source.js';
+import { DATA } from '../../../workers/data/data-host.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { hasRedis, startRedis, type TestRedis } from '../../support/redis.js';
@@ -42,11 +42,12 @@ describe('The copy of a Redis', () => {
     if (dataDir) await rm(dataDir, { recursive: true, force: true });
   });
 
-  async function copy(): Promise<{ folder: string; manifest: Manifest }> {
+  /** Through files of this host, or sent by the server as to a replica. */
+  async function copy(dataFolder: string | null = server.dir): Promise<{ folder: string; manifest: Manifest }> {
     const archive = new ArchiveWriter();
     const content = buffer(archive.stream(KEY, Buffer.from('sealed')));
     const admin = { host: '127.0.0.1', port: server.port, user: 'default', password: 'a password' };
-    const facts = await copyRedis({ dataFolder: server.dir, admin }, archive, NEVER);
+    const facts = await copyRedis({ dataFolder, admin }, archive, NEVER);
     const about = {
       kind: 'redis',
       version: '',
@@ -84,20 +85,27 @@ describe('The copy of a Redis', () => {
     expect(await check(await copy())).to.deep.equal({ keys: 0, expired: 0 });
   });
 
-  it('has the keys of one moment, also while clients write, and those that expire', async () => {
+  const hasTheKeysOfOneMoment = async (take: () => ReturnType<typeof copy>) => {
     await client.mset(Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`key:${i}`, 'v'.repeat(300)])));
     await client.set('short', 'lived', 'PX', 1);
     let on = true;
     const writing = (async () => {
       for (let i = 0; on; i++) await client.set(`more:${i}`, 'x');
     })();
-    const made = await copy();
+    const made = await take();
     on = false;
     await writing;
     const { keys, expired } = await check(made);
     expect(keys).to.be.at.least(2000);
     expect(keys + expired).to.equal((made.manifest.facts as { keys: number }).keys);
     expect(await client.lastsave()).to.be.greaterThan(0);
+  };
+
+  it('has the keys of one moment, also while clients write, and those that expire', () => hasTheKeysOfOneMoment(copy));
+
+  it('that the server sends has the keys of one moment as well', async () => {
+    await client.config('SET', 'repl-diskless-sync', 'no');
+    await hasTheKeysOfOneMoment(() => copy(null));
   });
 
   it('leaves no snapshot on the volume', async () => {

@@ -13,7 +13,7 @@ import { type Files, packageJson, writeFiles } from '../../support/repositories.
 const { signal } = new AbortController();
 
 describe('Detection in a repository', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let base: string;
   let number = 0;
 
@@ -123,24 +123,151 @@ describe('Detection in a repository', function () {
 
   it('lists several applications, and names the setting that chooses', async () => {
     const vite = packageJson({ name: 'admin', scripts: { build: 'vite build' }, devDependencies: { vite: '6' } });
-    const files = { 'apps/shop/package.json': next, 'apps/admin/package.json': vite, 'apps/admin/index.html': '' };
-    const message = /several applications: apps\/admin \(Vite\), apps\/shop \(Next\.js\); set rootDirectory/;
-    expect(await refusal({ 'package.json': root(), ...files })).to.match(message);
+    const files = { 'one/package.json': next, 'two/package.json': vite, 'two/index.html': '' };
+    const message = /several applications: one \(Next\.js\), two \(Vite\); set rootDirectory/;
     expect(await refusal(files)).to.match(message);
-    const starts = { scripts: { start: 'npm start --workspace apps/shop' } };
-    expect((await plan({ 'package.json': root(starts), ...files })).folders.project).to.equal('apps/shop');
+    expect(await refusal({ 'package.json': packageJson({ scripts: { prepare: 'x' } }), ...files })).to.match(message);
     const own = root({ scripts: { start: 'node server.js' }, dependencies: { express: '4' } });
     expect((await plan({ 'package.json': own, 'server.js': '', ...files })).startCommand).to.equal('npm start');
   });
 
-  it('chooses the application whose name says that it is the main one', async () => {
-    const files = { 'apps/web/package.json': next, 'apps/shop/package.json': next };
-    const found = await plan({ 'package.json': root(), ...files });
-    expect(found.folders.project).to.equal('apps/web');
-    expect(found.explanation.join('\n')).to.match(/the main one of 2 applications by its name; set rootDirectory/);
-    expect((await plan({ 'frontend/package.json': next, 'backend/package.json': next })).folders.project).to.equal(
-      'frontend',
-    );
+  describe('of several applications, chooses', () => {
+    const app = (framework: string, name?: string) =>
+      packageJson({ name, scripts: { build: `${framework} build` }, dependencies: { [framework]: '1' } });
+    const server = packageJson({ scripts: { start: 'node x.js' }, dependencies: { express: '4' } });
+    const shop = { 'apps/cart/package.json': app('next', 'cart'), 'apps/shop/package.json': app('next', '@a/shop') };
+    const workspace = (scripts: object = {}) => ({ 'package.json': root({ scripts }) });
+    const cases: [name: string, files: Files, kind: ServiceKind, folder: string, why: RegExp][] = [
+      [
+        'the one that the start script names',
+        { ...workspace({ start: 'npm start --workspace apps/shop', dev: 'npm run dev -w cart' }), ...shop },
+        'web',
+        'apps/shop',
+        /the application that the start script names \(it also has apps\/cart \(Next\.js\)\); set rootDirectory/,
+      ],
+      [
+        'the one that another script names',
+        { ...workspace({ start: 'turbo start', dev: 'turbo dev --filter=@a/shop...' }), ...shop },
+        'web',
+        'apps/shop',
+        /that the dev script names/,
+      ],
+      [
+        'the default project of Nx',
+        { ...workspace(), 'nx.json': '{"defaultProject":"@a/shop"}', ...shop },
+        'web',
+        'apps/shop',
+        /that nx\.json names/,
+      ],
+      [
+        'the one with the likeliest name',
+        { ...workspace(), ...shop, 'apps/web/package.json': app('next') },
+        'web',
+        'apps/web',
+        /the main one of 3 applications by its name/,
+      ],
+      [
+        'the pages of two folders without a workspace',
+        { 'backend/package.json': server, 'frontend/package.json': app('next') },
+        'web',
+        'frontend',
+        /by its name/,
+      ],
+      [
+        'the one that is not for owners, developers or telephones',
+        {
+          ...workspace(),
+          'apps/admin/package.json': app('next'),
+          'apps/mobile-app/package.json': app('expo'),
+          'apps/shop/package.json': app('next'),
+        },
+        'web',
+        'apps/shop',
+        /the likeliest of 3/,
+      ],
+      [
+        'pages before a server',
+        { ...workspace(), 'apps/core/package.json': server, 'apps/shop/package.json': app('next') },
+        'web',
+        'apps/shop',
+        /the likeliest of 2/,
+      ],
+      [
+        'the first of those whose name tells',
+        {
+          ...workspace(),
+          'apps/mock/package.json': app('nitro'),
+          'apps/shop/package.json': app('next'),
+          'apps/web-a/package.json': app('next'),
+          'apps/web-b/package.json': app('next'),
+        },
+        'web',
+        'apps/web-a',
+        /the first of 4/,
+      ],
+      [
+        'a server if nothing makes pages',
+        { ...workspace(), 'apps/api/package.json': server, 'apps/mail/package.json': server },
+        'web',
+        'apps/api',
+        /by its name/,
+      ],
+      [
+        'what is no server by its name, although its framework makes pages',
+        { 'apps/open-api/package.json': app('next'), 'apps/shop/package.json': app('next') },
+        'web',
+        'apps/shop',
+        /the likeliest of 2/,
+      ],
+      [
+        'files for a static service',
+        { ...workspace(), 'apps/web/package.json': app('next'), 'apps/guide/package.json': app('vitepress') },
+        'static',
+        'apps/guide',
+        /the likeliest of 2/,
+      ],
+      [
+        'the server for a private service',
+        { ...workspace(), 'apps/web/package.json': app('next'), 'apps/api/package.json': server },
+        'private',
+        'apps/api',
+        /by its name/,
+      ],
+      [
+        'the first of a workspace if nothing else tells',
+        { ...workspace(), ...shop },
+        'web',
+        'apps/cart',
+        /the first of 2 applications of the workspace/,
+      ],
+      [
+        'an application of a root that has a documentation beside its packages',
+        {
+          'package.json': root({
+            scripts: { build: 'npm run build --workspaces', 'docs:build': 'vitepress build docs' },
+            devDependencies: { vitepress: '1' },
+          }),
+          ...shop,
+        },
+        'web',
+        'apps/cart',
+        /the first of 2/,
+      ],
+      [
+        'an application of a root that installs a tool of another platform',
+        { 'package.json': root({ devDependencies: { wrangler: '4' } }), 'apps/shop/package.json': app('next') },
+        'web',
+        'apps/shop',
+        /the only application/,
+      ],
+    ];
+    for (const [name, files, kind, folder, why] of cases) {
+      it(name, async () => {
+        const found = await plan(files, {}, kind);
+        expect(found.folders.project).to.equal(folder);
+        expect(found.explanation.join('\n')).to.match(why);
+      });
+    }
   });
 
   it('knows a framework that the root of a workspace installs by its configuration', async () => {

@@ -33,7 +33,7 @@ const log = createLogger('test', 'silent');
 const hasPython = spawnSync('/usr/bin/python3', ['-m', 'pip', '--version']).status === 0;
 
 describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let root: string;
   let dataDir: string;
   let sandbox: Sandbox;

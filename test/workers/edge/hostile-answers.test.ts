@@ -77,7 +77,7 @@ const script: fc.Arbitrary<Script> = fc.record({
 });
 
 describe('The edge before hostile replicas', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let bench: Bench;
   let edge: TestEdge;
   let hostile: Server;

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../shared/core/database/client.js';
 import type { ImageManifest } from '../../../shared/images/model.js';
-import { insertImage } from '../../../shared/images/store.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ReleaseSpec, RunAttempt } from '../../../workers/runtime/runtime-driver.js';
 import { makeService } from '../../support/factories.js';
-import { newDeployment } from '../../support/records.js';
+import { insertImage, newDeployment } from '../../support/records.js';
 
 export interface ReleaseInit {
   kind?: ServiceKind | undefined;

@@ -66,7 +66,7 @@ describe('A replica that fails its health check', () => {
   });
 
   it('stays while the new ones fail too, is then restarted in its place, and comes back when the fault is mended', async function () {
-    this.timeout(120_000);
+    this.timeout(240_000);
     const spec = await release(2);
     const before = await ids(spec);
     // From now on new ones are sick from their start.

@@ -11,7 +11,7 @@ const UID = 61_236;
 const AS_USER = ['--reuid', String(UID), '--regid', String(UID), '--clear-groups', '--'];
 
 describe('A sandbox that an ordinary user makes', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let home: string;
   let usable = false;
 

@@ -110,7 +110,7 @@ for (const level of LEVELS) {
     });
 
     it('holds the output back while a line is being taken, and keeps memory bounded over 100 MB of it', async function () {
-      this.timeout(120_000);
+      this.timeout(240_000);
       let lines = 0;
       let bytes = 0;
       const before = process.memoryUsage().rss;

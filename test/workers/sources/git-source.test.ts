@@ -106,6 +106,20 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     expect(await failure(source.resolve({ url: nowhere, ref: 'main', signal: never }))).to.contain('nowhere');
   });
 
+  it('takes the default branch of a repository that has no main, and no other branch for another name', async () => {
+    const older = await createRepository({ f: 'x' });
+    try {
+      await older.git('branch', '-m', 'main', 'master');
+      const { sha, defaultBranch } = await source.resolve({ url: older.url, ref: 'main', signal: never });
+      expect(defaultBranch).to.equal('master');
+      expect(sha).to.equal((await source.resolve({ url: older.url, ref: 'master', signal: never })).sha);
+      expect(await failure(source.resolve({ url: older.url, ref: 'trunk', signal: never }))).to.match(/it has master$/);
+      expect(await source.resolve({ url: older.url, ref: sha, signal: never })).to.not.have.property('defaultBranch');
+    } finally {
+      await older.remove();
+    }
+  });
+
   it('reads a local repository that belongs to another user', async function () {
     if (process.getuid?.() !== 0) this.skip();
     const foreign = await createRepository({ f: 'x' });
@@ -213,8 +227,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     }
   });
 
-  it('refuses a commit that becomes too large when it is checked out', async function () {
-    this.timeout(30_000);
+  it('refuses a commit that becomes too large when it is checked out', async () => {
     const large = await createRepository({ f: 'x' });
     try {
       await truncate(join(large.folder, 'f'), 0);

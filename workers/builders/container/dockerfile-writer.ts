@@ -6,7 +6,7 @@ import { packageOf, type ToolVersion } from '../toolchains/tool-packages.js';
 
 export interface DockerfileInput {
   plan: BuildPlan;
-  /** Tools that are installed in these versions, whatever the base image has. */
+  /** Tools that are installed in these versions, even if the base image has others. */
   tools: readonly ToolVersion[];
   /** Runtime → image. `auto` is for projects without a language, and runs compiled programs. */
   baseImages: Readonly<Record<string, string>>;

@@ -4,6 +4,7 @@ import { BuildError } from '../builder.js';
 import type { BuildCapabilities, BuildPlan, Settings } from '../plan-model.js';
 import { NoApplicationError } from '../plan-parts.js';
 import { folderInside } from '../project-files.js';
+import { chooseMain } from './choose-application.js';
 import { type DetectedProject, ProjectReader } from './detected-project.js';
 import {
   type FoundApplication,
@@ -11,8 +12,6 @@ import {
   hasSources,
   isApplication,
   isOwnApplication,
-  mainApplication,
-  namedByRoot,
 } from './find-applications.js';
 import { ENTRY_FILES } from './node-application.js';
 import { platformSettings } from './platform-files.js';
@@ -48,7 +47,7 @@ export async function detectAndPlan(
     if (!(error instanceof NoApplicationError) || normal(input.rootDirectory) !== '') throw error;
     const { applications } = detected;
     if (applications.length === 0) throw error;
-    const project = await chooseApplication(await readerOf(input.app), applications, input.kind);
+    const project = await chooseApplication(await readerOf(input.app), applications, input.kind, detected.project);
     return { project, applications, plan: plan(project) };
   }
 }
@@ -98,32 +97,30 @@ export class SeveralApplicationsError extends BuildError {
   }
 }
 
-/** Throws `SeveralApplicationsError` if several applications come into question. */
+/** Throws `SeveralApplicationsError` if nothing says which application is the main one. */
 async function chooseApplication(
   reader: ProjectReader,
   applications: readonly FoundApplication[],
   kind: ServiceKind,
-  root?: DetectedProject,
+  root: DetectedProject,
 ): Promise<DetectedProject> {
-  const named = root === undefined ? null : namedByRoot(root, applications);
-  const main = named ?? mainApplication(applications);
-  const [only, ...more] = main === null ? applications : [main];
-  if (only === undefined || more.length > 0) {
-    const names = applications.slice(0, 20).map(describe);
-    const rest = applications.length > names.length ? ` and ${applications.length - names.length} more` : '';
+  const choice = chooseMain({ applications, kind, root });
+  if (choice === null) {
     throw new SeveralApplicationsError(
-      `the repository has several applications: ${names.join(', ')}${rest}; set rootDirectory to the folder of one of them`,
+      `the repository has several applications: ${listed(applications)}; set rootDirectory to the folder of one of them`,
       applications,
     );
   }
-  const why =
-    named !== null
-      ? 'the application that the start script names'
-      : applications.length === 1
-        ? 'the only application of the repository'
-        : `the main one of ${applications.length} applications by its name`;
-  const note = `Builds ${only.rootDirectory}, ${why}; set rootDirectory to build another folder`;
-  return readFolder(reader, only.rootDirectory, kind, [note]);
+  const { application, why } = choice;
+  const others = applications.filter((one) => one !== application);
+  const also = others.length === 0 ? '' : ` (it also has ${listed(others, 5)})`;
+  const note = `Builds ${application.rootDirectory}, ${why}${also}; set rootDirectory to build another folder`;
+  return readFolder(reader, application.rootDirectory, kind, [note]);
+}
+
+function listed(applications: readonly FoundApplication[], most = 20): string {
+  const names = applications.slice(0, most).map(describe);
+  return `${names.join(', ')}${applications.length > names.length ? ` and ${applications.length - names.length} more` : ''}`;
 }
 
 function describe({ rootDirectory, framework }: FoundApplication): string {

@@ -38,7 +38,7 @@ const CONFIGURATIONS = [
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
   ),
   ...['.eleventy.js', '.eleventy.cjs', 'pages/+config.ts', 'pages/+config.js'],
-  ...['angular.json', 'nest-cli.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json'],
+  ...['angular.json', 'nest-cli.json', 'nx.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json'],
   ...PLATFORM_FILES,
 ];
 

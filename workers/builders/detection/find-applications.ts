@@ -1,10 +1,10 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { Application } from './application.js';
-import { chooseFramework, hasServer } from './choose-framework.js';
+import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
 import type { DetectedProject, ProjectReader } from './detected-project.js';
 import { FRAMEWORKS } from './frameworks.js';
 import { ENTRY_FILES } from './node-application.js';
-import { commandUse, fileOf } from './start-scripts.js';
+import { commandUse, fileOf, programsOf } from './start-scripts.js';
 import type { Workspace } from './workspace.js';
 
 /** A folder that can be deployed. */
@@ -13,6 +13,8 @@ export interface FoundApplication {
   name: string | null;
   /** The framework's name; null if none is known. */
   framework: string | null;
+  /** `files`: pages that need no server. `pages`: pages of a server. Null if it is not known to make any. */
+  makes: 'files' | 'pages' | null;
 }
 
 /** Folders that are looked at, and how deep they may be if no workspace names them. */
@@ -20,7 +22,7 @@ const MOST_FOLDERS = 100;
 const DEEPEST = 3;
 /** Folders that show or test a project. They count only if there is nothing else. */
 const SECONDARY =
-  /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-e2e)(\/|$)/;
+  /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
 /** The applications below the repository's own folder. */
 export async function findApplications(
@@ -34,11 +36,21 @@ export async function findApplications(
   for (const folder of (members ?? others()).slice(0, MOST_FOLDERS)) {
     const app = await reader.application(folder, await reader.files(folder), workspace);
     if (app === null || !isApplication(app)) continue;
-    const { name, framework } = { name: app.manifest.name, framework: chooseFramework(app)?.name ?? null };
-    found.push({ rootDirectory: folder, name, framework });
+    const framework = chooseFramework(app)?.name ?? null;
+    found.push({ rootDirectory: folder, name: app.manifest.name, framework, makes: makesOf(app) });
   }
   const primary = found.filter(({ rootDirectory }) => !SECONDARY.test(rootDirectory));
   return primary.length > 0 ? primary : found;
+}
+
+const PAGES = ['index.html', 'public/index.html', 'src/index.html'];
+
+function makesOf(app: Application): FoundApplication['makes'] {
+  const framework = chooseFramework(app);
+  const row = framework === null ? undefined : FRAMEWORKS[framework.id];
+  // Nitro by itself is a server, whatever it writes beside.
+  if (row?.publish === undefined || framework?.id === 'nitro') return PAGES.some(app.files.has) ? 'pages' : null;
+  return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
 }
 
 /** Configurations of frameworks that only applications have. Nx calls the framework without a script. */
@@ -67,8 +79,10 @@ export function isApplication(app: Application): boolean {
         'svelte',
       ].includes(framework?.id ?? '')
     ) {
-      return ['index.html', 'public/index.html', 'src/index.html'].some(files.has) || startsServer(app);
+      return PAGES.some(files.has) || startsServer(app);
     }
+    // A tool that makes no pages and that nothing configures.
+    if (row.publish === undefined && row.starts?.(app).length === 0) return startsServer(app);
     const tool = (typeof row.build === 'string' ? row.build : '').split(' ')[0] ?? '';
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));
     return tool === '' || calls || start !== undefined || files.names().some((name) => CONFIGURATION.test(name));
@@ -122,30 +136,13 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
     if (fileOf(start, app.manifest.scripts) !== null) return true;
     if (commandUse(start, app.manifest.scripts).use === 'production' && hasServer(app)) return true;
   }
-  return isApplication(app) && chooseFramework(app) !== null && !hasServer(app) && hasSources(app);
+  return isApplication(app) && chooseFramework(app) !== null && !hasServer(app) && hasSources(app) && !handsOver(app);
 }
 
-/** The application that the root's start script hands over to: `yarn workspace web start`; null if it names none. */
-export function namedByRoot(
-  { app }: DetectedProject,
-  applications: readonly FoundApplication[],
-): FoundApplication | null {
-  const start = (app?.manifest.scripts.start ?? '').slice(0, 4096);
-  const words = new Set(start.split(/[\s"'=]+/).map((word) => word.replace(/^\.\//, '').replace(/\.{3}$/, '')));
-  const named = applications.filter(
-    ({ rootDirectory, name }) => words.has(rootDirectory) || (name !== null && words.has(name)),
-  );
-  return named.length === 1 ? (named[0] ?? null) : null;
-}
-
-/** Names of the application that the visitors of a product mean, the likeliest first. */
-const MAIN_NAMES = ['web', 'www', 'app', 'webapp', 'site', 'frontend', 'client', 'ui', 'server', 'api', 'backend'];
-
-/** The application whose name says that it is the main one of a repository; null if none does, or if several do. */
-export function mainApplication(applications: readonly FoundApplication[]): FoundApplication | null {
-  for (const name of MAIN_NAMES) {
-    const named = applications.filter(({ rootDirectory }) => rootDirectory.split('/').at(-1) === name);
-    if (named.length > 0) return named.length === 1 ? (named[0] ?? null) : null;
-  }
-  return null;
+/** True if the root's build is that of its packages. Its own framework then serves something beside: its documentation. */
+function handsOver(app: Application): boolean {
+  const build = (app.manifest.scripts.build ?? '').slice(0, 4096);
+  const row = FRAMEWORKS[chooseFramework(app)?.id ?? ''];
+  const tool = (typeof row?.build === 'string' ? row.build : '').split(' ')[0] ?? '';
+  return DELEGATES.test(build) && !programsOf(build).includes(tool);
 }

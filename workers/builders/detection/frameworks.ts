@@ -24,6 +24,8 @@ export interface FrameworkRow {
   /** Variables of the build, and of the running application. */
   buildEnvironment?: (app: Application) => Record<string, string>;
   environment?: Record<string, string>;
+  /** The entry is written for another platform: Node.js cannot run it. */
+  isForeign?: true;
   /** A library that applications build a server with. It decides nothing but the name. */
   isLibrary?: true;
 }
@@ -343,6 +345,7 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       const isOne = script !== undefined || ['wrangler.toml', 'wrangler.json', 'wrangler.jsonc'].some(files.has);
       return isOne ? [preview(`${script ?? 'wrangler dev'} --ip 0.0.0.0 --port ${PORT}`)] : [];
     },
+    isForeign: true,
     environment: { WRANGLER_SEND_METRICS: 'false' },
   },
   // Libraries of servers

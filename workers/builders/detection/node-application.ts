@@ -104,7 +104,10 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   }
   const replaced = row?.replaces?.(app, scripts.start ?? '') ?? false;
   if (scripts.start !== undefined && !replaced) {
-    starts.push(...list(take(scripts.start, `${run.replace(/ run$/, '')} start`, 'The start script')));
+    const installs = INSTALLS.test((scripts.prestart ?? '').trim());
+    if (installs) notes.push('The script prestart installs packages, which the build has done: starts without it');
+    const shown = installs ? scripts.start : `${run.replace(/ run$/, '')} start`;
+    starts.push(...list(take(scripts.start, shown, 'The start script')));
   }
   const own = starts.length > 0;
   const buildsPages = onlyPages(app, row);
@@ -121,13 +124,17 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
     if (starts.length === 0 && script !== undefined)
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
   }
-  if (!own && !isPage) starts.push(...entryOf(app, builds, buildsPages));
-  if (starts.length === 0 && !isPage) starts.push(...developmentEntry(input, notes));
+  const isForeign = row?.isForeign === true && (row.starts?.(app).length ?? 0) > 0;
+  if (!own && !isPage && !isForeign) starts.push(...entryOf(app, builds, buildsPages));
+  if (starts.length === 0 && !isPage && !isForeign) starts.push(...developmentEntry(input, notes));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
   // A start that needs nothing is always used.
   const last = starts.findIndex(({ needs }) => needs === null);
   return last < 0 ? starts : starts.slice(0, last + 1);
 }
+
+/** Another installation at each start would need the network, and more time than a start has. */
+const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
 
 function list(found: Start | null): Start[] {
   return found === null ? [] : [found];
@@ -153,14 +160,24 @@ function refusal(from: string, use: CommandUse): string {
 }
 
 /** `main`, or a file whose name says that it is the entry. If the sources are of pages, they are no server's. */
-function entryOf({ files, manifest }: Application, builds: boolean, buildsPages: boolean): Start[] {
+function entryOf(app: Application, builds: boolean, buildsPages: boolean): Start[] {
+  const { files, manifest } = app;
   const { main } = manifest;
-  const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !/\.[cm]?tsx?$/.test(main);
-  const maybe = (file: string) => !buildsPages || (!/^(\.\/)?src\//.test(file) && exists({ files }, file));
+  const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !NO_ENTRY.test(main);
+  // The scripts of a page have the same names as those of servers.
+  const isPage = files.has('index.html') && !hasServer(app);
+  const maybe = (file: string) => {
+    if (isPage) return /(^|\/)server(\.[cm]?js)?$/.test(file);
+    return !buildsPages || (!/^(\.\/)?src\//.test(file) && exists({ files }, file));
+  };
   if (isPlain && maybe(main) && (exists({ files }, main) || builds)) return [{ command: `node ${main}`, needs: main }];
   const entry = ENTRY_FILES.find((file) => files.has(file) && maybe(file));
   return entry === undefined ? [] : [{ command: `node ${entry}`, needs: entry }];
 }
+
+/** What `main` may name besides programs: styles, pages, sources in TypeScript, and the configuration of a tool. */
+const NO_ENTRY =
+  /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
 
 /** Files that are started if nothing names another one. */
 export const ENTRY_FILES = [

@@ -2,6 +2,7 @@ import semver from 'semver';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
 import type { FrameworkRow } from './frameworks.js';
+import { programsOf, RUNNERS } from './start-scripts.js';
 
 /** Scripts that build, in order of preference. Platforms run the ones with their names. */
 const BUILD_SCRIPTS = [
@@ -23,9 +24,47 @@ export function buildOf(app: Application, row: FrameworkRow | undefined, run: st
   if (instead !== null) return instead;
   const names = onlyPages(app, row) && !hasServer(app) ? [...BUILD_SCRIPTS, ...FINAL_SCRIPTS] : BUILD_SCRIPTS;
   const script = names.find((name) => app.manifest.scripts[name] !== undefined);
-  if (script !== undefined) return `${run} ${script}`;
-  if (typeof row?.build === 'function') return row.build(app);
-  return row?.build ?? null;
+  const own = (typeof row?.build === 'function' ? row.build(app) : row?.build) ?? null;
+  if (script === undefined) return own;
+  return `${run} ${(own === null ? null : pagesScript(app, own, script)) ?? script}`;
+}
+
+/** Programs that make packages out of sources, and never pages. */
+const PACKAGERS = new Set([
+  'tsc',
+  'tsup',
+  'tsdown',
+  'rollup',
+  'unbuild',
+  'babel',
+  'microbundle',
+  'bunchee',
+  'lerna',
+  'prettier',
+  'eslint',
+  'rimraf',
+  'npm',
+  'pnpm',
+  'yarn',
+  'bun',
+]);
+
+/**
+ * The script that calls the framework's own build, if the script `build` only makes the package of a library whose
+ * pages the framework shows; null otherwise.
+ */
+function pagesScript(app: Application, command: string, script: string): string | null {
+  const { scripts } = app.manifest;
+  const [tool = '', ...rest] = command.split(' ');
+  const called = reachedFrom(scripts, [script]).flatMap((name) => programsOf(scripts[name] ?? ''));
+  if (
+    called.includes(tool) ||
+    !called.every((name) => PACKAGERS.has(name)) ||
+    called.every((name) => RUNNERS.has(name))
+  )
+    return null;
+  const calls = (text: string) => programsOf(text).includes(tool) && text.includes(rest[0] ?? '');
+  return Object.keys(scripts).find((name) => /(^|:)build(:|$)/.test(name) && calls(scripts[name] ?? '')) ?? null;
 }
 
 /** Package → the first major version whose webpack works with the OpenSSL of Node 17 and later. */
@@ -48,11 +87,36 @@ export function legacyOpenssl({ manifest }: Application, node: string | null): R
   return isOld ? { NODE_OPTIONS: '--openssl-legacy-provider' } : {};
 }
 
-/** True if the client of Prisma has to be generated, and no script of the project does that. */
+/** Scripts that an installation, a build or a start runs by themselves. */
+const RUN_ALWAYS = [
+  'preinstall',
+  'install',
+  'postinstall',
+  'prepare',
+  'prebuild',
+  'build',
+  'postbuild',
+  'prestart',
+  'start',
+];
+
+/** True if the client of Prisma has to be generated, and no script that runs by itself does that. */
 export function generatesClient(app: Application): boolean {
   const hasSchema = ['prisma/schema.prisma', 'schema.prisma'].some(app.files.has);
-  const does = Object.values(app.manifest.scripts).some((script) => /\bprisma (generate|db push)/.test(script));
-  return hasSchema && dependsOn(app, 'prisma') && !does;
+  if (!hasSchema || !dependsOn(app, 'prisma')) return false;
+  const { scripts } = app.manifest;
+  const names = reachedFrom(scripts, [...RUN_ALWAYS, ...BUILD_SCRIPTS]);
+  return !names.some((name) => /\bprisma (generate|db push)/.test((scripts[name] ?? '').slice(0, 4096)));
+}
+
+/** The names of these scripts that exist, and of those that they name. */
+function reachedFrom(scripts: Readonly<Record<string, string>>, names: readonly string[]): string[] {
+  const reached = new Set(names.filter((name) => scripts[name] !== undefined));
+  for (const name of reached) {
+    const words = (scripts[name] ?? '').slice(0, 4096).split(/[\s"'&;|]+/);
+    for (const word of words) if (Object.hasOwn(scripts, word)) reached.add(word);
+  }
+  return [...reached];
 }
 
 const ENV_FILE = /(?:--env-file(?:=|\s+)|\benv-cmd\s+-f\s+)(?:\.\/)?(\.env[\w.-]{0,40})(?=\s|$|")/g;

@@ -166,7 +166,7 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
   return null;
 }
 
-/** The entries of a folder; none if its path cannot be used: it is too long, or no UTF-8. Sealing the image tells that. */
+/** The entries of a folder; none if its path is too long or not UTF-8, which sealing the image reports. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];

@@ -64,7 +64,7 @@ function commandsOf(line: string): string[][] {
     .slice(0, MOST_COMMANDS);
 }
 
-const RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+export const RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
 const MANY = new Set(['concurrently', 'npm-run-all', 'npm-run-all2', 'run-p', 'run-s', 'wireit', 'conc']);
 
@@ -89,6 +89,10 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
     return { use: 'development', tool: `${program} ${rest.find((word) => WATCHING.has(word))}` };
   }
   if (program === 'node') return useOfFile(rest);
+  // `python -m SimpleHTTPServer` only shows the files of its folder.
+  const module = /^python[\d.]{0,5}$/.test(program) && rest[0] === '-m' ? (rest[1] ?? '') : '';
+  if (module === 'http.server' || module === 'SimpleHTTPServer')
+    return { use: 'preview', tool: `${program} -m ${module}` };
   return useOfProgram(program, rest);
 }
 

@@ -3,7 +3,7 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { BuildError } from '../builder.js';
 import type { Input, OperationName, Output, StreamInput, StreamName } from './reader-operations.js';
-import { giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
+import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
 /** Time limit of operations that decide something, in milliseconds. Operations on all files have the build's time limit. */
 const DECIDE_MS = 60_000;
@@ -45,7 +45,7 @@ export async function readFiles<N extends OperationName>(
     return output as Output<N>;
   } finally {
     if (again) giveBack(reader);
-    else reader.child.kill('SIGKILL');
+    else endReader(reader);
   }
 }
 

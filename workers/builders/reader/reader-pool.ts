@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../command-wrappers.js';
@@ -10,6 +10,12 @@ export const MEMORY_MB = 1024;
 /** As many processes wait for the next request, for this long, in milliseconds. An idle platform has none. */
 const MOST_IDLE = 2;
 const IDLE_MS = 10_000;
+/**
+ * If as many processes work as there are processors, a further one only takes time from them: a request first waits this long
+ * for one of them, in milliseconds. That is about as long as a start takes, so slow requests of one tenant delay others by no more.
+ */
+const MOST_BUSY = availableParallelism();
+const PATIENCE_MS = 100;
 
 /** A process that reads what a tenant has written. It answers one request at a time, of whichever tenant. */
 export interface Reader {
@@ -21,6 +27,9 @@ export interface Reader {
 let wrapper: Promise<string[]> | null = null;
 const idle: { reader: Reader; timer: NodeJS.Timeout }[] = [];
 let warming: Promise<void> | null = null;
+/** Processes that answer requests, and those who wait for one of them, in their order. */
+const busy = new Set<Reader>();
+const waiters: ((reader: Reader | null) => void)[] = [];
 
 /** Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream. */
 export async function startReader(stdin: 'ignore' | 'pipe' = 'ignore', stdout = stdin): Promise<Reader> {
@@ -34,14 +43,20 @@ export async function startReader(stdin: 'ignore' | 'pipe' = 'ignore', stdout = 
   child.on('error', () => undefined);
   lowerPriority(child.pid);
   const requests = child.stdio[4] as Writable;
-  // The process may have ended. Its missing answer tells that.
+  // The process may have ended: then no answer comes, and the caller notices.
   requests.on('error', () => undefined);
   return { child, requests, answers: child.stdio[3] as Readable };
 }
 
-/** A process that waits, or a new one. The caller gives it back, or kills it. */
+/** A process that waits, or a new one. The caller gives it back, or ends it with `endReader`. */
 export async function takeReader(): Promise<Reader> {
   if (idle.length === 0 && warming !== null) await warming;
+  const reader = takeIdle() ?? (busy.size >= MOST_BUSY ? await nextFree() : null) ?? (await startReader());
+  busy.add(reader);
+  return reader;
+}
+
+function takeIdle(): Reader | null {
   for (let found = idle.pop(); found !== undefined; found = idle.pop()) {
     clearTimeout(found.timer);
     if (!hasEnded(found.reader)) {
@@ -49,11 +64,38 @@ export async function takeReader(): Promise<Reader> {
       return found.reader;
     }
   }
-  return startReader();
+  return null;
+}
+
+/** The next process that is given back, or null if none is soon enough. */
+function nextFree(): Promise<Reader | null> {
+  return new Promise((resolve) => {
+    const settle = (reader: Reader | null) => {
+      clearTimeout(timer);
+      resolve(reader);
+    };
+    const timer = setTimeout(() => {
+      waiters.splice(waiters.indexOf(settle), 1);
+      resolve(null);
+    }, PATIENCE_MS);
+    waiters.push(settle);
+  });
+}
+
+/** Ends a process that is not asked again. */
+export function endReader(reader: Reader): void {
+  busy.delete(reader);
+  reader.child.kill('SIGKILL');
 }
 
 /** Takes back a process that has answered and may be asked again. */
 export function giveBack(reader: Reader): void {
+  busy.delete(reader);
+  const next = hasEnded(reader) ? undefined : waiters.shift();
+  if (next) {
+    next(reader);
+    return;
+  }
   if (idle.length >= MOST_IDLE || hasEnded(reader)) {
     reader.child.kill('SIGKILL');
     return;

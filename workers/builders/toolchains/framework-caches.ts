@@ -12,8 +12,16 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
   ['turbo', '.turbo/cache'],
 ];
 
-/** Every folder of `frameworkCaches`, also below the project's folder. No image contains them. */
-const LEFT_OUT = new RegExp(`(^|/)(${FOLDERS.map(([, folder]) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`);
+/**
+ * Folders that a tool makes whenever it runs. Applications may add to node_modules, but not change what the build has put
+ * into it: the preview's server of Vite could not write its configuration there.
+ */
+const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
+
+/** Every folder of these, also below the project's folder. No image contains them. */
+const LEFT_OUT = new RegExp(
+  `(^|/)(${[...FOLDERS.map(([, folder]) => folder), ...MADE_ANEW].map((folder) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`,
+);
 
 /** The folders of a Node project whose content is kept for its next build, relative to the project's folder. */
 export function frameworkCaches({ dependencies }: Pick<PackageJson, 'dependencies'>): string[] {

@@ -1,3 +1,6 @@
+import semver from 'semver';
+import type { VersionWish } from './version-wish.js';
+
 /** A second attempt after a command failed in a way that the project's own files cause. */
 export interface Recovery {
   /** Runs instead. */
@@ -51,6 +54,32 @@ export function installRecovery(command: string, output: readonly string[]): Rec
     if (other !== null) return { command: other, note };
   }
   return null;
+}
+
+/** How package managers, and scripts of packages, name the Node.js that they want. The first group is the range. */
+const WANTS_NODE: readonly RegExp[] = [
+  /Expected version:? "?([^"]{1,100}?)"?(?:\. Got|$)/,
+  /Required: \{"node":"([^"]{1,100})"/,
+  /Node\.js version "?(>=?\s?\d[\d.]{0,12})"? is required/,
+];
+/** Compilations that fail because Node.js has become another since the package was written. */
+const OLD_NATIVE =
+  /no (?:matching function|member named)\b.{0,200}\bv8::|['‘]class v8::|\bnan(?:_\w{1,40})?\.h:\d+|#error "?C\+\+17 or later required/;
+
+/** The Node.js to install with after an installation failed with this output; null if the output names none. */
+export function nodeRecovery(output: readonly string[]): VersionWish | null {
+  for (const line of output) {
+    const short = line.slice(0, 400);
+    const range = WANTS_NODE.map((expression) => expression.exec(short)?.[1]?.trim()).find(
+      (text) => text !== undefined,
+    );
+    if (range !== undefined && semver.validRange(range) !== null)
+      return { range, source: 'The installation', lowest: true };
+  }
+  const isOld =
+    output.some((line) => /\bgyp\b/.test(line.slice(0, 400))) &&
+    output.some((line) => OLD_NATIVE.test(line.slice(0, 400)));
+  return isOld ? { range: '16.x', source: 'A native module' } : null;
 }
 
 /** What changes before a build command runs again. */

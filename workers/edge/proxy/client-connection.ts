@@ -67,7 +67,7 @@ export class ClientConnection {
 /** A set of connections that finds the one to close if there is no room for another. */
 export class ConnectionSet {
   readonly #connections = new Set<ClientConnection>();
-  /** Those that may be closed as of the last examination, the least useful last. */
+  /** Connections that could be closed at the last examination, the least useful last. */
   #spare: ClientConnection[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -92,7 +92,7 @@ export class ConnectionSet {
   }
 
   /**
-   * Of the client with the most spare connections: the one without progress for longest, else the one that is idle longest.
+   * Chooses among the connections of the client with the most spare ones: the longest without progress, else the longest idle.
    * Null if all are in use.
    */
   leastUseful(now: number): ClientConnection | null {

@@ -95,7 +95,7 @@ function isCompressible(status: number, header: (name: string) => string | undef
   );
 }
 
-/** The encoding that the client likes best of those we have, or null where it wants none, or only part of the answer. */
+/** The encoding that the client prefers among those we have; null if it accepts none, or asks for a part of the answer. */
 function encodingFor(req: Request): Encoding | null {
   if (req.method === 'HEAD' || req.headers.range !== undefined) return null;
   const weights = new Map<string, number>();

@@ -59,8 +59,8 @@ function endExchange(exchange: Exchange): void {
 }
 
 /**
- * Counts the request in and returns the moment of its turn: requests that a client pipelines are served one after the other,
- * so that a connection costs no more than one exchange. Null if it is its turn already.
+ * Counts the request and returns a promise that resolves when the request may be served; null if it may at once. Requests that a
+ * client pipelines are served one after the other, so that a connection costs no more than one exchange.
  */
 export function takeTurn(connection: ClientConnection, res: ServerResponse): Promise<void> | null {
   const { turn } = connection;

@@ -129,7 +129,7 @@ export function rendered(
   return { contentType: 'application/json; charset=utf-8', text: JSON.stringify(body) };
 }
 
-/** Answers for a service under maintenance with the page its owner wrote, where there is one. */
+/** Answers for a service under maintenance with the page its owner wrote, if there is one. */
 export function sendMaintenance(exchange: Exchange, html: string): void {
   if (html === '') sendPage(exchange, PAGES.maintenance);
   else send(exchange, PAGES.maintenance, 'text/html; charset=utf-8', html);

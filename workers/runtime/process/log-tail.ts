@@ -10,7 +10,7 @@ import type { Masker } from '../../../shared/secrets/mask.js';
 import { leftOut } from '../../log-sink.js';
 import { cutAt, type LineCutter, LineSplitter, LONGEST_LINE } from '../../sandbox/line-splitter.js';
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
-import type { RuntimeLogs } from '../replica-runtime.js';
+import type { RuntimeLogs } from '../replica-runtime-deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
 /** One call of `follow` reads at most this many chunks, because other replicas wait. */

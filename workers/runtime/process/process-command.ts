@@ -8,7 +8,7 @@ import type { RunOutcome } from '../../sandbox/sandbox.js';
 import { commandMessage, exitDetail, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
 import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
-import { COMMAND_SANDBOX, type ProcessRuntimeDeps, toolsOf } from './replica-sandbox.js';
+import { COMMAND_SANDBOX, imageFolder, type ProcessRuntimeDeps, releaseVariables, toolsOf } from './replica-sandbox.js';
 
 /**
  * Runs one command as the release's replicas run: same image, environment, user and limits. What it writes is thrown away.
@@ -20,7 +20,7 @@ export async function runReleaseCommand(
   command: string,
   { signal, timeoutMs, onLine }: CommandOptions,
 ): Promise<void> {
-  const { manifest, digest } = spec.image;
+  const { manifest } = spec.image;
   const { memoryMb, cpu, pids } = planOf(spec.configuration.plan);
   const id = `${COMMAND_SANDBOX}${spec.deploymentId}`;
   const directory = join(config.dataDir, 'replicas', id);
@@ -35,14 +35,10 @@ export async function runReleaseCommand(
         id,
         command,
         directory,
-        image: join(config.dataDir, 'images', digest),
+        image: imageFolder(config.dataDir, spec),
         tools: await toolsOf(spec, toolchains, signal),
         cwd: manifest.workingDirectory,
-        env: {
-          ...spec.environment,
-          RANVIER_SERVICE_ID: spec.serviceId,
-          RANVIER_DEPLOYMENT_ID: spec.deploymentId,
-        },
+        env: releaseVariables(spec),
         userNumber: spec.userNumber,
         limits: { memoryMb, cpu, pids },
         network: { scope: scopeOf(spec), use: 'application', hostName: '' },

@@ -8,10 +8,11 @@ import { planOf } from '../../../shared/workspaces/catalog.js';
 import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../supervisor.js';
 import type { Firewall } from './firewall.js';
-import { ProcessController, SERVER_GRACE_MS } from './process-controller.js';
+import { ProcessController } from './process-controller.js';
 import { ReplicaFiles } from './replica-files.js';
 import {
   COMMAND_SANDBOX,
+  graceMsOf,
   type ProcessRuntimeDeps,
   processOf,
   REPLICA_SANDBOX,
@@ -84,8 +85,7 @@ export class ProcessHost implements ReplicaHost {
       rows
         .filter((row) => row.pid !== null)
         .map(async (row) => {
-          const graceMs = Math.max(config.stopGraceSeconds * 1000, row.volume_id === null ? 0 : SERVER_GRACE_MS);
-          await sandbox.stop(sandboxIdOf(row), processOf(row), graceMs);
+          await sandbox.stop(sandboxIdOf(row), processOf(row), graceMsOf(row, config.stopGraceSeconds));
           // A replica that was never ready would otherwise count as failed.
           if (row.ready_at === null) await releaseReplica(db, row);
           else await recordExit(db, row, 'ended with the platform', new Date());

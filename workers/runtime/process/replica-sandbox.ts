@@ -1,9 +1,14 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { planOf } from '../../../shared/workspaces/catalog.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
 import type { DataServices } from '../../data/data-services.js';
-import type { DetachedProcess, Sandbox } from '../../sandbox/sandbox.js';
-import type { ReplicaRuntimeDeps } from '../replica-runtime.js';
+import { scopeOf } from '../../network/network-model.js';
+import type { DetachedProcess, Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
+import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
+import { startingCpu } from './decide-process-replica.js';
 
 /** What the process runtime works with. */
 export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
@@ -42,4 +47,54 @@ export function toolsOf(
 ): Promise<string[]> {
   const { tools = [] } = image.manifest;
   return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
+}
+
+/** The least time that the server of a data service has to stop, in milliseconds: it writes its data then. */
+const SERVER_GRACE_MS = 30_000;
+
+/** The time that a replica has to stop, in milliseconds. */
+export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGraceSeconds: number): number {
+  return Math.max(stopGraceSeconds * 1000, volume_id === null ? 0 : SERVER_GRACE_MS);
+}
+
+/** The folder of a release's image. */
+export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
+  return join(dataDir, 'images', image.digest);
+}
+
+/** The variables of every command of a release. */
+export function releaseVariables({ environment, serviceId, deploymentId }: ReleaseSpec): Record<string, string> {
+  return { ...environment, RANVIER_SERVICE_ID: serviceId, RANVIER_DEPLOYMENT_ID: deploymentId };
+}
+
+/** The sandbox of one attempt to run a replica. `directory` is its working folder. */
+export function replicaSandbox(
+  row: ReplicaRow,
+  spec: ReleaseSpec,
+  { port, image, directory, tools }: { port: number | null; image: string; directory: string; tools: string[] },
+): SandboxSpec {
+  const { manifest } = spec.image;
+  const plan = planOf(spec.configuration.plan);
+  return {
+    id: sandboxIdOf(row),
+    command: manifest.startCommand,
+    directory,
+    image,
+    tools,
+    cwd: manifest.workingDirectory,
+    env: {
+      ...releaseVariables(spec),
+      ...(port === null ? {} : { PORT: String(port) }),
+      ...(row.run_id === null ? {} : { RANVIER_RUN_ID: row.run_id }),
+    },
+    userNumber: spec.userNumber,
+    limits: { memoryMb: plan.memoryMb, cpu: cpuAtStart(row, plan.cpu), pids: plan.pids },
+    ...(port === null ? {} : { port }),
+    network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug },
+  };
+}
+
+/** A replica that was ready before, and ended, starts with its plan's processor: it could end often. */
+function cpuAtStart({ ready_at, run_id }: ReplicaRow, cpu: number): number {
+  return ready_at === null && run_id === null ? startingCpu(cpu, availableParallelism()) : cpu;
 }

@@ -1,3 +1,4 @@
+import type { Service } from 'dockerode';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import type { TaskPlace } from '../../../shared/replicas/swarm-tasks.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
@@ -11,7 +12,7 @@ import {
   type SwarmView,
   taskLoss,
 } from './swarm-view.js';
-import { freedPlacement } from './task-placement.js';
+import { freedPlacement, pinnedNode } from './task-placement.js';
 
 /** A node reports a task's port when it reports that the task runs, or never. */
 const PORT_MS = 10_000;
@@ -114,7 +115,9 @@ function firstTask(seen: Observed): SwarmAction[] {
   if (task.Status.Err?.includes('no suitable node') && freedPlacement(service)) {
     return [...taken, { type: 'freePlacement', serviceId: service.ID }];
   }
-  return [...taken, { type: 'recordHindrance', detail: hindranceOf(task, spec.configuration.region) }];
+  const detail =
+    row.volume_id === null ? hindranceOf(task, spec.configuration.region) : volumeHindrance(seen, service, task);
+  return [...taken, { type: 'recordHindrance', detail }];
 }
 
 /** Makes this task the replica's task once it has ended, or runs and can be reached. */
@@ -166,7 +169,11 @@ function watch(seen: Observed): SwarmAction[] {
     if (!takenAway) return [{ type: 'recordTaskEnd', task }];
     return [{ type: 'recordEnd', detail: taskLoss(view, task) }];
   }
-  if (view.isLost(task)) return [{ type: 'recordLoss', detail: taskLoss(view, task) }];
+  if (view.isLost(task)) {
+    const waits =
+      row.volume_id === null ? '' : ', and has its volume: it waits for that node, and no other one starts it';
+    return [{ type: 'recordLoss', detail: taskLoss(view, task) + waits }];
+  }
   if (task.DesiredState !== 'running') {
     // The swarm is about to end the task, for instance because its node is drained: it gets no more requests.
     return [{ type: 'followOutput' }, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
@@ -214,6 +221,17 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   if (!tasks.every((task) => view.isOver(task) || neverStarts(task))) return [...drain, ...follow];
   const finish: SwarmAction[] = tasks.some((task) => view.isLost(task)) ? [] : [{ type: 'finishOutput' }];
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
+}
+
+/** Why the task of a data service's server does not run yet. */
+function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask): string {
+  const node = pinnedNode(service, view.nodes);
+  if (node === undefined) return 'the node that has its volume is not in the swarm any more';
+  const { Description, Status, Spec } = node;
+  if (Status.State !== 'ready') return `the node ${Description.Hostname}, which has its volume, is ${Status.State}`;
+  if (Spec.Availability !== 'active')
+    return `the node ${Description.Hostname}, which has its volume, has the availability ${Spec.Availability}`;
+  return hindranceOf(task, 'auto');
 }
 
 /** Why a task does not run yet. */

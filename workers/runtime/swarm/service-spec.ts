@@ -1,6 +1,7 @@
 import type { CreateServiceOptions } from 'dockerode';
-import { listensOnPort } from '../../../shared/services/model.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
+import { portOf } from '../../../shared/data/model.js';
+import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
+import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 
 /** Labels of everything we make. A thing without `installation`, or with another installation's, is never touched. */
@@ -11,10 +12,12 @@ export const LABELS = {
   replica: 'ranvier.replica',
   command: 'ranvier.command',
   network: 'ranvier.network',
+  /** The service whose volume a task has: its node never changes. */
+  volume: 'ranvier.volume',
 } as const;
 
-const NANOSECONDS = 1e9;
-const MEGABYTE = 1024 * 1024;
+export const NANOSECONDS = 1e9;
+export const MEGABYTE = 1024 * 1024;
 /** Swarm waits this long before it replaces a task that ended, in milliseconds. */
 export const RESTART_DELAY_MS = 2_000;
 /**
@@ -101,19 +104,21 @@ export function commandService(spec: ReleaseSpec, command: string, context: Swar
   };
 }
 
-/** The value of PORT in the application; null if it listens on no port. */
+/** The port on which the container listens; null if it listens on none. An application gets it as PORT. */
 export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' | 'configuration'>): number | null {
+  if (isDataKind(kind)) return portOf(kind);
   return listensOnPort(kind) ? configuration.port : null;
 }
 
-function baseService(
+/** What all Swarm services of a release have in common. */
+export function baseService(
   spec: ReleaseSpec,
   context: SwarmContext,
   purpose: Record<string, string>,
   constraints: readonly string[] = [],
 ) {
   const { configuration, image } = spec;
-  const { memoryMb, cpu, pids } = planOf(configuration.plan);
+  const { memoryMb, cpu, pids } = limitsOf(spec.kind, configuration.plan);
   const labels = {
     [LABELS.installation]: context.installation,
     [LABELS.service]: spec.serviceId,

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CreateServiceOptions } from 'dockerode';
 import { LastLines } from '../../../shared/core/last-lines.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
+import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import { unlessGone } from '../../docker/engine.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { commandMessage, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
 import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
-import { commandService } from './service-spec.js';
+import { commandService, type SwarmContext } from './service-spec.js';
 import { createService, removeService, type SwarmRuntimeDeps } from './swarm-services.js';
 import { hasEnded, type SwarmTask } from './swarm-view.js';
 import { taskEnd } from './task-end.js';
@@ -27,42 +28,73 @@ export async function runSwarmCommand(
   command: string,
   options: CommandOptions,
 ): Promise<void> {
-  const run = new CommandRun(deps, spec, command, options);
+  await runTask(deps, spec, { name: `command-${spec.deploymentId}`, command }, options, (context) =>
+    commandService(spec, command, context),
+  );
+}
+
+/** A service with one task, and what it is called in messages. */
+export interface OneTask {
+  name: string;
+  command: string;
+}
+
+/**
+ * Runs the one task of a service to its end, removes the service, and returns the task. Throws `ReleaseError` if it fails, and the
+ * signal's reason if it is aborted.
+ */
+export async function runTask(
+  deps: CommandDeps,
+  spec: ReleaseSpec,
+  task: OneTask,
+  options: CommandOptions,
+  describe: (context: SwarmContext) => CreateServiceOptions,
+): Promise<SwarmTask> {
+  const run = new CommandRun(deps, spec, task, options, describe);
   // A worker that died may have left the same command running.
   await run.remove();
   try {
-    await run.run();
+    return await run.run();
   } finally {
     await run.remove();
   }
 }
 
+/** What the runs of single tasks work with. */
+export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
+
 class CommandRun {
-  readonly #deps: SwarmRuntimeDeps;
+  readonly #deps: CommandDeps;
   readonly #spec: ReleaseSpec;
-  readonly #command: string;
+  readonly #task: OneTask;
   readonly #options: CommandOptions;
-  readonly #name: string;
+  readonly #describe: (context: SwarmContext) => CreateServiceOptions;
   readonly #output = new LastLines(SEARCHED_LINES);
   readonly #masker;
   readonly #splitters;
   #mark: string | null = null;
 
-  constructor(deps: SwarmRuntimeDeps, spec: ReleaseSpec, command: string, options: CommandOptions) {
+  constructor(
+    deps: CommandDeps,
+    spec: ReleaseSpec,
+    task: OneTask,
+    options: CommandOptions,
+    describe: (context: SwarmContext) => CreateServiceOptions,
+  ) {
     this.#deps = deps;
     this.#spec = spec;
-    this.#command = command;
+    this.#task = task;
     this.#options = options;
-    this.#name = `command-${spec.deploymentId}`;
+    this.#describe = describe;
     this.#masker = maskerOf(spec);
     this.#splitters = { stdout: new LineSplitter(this.#masker), stderr: new LineSplitter(this.#masker) };
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<SwarmTask> {
     const { signal, timeoutMs } = this.#options;
     signal.throwIfAborted();
     const deadline = Date.now() + timeoutMs;
-    await createService(this.#deps, this.#spec, (context) => commandService(this.#spec, this.#command, context));
+    await createService(this.#deps, this.#spec, this.#describe);
     const begun = await this.#until(
       (task) => hasEnded(task) || task.Status.State === 'running',
       Math.min(deadline, Date.now() + this.#deps.config.releaseTimeoutSeconds * 1000),
@@ -71,15 +103,15 @@ class CommandRun {
     const ended = await this.#until(hasEnded, deadline);
     await this.#take(await readOutput(this.#deps.engine, ended.ID, { since: this.#mark }));
     for (const line of [...this.#splitters.stdout.end(), ...this.#splitters.stderr.end()]) await this.#say(line);
-    if (ended.Status.State === 'complete') return;
-    const { memoryMb } = planOf(this.#spec.configuration.plan);
+    if (ended.Status.State === 'complete') return ended;
+    const { memoryMb } = limitsOf(this.#spec.kind, this.#spec.configuration.plan);
     throw this.#failure(await taskEnd(this.#deps.engine, ended, memoryMb));
   }
 
   /** Ends the command if it runs. Resolves when nothing of it is left, or when the grace period is over. */
   async remove(): Promise<void> {
     const { engine, config } = this.#deps;
-    const service = await unlessGone(engine.calls.getService(this.#name).inspect());
+    const service = await unlessGone(engine.calls.getService(this.#task.name).inspect());
     if (!service) return;
     await removeService(this.#deps, service.ID);
     const deadline = Date.now() + config.stopGraceSeconds * 1000 + STOP_SLACK_MS;
@@ -108,7 +140,7 @@ class CommandRun {
   }
 
   async #tasks(): Promise<SwarmTask[]> {
-    return this.#deps.engine.calls.listTasks({ filters: { service: [this.#name] } });
+    return this.#deps.engine.calls.listTasks({ filters: { service: [this.#task.name] } });
   }
 
   /** Follows the output until the task has ended. The stream of output does not end with the task. */
@@ -148,7 +180,12 @@ class CommandRun {
   #failure(cause: string): ReleaseError {
     const output = this.#output.lines.map((line) => this.#masker.mask(line));
     return new ReleaseError(
-      commandMessage(this.#command, cause, output, planOf(this.#spec.configuration.plan).memoryMb),
+      commandMessage(
+        this.#task.command,
+        cause,
+        output,
+        limitsOf(this.#spec.kind, this.#spec.configuration.plan).memoryMb,
+      ),
     );
   }
 }

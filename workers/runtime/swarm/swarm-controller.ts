@@ -8,7 +8,8 @@ import {
   replicasOf,
 } from '../../../shared/replicas/store.js';
 import { recordHindrance, recordTask } from '../../../shared/replicas/swarm-tasks.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
+import { isDataKind } from '../../../shared/services/model.js';
+import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import { engineMessage, engineStatus } from '../../docker/engine.js';
 import { replicaDrained } from '../../edges-applied.js';
 import { HealthWatch } from '../health-watch.js';
@@ -20,13 +21,13 @@ import { decideSwarmReplica, type SwarmAction, type SwarmMemory } from './decide
 import { attemptService, RESTART_DELAY_MS, replicaService } from './service-spec.js';
 import { createService, freePlacement, removeService, type SwarmRuntimeDeps, scaleToZero } from './swarm-services.js';
 import type { SwarmTask, SwarmView } from './swarm-view.js';
-import { taskEnd } from './task-end.js';
+import { refusalOf, taskEnd } from './task-end.js';
 import { TaskLog } from './task-log.js';
 import { startingPlacement } from './task-placement.js';
 
 /** Polling interval of a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
-/** A replica without a port must run this long, in milliseconds: on a busy machine the swarm tells late that a task has ended. */
+/** A replica without a port must run this long, in milliseconds: on a busy machine the swarm reports the end of a task late. */
 const SETTLED_MS = 3_000;
 
 /** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides from the observed swarm. */
@@ -48,7 +49,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config, { settledMs: SETTLED_MS });
+    this.#health = new HealthWatch(deps.db, deps.config, { settledMs: SETTLED_MS, probe: deps.data });
   }
 
   get nextCheckAt(): number {
@@ -57,6 +58,7 @@ export class SwarmController implements ReplicaController {
 
   close(): void {
     void this.#log?.close();
+    this.#deps.data.forget(this.#id);
   }
 
   async reconcile(row: ReplicaRow): Promise<void> {
@@ -140,6 +142,10 @@ export class SwarmController implements ReplicaController {
       }
       const siblings = await replicasOf(this.#deps.db, row.deployment_id);
       const place = startingPlacement(this.#view(), spec, this.#id, siblings);
+      if (isDataKind(spec.kind)) {
+        await createService(this.#deps, spec, await this.#deps.data.serverOf(spec, this.#id));
+        return;
+      }
       await createService(this.#deps, spec, (context) =>
         row.run_id === null
           ? replicaService(spec, this.#id, context, place)
@@ -163,11 +169,26 @@ export class SwarmController implements ReplicaController {
     const spec = await this.#release.read(row.deployment_id);
     await this.#health.check(row, spec, async () => true);
     this.#nextCheckAt = this.#health.nextCheckAt;
+    if (isDataKind(spec.kind)) await this.#endHungServer(row);
+  }
+
+  /** A server that gives no answer at all for too long is ended, and starts again: there is never a second one beside it. */
+  async #endHungServer(row: ReplicaRow): Promise<void> {
+    const { db, config, data } = this.#deps;
+    const service = this.#view().serviceOf(row.id);
+    if (row.ready_at === null || !service || data.silentMs(row.id) < config.healthReplaceSeconds * 1000) return;
+    await this.#finishOutput(row);
+    await removeService(this.#deps, service.ID);
+    data.forget(row.id);
+    const detail = `gave no answer for ${config.healthReplaceSeconds} s and was ended`;
+    await recordExit(db, row, detail, new Date(), RESTART_DELAY_MS);
   }
 
   async #taskEnd(row: ReplicaRow, task: SwarmTask): Promise<string> {
     const spec = await this.#release.read(row.deployment_id);
-    return taskEnd(this.#deps.engine, task, planOf(spec.configuration.plan).memoryMb);
+    const refused = isDataKind(spec.kind) ? await refusalOf(this.#deps.engine, task) : null;
+    if (refused !== null) return `could not be started: ${refused}`;
+    return taskEnd(this.#deps.engine, task, limitsOf(spec.kind, spec.configuration.plan).memoryMb);
   }
 
   async #recordEnd(row: ReplicaRow, detail: string, exitCode: number | null = null): Promise<void> {

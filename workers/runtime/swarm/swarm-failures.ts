@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
+import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitMessage, neverRan, SEARCHED_LINES } from '../failure-text.js';
 import { checkHealth } from '../health-check.js';
@@ -16,7 +16,7 @@ type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'config' | 'log'>;
 export async function explainSwarmExit(deps: Deps, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
   if (row.task_id === null) return `replica ${row.position} ${row.exit_detail}`;
   const output = neverRan(row.exit_detail) ? [] : await lastOutput(deps, spec, row.task_id);
-  return exitMessage(row, output, planOf(spec.configuration.plan).memoryMb);
+  return exitMessage(row, output, limitsOf(spec.kind, spec.configuration.plan).memoryMb);
 }
 
 async function lastOutput({ engine, log }: Deps, spec: ReleaseSpec, taskId: string): Promise<string[]> {

@@ -10,6 +10,8 @@ import { labelsOf, SwarmView } from './swarm-view.js';
 
 /** The service of a command this old, in milliseconds, is left from a worker that died. */
 const COMMAND_MS = 60 * 60_000;
+/** The same for work on a volume: large databases take their time. */
+const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
 /** Runs replicas as services of a swarm. The whole swarm is one host; any worker that reaches a manager can lead it. */
 export class SwarmHost implements ReplicaHost {
@@ -48,7 +50,8 @@ export class SwarmHost implements ReplicaHost {
 
 /** True for the service of a replica that is not wanted, and of a command that is too old. `now` is in milliseconds. */
 export function isForgotten(service: Service, wanted: ReadonlySet<string>, now: number): boolean {
-  const { [LABELS.replica]: replica, [LABELS.command]: command } = labelsOf(service);
+  const { [LABELS.replica]: replica, [LABELS.command]: command, [LABELS.volume]: volume } = labelsOf(service);
   if (replica !== undefined) return !wanted.has(replica);
-  return command !== undefined && now - Date.parse(service.CreatedAt ?? '') > COMMAND_MS;
+  const limitMs = volume === undefined ? COMMAND_MS : VOLUME_WORK_MS;
+  return command !== undefined && now - Date.parse(service.CreatedAt ?? '') > limitMs;
 }

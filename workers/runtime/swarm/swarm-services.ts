@@ -1,14 +1,26 @@
 import type { CreateServiceOptions, Service } from 'dockerode';
+import type { DataHost } from '../../data/data-host.js';
 import { type Engine, engineMessage, isConflict, unlessGone } from '../../docker/engine.js';
 import type { Registry } from '../../docker/registry.js';
-import type { ReplicaRuntimeDeps } from '../replica-runtime.js';
+import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { ensureNetwork } from './release-network.js';
 import type { SwarmContext } from './service-spec.js';
 import { freedPlacement } from './task-placement.js';
 
+/** The data services of a swarm, as controllers need them. */
+export interface SwarmServers extends DataHost {
+  /**
+   * Prepares the volume of a service that never had one, and returns how the Swarm service of its server is described. Throws
+   * `ReleaseError` with the reason if the server must not be started.
+   */
+  serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions>;
+}
+
 /** What the Swarm runtime works with. */
 export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
+  /** The data services of the swarm. */
+  data: SwarmServers;
   engine: Engine;
   registry: Registry | null;
   /** The value of our label on everything we make in a swarm that others use as well. */

@@ -11,8 +11,8 @@ export interface ContainerStats {
 }
 
 /**
- * What the tasks on this worker's own engine use. An engine tells nothing of the containers of other nodes: those are
- * measured by workers beside them.
+ * What the tasks on this worker's own engine use. An engine does not report containers of other nodes: workers on those nodes
+ * measure them.
  */
 export class SwarmUsage {
   readonly #engine: Engine;

@@ -1,7 +1,9 @@
 import type { ContainerInspectInfo } from 'dockerode';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import { exitDetail } from '../failure-text.js';
+import { REFUSED, REFUSED_CODE } from './server-scripts.js';
 import type { SwarmTask } from './swarm-view.js';
+import { readOutput } from './task-output.js';
 
 const KILLED = 137;
 const HEALTH_OUTPUT = 300;
@@ -23,6 +25,15 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   }
   if (code === 0 && state === 'failed' && error !== '') return `failed: ${error}`;
   return exitDetail(String(code), memoryMb);
+}
+
+/** Why a data service's server refused to start on its volume; null if it did not. */
+export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string | null> {
+  if (task.Status.ContainerStatus?.ExitCode !== REFUSED_CODE) return null;
+  const output = await readOutput(engine, task.ID, { tail: 5 }).catch(() => []);
+  const text = Buffer.concat(output.map(({ bytes }) => bytes)).toString('utf8');
+  const line = text.split('\n').find((one) => one.startsWith(REFUSED));
+  return line?.slice(REFUSED.length) ?? null;
 }
 
 type ContainerState = ContainerInspectInfo['State'];

@@ -1,9 +1,15 @@
 import type { Service } from 'dockerode';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
-import type { SwarmNode, SwarmView } from './swarm-view.js';
+import { LABELS } from './service-spec.js';
+import { labelsOf, type SwarmNode, type SwarmView } from './swarm-view.js';
 
 const ON_NODE = 'node.id==';
+
+/** The placement constraint to one node. */
+export function onNode(nodeId: string): string {
+  return `${ON_NODE}${nodeId}`;
+}
 
 /**
  * The placement constraint of a new replica; none if any node will do. Swarm spreads the tasks of one service over nodes, but
@@ -39,9 +45,19 @@ function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
   return inRegion && Status.State === 'ready' && Spec.Availability === 'active';
 }
 
-/** The placement of a service without the constraint to one node; null if it has no such constraint. */
+/**
+ * The placement of a service without the constraint to one node; null if it has no such constraint, or keeps it because its
+ * volume is on that node.
+ */
 export function freedPlacement(service: Service): { Constraints: string[] } | null {
+  if (labelsOf(service)[LABELS.volume] !== undefined) return null;
   const constraints = service.Spec?.TaskTemplate?.Placement?.Constraints ?? [];
   const kept = constraints.filter((constraint) => !constraint.startsWith(ON_NODE));
   return kept.length < constraints.length ? { Constraints: kept } : null;
+}
+
+/** The node to which a service is pinned; undefined if that is no node of the swarm. */
+export function pinnedNode(service: Service, nodes: readonly SwarmNode[]): SwarmNode | undefined {
+  const constraints = service.Spec?.TaskTemplate?.Placement?.Constraints ?? [];
+  return nodes.find(({ ID }) => constraints.includes(onNode(ID)));
 }

@@ -23,7 +23,8 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 2 && error instanceof ApiError && error.status >= 500,
       retryDelay: () => pollDelay(1000),
     },
-    mutations: { networkMode: 'always', retry: false },
+    // An answer may hold a secret that is shown once: it is not kept.
+    mutations: { networkMode: 'always', retry: false, gcTime: 0 },
   },
 });
 

@@ -100,3 +100,8 @@ export function signIn(body: { email: string; password: string; otp?: string }):
 export function signInWithLink(body: { token: string; otp?: string }): Promise<Bootstrap> {
   return post('/session/link', { body });
 }
+
+/** Makes the account of a person who was invited, and signs in; throws ApiError. */
+export function acceptInvitation(body: { token: string; password: string }): Promise<Bootstrap> {
+  return post('/session/invitation', { body });
+}

@@ -6,6 +6,7 @@ import { Brand } from '../ui/brand.js';
 import { LinkButton } from '../ui/button.js';
 import { Menu, MenuGroup, MenuItem, MenuSeparator } from '../ui/menu.js';
 import { Glyph } from '../ui/status.js';
+import { Tabs } from '../ui/tabs.js';
 import { type Theme, useTheme } from '../ui/theme.js';
 import { Toasts } from '../ui/toast.js';
 import u from '../ui/ui.module.css';
@@ -15,11 +16,31 @@ import { NotFound } from './start.js';
 
 const SignIn = lazy(() => import('./sign-in/sign-in-page.js').then(({ SignInPage }) => ({ default: SignInPage })));
 
+const Invitation = lazy(() =>
+  import('./sign-in/invitation-page.js').then(({ InvitationPage }) => ({ default: InvitationPage })),
+);
+
+/** Takes the token of an invitation out of the address, so that it stays in no history. */
+function takeInvitation(): string | null {
+  if (location.pathname !== '/invitation' || location.hash.length < 2) return null;
+  const token = location.hash.slice(1);
+  history.replaceState(history.state, '', '/invitation');
+  return token;
+}
+
 /** Shows nothing without a session. If a session ends, its page stays below the sign-in form with its input. */
 export function Gate() {
   const { user, expired } = useSession();
   const [linked, setLinked] = useState(() => location.pathname === '/sign-in' && location.hash.length > 1);
+  const [invited, setInvited] = useState(takeInvitation);
   const silence = useSilence();
+  if (invited !== null) {
+    return (
+      <Suspense>
+        <Invitation token={invited} onDone={() => setInvited(null)} />
+      </Suspense>
+    );
+  }
   if (!user || linked) {
     return (
       <Suspense>
@@ -55,7 +76,7 @@ export function WorkspaceShell() {
   const params = { workspaceId };
   // If a page has a main action of its own, this one is drawn as a secondary one.
   const path = useLocation({ select: ({ pathname }) => pathname });
-  const leads = !/\/(s\/|new$|settings)/.test(path);
+  const leads = !/\/(s\/|new$|settings|account$)/.test(path);
   return (
     <>
       <a href="#main" className={c.skip}>
@@ -66,7 +87,7 @@ export function WorkspaceShell() {
           <Brand />
           <span className={u.ellipsis}>{workspace?.name ?? 'Ranvier'}</span>
         </Link>
-        <nav className={c.nav} aria-label="Workspace">
+        <Tabs className={c.nav} label="Workspace">
           <Link to="/w/$workspaceId" params={params} activeOptions={{ exact: true }}>
             Canvas
           </Link>
@@ -79,7 +100,7 @@ export function WorkspaceShell() {
           <Link to="/w/$workspaceId/settings" params={params}>
             Workspace
           </Link>
-        </nav>
+        </Tabs>
         <span className={c.space} />
         <LinkButton look={leads ? 'primary' : 'plain'} small to="/w/$workspaceId/new" params={params}>
           Deploy a repository
@@ -111,6 +132,7 @@ const THEMES: Record<Theme, string> = { system: 'As the system', light: 'Light',
 function UserMenu() {
   const { user, workspaces, signOut } = useSession();
   const [theme, setTheme] = useTheme();
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const navigate = useNavigate();
   return (
     <Menu
@@ -142,6 +164,9 @@ function UserMenu() {
         ))}
       </MenuGroup>
       <MenuSeparator />
+      <MenuItem onClick={() => void navigate({ to: '/w/$workspaceId/account', params: { workspaceId } })}>
+        Your account
+      </MenuItem>
       <MenuItem onClick={() => window.open('/api/docs', '_blank', 'noreferrer')}>The API’s description</MenuItem>
       <MenuItem onClick={() => void signOut()}>Sign out</MenuItem>
     </Menu>

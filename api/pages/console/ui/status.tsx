@@ -46,16 +46,12 @@ export function serviceStatus(service: Service): { tone: Tone; text: string } {
       return { tone: 'busy', text: service.liveDeploymentId ? 'Deploying, live meanwhile' : 'Deploying' };
     case 'failed':
       return { tone: 'bad', text: service.liveDeploymentId ? 'Failed, the last release serves' : 'Failed' };
-    case 'suspended':
-      return { tone: 'plain', text: 'Suspended' };
-    case 'deleting':
-      return { tone: 'warn', text: 'Being deleted' };
-    case 'not_deployed':
-      return { tone: 'plain', text: 'Not deployed' };
     case 'live':
       if (service.healthStatus === 'unhealthy') return { tone: 'bad', text: 'Unhealthy' };
       if (service.healthStatus === 'starting') return { tone: 'busy', text: 'Starting' };
       return { tone: 'good', text: service.kind === 'cron' ? 'On schedule' : 'Live' };
+    default:
+      return PLAIN_STATUS[service.status];
   }
 }
 
@@ -81,6 +77,16 @@ export function deploymentStatus(
 export function isUnfinished({ finishedAt }: Pick<Deployment, 'finishedAt'>): boolean {
   return finishedAt === null;
 }
+
+/** The status of a service of which no more is known. */
+export const PLAIN_STATUS: Record<Service['status'], { tone: Tone; text: string }> = {
+  not_deployed: { tone: 'plain', text: 'Not deployed' },
+  deploying: { tone: 'busy', text: 'Deploying' },
+  live: { tone: 'good', text: 'Live' },
+  failed: { tone: 'bad', text: 'Failed' },
+  suspended: { tone: 'plain', text: 'Suspended' },
+  deleting: { tone: 'warn', text: 'Being deleted' },
+};
 
 export const RUN_STATUS: Record<Run['status'], { tone: Tone; text: string }> = {
   queued: { tone: 'busy', text: 'Queued' },

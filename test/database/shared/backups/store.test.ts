@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { BackupRow } from '../../../../shared/backups/model.js';
 import {
   claimBackup,
+  deleteBackup,
   endFailed,
   endSucceeded,
   insertBackup,
@@ -197,6 +198,12 @@ describe('Backups in the database', () => {
       } as const;
       await db.transaction((trx) => insertOperation(trx, { ...operation, backupId: id }));
       expect(await expireBackups(deps())).to.deep.equal([]);
+    });
+
+    it('removes the row of a hidden backup only', async () => {
+      const [shown, hidden] = [await ended(1), await ended(1, { deleted_at: new Date() })];
+      for (const id of [shown, hidden]) await deleteBackup(db, id);
+      expect((await all()).map(({ id }) => id)).to.deep.equal([shown]);
     });
 
     it('leaves archives of another host to that host', async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
 import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/admission.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
@@ -67,6 +68,91 @@ describe('Admission', () => {
     expect((await read(id)).blocked_reason).to.equal('No worker is online');
     await database.db.raw(`update workers set seen_at = now() - interval '10 seconds'`);
     expect(await admit()).to.equal(1);
+  });
+
+  it('waits for nobody: neither for a request that is not stored yet, nor for a cancellation', async () => {
+    await makeWorker(database.db, 5);
+    const asked = await makeService(database.db, workspace);
+    const [cancelled, other] = [
+      await queued(await makeWorkspace(database.db)),
+      await queued(await makeWorkspace(database.db)),
+    ];
+    const request = await database.db.transaction();
+    await request('deployments').insert({
+      ...{ id: uuidv7(), workspace_id: workspace.id, service_id: asked.id, trigger: 'manual', actor: 'test' },
+      configuration: {},
+    });
+    const cancel = await database.db.transaction();
+    await cancel('deployments').where({ id: cancelled.id }).forUpdate().first();
+    expect(await admit()).to.equal(1);
+    expect((await read(other.id)).admitted_at).to.be.instanceOf(Date);
+    await request.commit();
+    await cancel.rollback();
+    expect(await admit()).to.equal(2);
+  });
+
+  it('looks at a workspace again whose settings have changed, within some seconds', async () => {
+    await makeWorker(database.db, 9);
+    for (let i = 0; i < 3; i++) await queued();
+    expect(await admit()).to.equal(2);
+    expect(await admit()).to.equal(0);
+    await database
+      .db('workspaces')
+      .where({ id: workspace.id })
+      .update({ configuration: { buildConcurrency: 3 } });
+    await database.db.raw(`update admission_lines set blocked_at = blocked_at - interval '6 seconds'`);
+    expect(await admit()).to.equal(1);
+  });
+
+  it('admits from workspaces that are behind many with nothing to admit', async () => {
+    await makeWorker(database.db, 1);
+    await queued();
+    // Workspaces without anything that waits, before the one with something.
+    await database.db.raw(
+      `insert into workspaces (id, name) select gen_random_uuid(), 'Empty' from generate_series(1, 600)`,
+    );
+    await database.db.raw('update admission_lines set active = 1');
+    await database.db.raw(
+      `insert into admission_lines (workspace_id, ready) select id, true from workspaces where name = 'Empty'`,
+    );
+    expect(await admit()).to.equal(1);
+    const ready = await database.db('admission_lines').where({ ready: true }).select('workspace_id');
+    expect(ready).to.deep.equal([{ workspace_id: workspace.id }]);
+  });
+
+  it('knows how many run in each workspace, whatever happens to them', async () => {
+    await makeWorker(database.db, 9);
+    const active = async () => {
+      const [line] = await database.db('admission_lines').where({ workspace_id: workspace.id }).select('active');
+      return line?.active;
+    };
+    const [first, second] = [await queued(), await queued()];
+    expect(await active()).to.equal(0);
+    await admit();
+    expect(await active()).to.equal(2);
+    await database.db('deployments').where({ id: first.id }).update({ finished_at: new Date(), status: 'failed' });
+    expect(await active()).to.equal(1);
+    await database.db('deployments').where({ id: second.id }).delete();
+    expect(await active()).to.equal(0);
+    await database.db('workspaces').where({ id: workspace.id }).delete();
+    expect(await active()).to.equal(undefined);
+  });
+
+  it('explains what has no reason yet first, and the others in turns', async () => {
+    const services = await Promise.all(Array.from({ length: 5 }, () => makeService(database.db, workspace)));
+    const bulk = services.flatMap(({ id }) => Array.from({ length: 24 }, () => id));
+    for (const service_id of bulk) {
+      const row = { id: uuidv7(), workspace_id: workspace.id, service_id, trigger: 'manual', actor: 'test' };
+      await database.db('deployments').insert({ ...row, configuration: {}, blocked_reason: 'old' });
+    }
+    const last = await queued();
+    const explain = (after: number) => database.db.transaction((trx) => recordWaitingReasons(trx, after));
+    const old = async () => (await database.db('deployments').where({ blocked_reason: 'old' })).length;
+    const next = await explain(0);
+    expect(await old()).to.equal(20);
+    expect((await read(last.id)).blocked_reason).to.equal('No worker is online');
+    expect(await explain(next)).to.equal(0);
+    expect(await old()).to.equal(0);
   });
 
   it('says what each deployment waits for', async () => {

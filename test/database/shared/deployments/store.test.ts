@@ -1,16 +1,11 @@
 import { expect } from 'chai';
 import type { PageRequest } from '../../../../shared/core/database/page.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
-import {
-  cancelOpenDeployments,
-  claimDeployment,
-  findDeployment,
-  listDeployments,
-} from '../../../../shared/deployments/store.js';
+import { cancelOpenDeployments, findDeployment, listDeployments } from '../../../../shared/deployments/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newDeployment, pretendLive } from '../../../support/records.js';
+import { claimDeployment, newDeployment, pretendLive } from '../../../support/records.js';
 
 const PAGE: PageRequest = { limit: 10, after: null };
 

@@ -2,11 +2,14 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { type Lease, releaseLease, renewLeases } from '../../../../shared/core/database/leases.js';
 import type { ActiveState, DeploymentEvent } from '../../../../shared/deployments/model.js';
+import { claimDeployment as claimUnsuspected } from '../../../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
-import { cancelOpenDeployments, claimDeployment } from '../../../../shared/deployments/store.js';
+import { cancelOpenDeployments } from '../../../../shared/deployments/store.js';
 import { applyEvent } from '../../../../shared/deployments/transitions.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { eventually } from '../../../support/processes.js';
+import { claimDeployment } from '../../../support/records.js';
 
 /** One event for each state from which a worker can go on. */
 const NEXT: Record<ActiveState, DeploymentEvent> = {
@@ -54,6 +57,18 @@ describe('The records of deployments', () => {
       await releaseLease(db, 'deployments', { id: lease.id, fence: 2 });
       await claimDeployment(db, lease.id, await makeWorker(db, 1));
       expect(await read(lease.id)).to.include({ fence: 3, takeovers: 1 });
+    });
+
+    it('leaves a suspect alone if it is to, and reads what the deployment is run with', async () => {
+      const { id, serviceId } = await held();
+      const claim = { workerId: await makeWorker(db, 1), faulty: false, suspects: false };
+      const parts = await claimUnsuspected(db, id, claim);
+      expect(parts?.deployment).to.include({ id, fence: 2 });
+      expect(parts?.service).to.include({ id: serviceId, kind: 'web' });
+      expect([parts?.image, parts?.snapshot]).to.deep.equal([null, null]);
+      await db('deployments').where({ id }).update({ worker_faults: 1 });
+      expect(await claimUnsuspected(db, id, claim)).to.equal(undefined);
+      expect((await read(id)).fence).to.equal(2);
     });
 
     it('counts takeovers and faults of one step: the next begins with none', async () => {
@@ -146,6 +161,30 @@ describe('The records of deployments', () => {
     expect(refused).to.be.instanceOf(Error);
     expect(await read(doomed.id)).to.include({ status: 'releasing', went_live_at: null });
   });
+
+  for (const first of ['cancellation', 'deletion'] as const) {
+    it(`the route does not move if a ${first} commits while it waits for the service`, async () => {
+      const lease = await held('releasing');
+      const trx = await db.transaction();
+      await trx('services').where({ id: lease.serviceId }).forUpdate().first();
+      const moving = applyEvent(db, lease, 'releasing', { type: 'routeSwitched' }).catch((error: unknown) => error);
+      await eventually('it waits for the lock', async () => {
+        const { rows } = await db.raw(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return rows.length > 0;
+      });
+      if (first === 'cancellation') await cancelOpenDeployments(trx, { serviceId: lease.serviceId });
+      else await trx('services').where({ id: lease.serviceId }).update({ lifecycle_status: 'deleting' });
+      await trx.commit();
+      const outcome = await moving;
+      if (first === 'cancellation') expect(outcome).to.equal(undefined);
+      else expect(outcome).to.be.instanceOf(Error);
+      expect(await read(lease.id)).to.include({ status: 'releasing', went_live_at: null });
+      const service = await db('services').where({ id: lease.serviceId }).first();
+      expect(service.live_deployment_id).to.equal(null);
+    });
+  }
 
   it('an image that was built is stored with the state that follows it', async () => {
     const lease = await held('building');

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { findDeployment } from '../../../../shared/deployments/store.js';
-import { insertImage, retireImages, wantedDigests } from '../../../../shared/images/store.js';
+import { retireImages, wantedDigests } from '../../../../shared/images/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { insertImage } from '../../../support/records.js';
 
 describe('Images of a service', () => {
   const database = useTestDatabase();

@@ -11,6 +11,7 @@ import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { describeEngines } from '../../../support/platform.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
+import { eventually } from '../../../support/processes.js';
 import { startRedis, type TestRedis } from '../../../support/redis.js';
 
 const log = createLogger('test', 'silent');
@@ -65,12 +66,22 @@ describeEngines('Admission and dispatch', (name) => {
       .update({ status: 'live', finished_at: database.db.fn.now() });
   }
 
+  /** Why a deployment waits. A dispatcher records reasons at most once a second. */
+  async function reasonOf(id: string): Promise<string> {
+    let reason = '';
+    await eventually('the reason is recorded', async () => {
+      await dispatcher.dispatch();
+      const row = await database.db<DeploymentRow>('deployments').where({ id }).first();
+      reason = row?.blocked_reason ?? '';
+      return reason !== '';
+    });
+    return reason;
+  }
+
   it('a deployment waits, and says why, until a worker is online', async () => {
     const service = await makeService(database.db);
     const deployment = await makeDeployment(database.db, service);
-    await dispatcher.dispatch();
-    const waiting = await database.db<DeploymentRow>('deployments').where({ id: deployment.id }).first();
-    expect(waiting?.blocked_reason).to.equal('No worker is online');
+    expect(await reasonOf(deployment.id)).to.equal('No worker is online');
     expect(await engine.isPending('deploy', deployment.id, 1)).to.equal(false);
 
     await makeWorker(database.db, 1);
@@ -87,8 +98,7 @@ describeEngines('Admission and dispatch', (name) => {
     const second = await makeDeployment(database.db, service);
     await dispatcher.dispatch();
     expect((await admitted([service])).map((row) => row.id)).to.deep.equal([first.id]);
-    const waiting = await database.db<DeploymentRow>('deployments').where({ id: second.id }).first();
-    expect(waiting?.blocked_reason).to.equal(`Waits for deployment ${first.id} of this service`);
+    expect(await reasonOf(second.id)).to.equal(`Waits for deployment ${first.id} of this service`);
 
     await finish([first]);
     await dispatcher.dispatch();
@@ -103,7 +113,7 @@ describeEngines('Admission and dispatch', (name) => {
     await dispatcher.dispatch();
     expect(await admitted(services)).to.have.length(2);
     const [waiting] = await database.db<DeploymentRow>('deployments').whereNull('admitted_at');
-    expect(waiting?.blocked_reason).to.match(/^The workspace runs 2 deployments/);
+    expect(await reasonOf(waiting?.id ?? '')).to.match(/^The workspace runs 2 deployments/);
   });
 
   it('the workspaces take turns at the slots of the workers', async () => {

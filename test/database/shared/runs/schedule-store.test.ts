@@ -38,17 +38,21 @@ describe('Schedules in the database', () => {
       .db('services')
       .where({ id: service.id })
       .update({ configuration: { ...service.configuration, ...configuration } });
+  /** A schedule that has no tick of its own while a test runs: a minute that ends meanwhile changes nothing. */
+  const yearly = () => configure({ schedule: '0 0 1 1 *' });
   /** As if nothing had run since then. */
   const missed = (ms: number) =>
     database.db('schedules').update({ next_run_at: new Date(Math.floor((Date.now() - ms) / MINUTE) * MINUTE) });
 
   it('a live service gets its next tick, and no run before it', async () => {
+    const before = Date.now();
     await pass();
-    expect((await planned())?.getTime()).to.be.within(Date.now() - 1000, Date.now() + MINUTE);
+    expect((await planned())?.getTime()).to.be.within(before - 1000, Date.now() + MINUTE);
     expect(await runs()).to.deep.equal([]);
   });
 
   it('exactly one run for each tick, however many workers see it at once', async () => {
+    await yearly();
     await pass();
     for (let round = 0; round < 5; round++) {
       await missed(0);
@@ -60,14 +64,38 @@ describe('Schedules in the database', () => {
     expect((await planned())?.getTime()).to.be.greaterThan(Date.now() - 1000);
   });
 
-  it('the same tick never makes a second run, also if the clock goes back', async () => {
+  it('a tick that another worker has fired makes no run and moves nothing', async () => {
     await pass();
     await missed(0);
+    const [due] = await dueSchedules(database.db, 10);
+    if (!due) throw new Error('nothing is due');
+    const fire = (minutes: number) => {
+      const at = new Date(due.nextRunAt.getTime() + minutes * MINUTE);
+      return fireTick(database.db, due, {
+        runId: uuidv7(),
+        scheduledAt: at,
+        nextRunAt: new Date(at.getTime() + MINUTE),
+      });
+    };
+    expect([await fire(0), await fire(5)]).to.deep.equal(['queued', null]);
+    expect(await runs()).to.have.length(1);
+    expect((await planned())?.getTime()).to.equal(due.nextRunAt.getTime() + MINUTE);
+  });
+
+  it('the same tick never makes a second run, also if the clock goes back', async () => {
+    await yearly();
+    await pass();
+    const again = () => database.db('schedules').update({ next_run_at: tick });
+    const tick = new Date(Math.floor(Date.now() / MINUTE) * MINUTE);
+    await again();
     await pass();
     const [first] = await runs();
-    await missed(0);
+    expect(first?.scheduled_at).to.deep.equal(tick);
+    await again();
     await pass();
     expect((await runs()).map(({ id }) => id)).to.deep.equal([first?.id]);
+    await configure({});
+    await pass();
     await database
       .db('schedules')
       .update({ planned_at: new Date(Date.now() + 600_000), next_run_at: new Date(Date.now() + 600_000) });

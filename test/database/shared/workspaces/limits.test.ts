@@ -5,6 +5,7 @@ import {
   assertBuildMinutesLeft,
   assertRoomForService,
   assertWithinBudget,
+  workspaceOf,
 } from '../../../../shared/workspaces/limits.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { buildMinutes } from '../../../../shared/workspaces/usage.js';
@@ -57,7 +58,12 @@ describe('The limits of a workspace', () => {
   it('builds stop when the minutes of the month are used up, unless overages are allowed', async () => {
     const limit = FREE?.buildMinutes ?? 0;
     const workspace = await makeWorkspace(database.db);
-    const check = () => codeOf(database.db.transaction((trx) => assertBuildMinutesLeft(trx, workspace.id)));
+    const check = () =>
+      codeOf(
+        database.db.transaction((trx) =>
+          workspaceOf(trx, workspace.id).then((now) => assertBuildMinutesLeft(trx, now)),
+        ),
+      );
     await built(workspace, limit, 'earlier');
     expect(await buildMinutes(database.db, workspace.id)).to.equal(0);
     await built(workspace, limit - 1, 'this');

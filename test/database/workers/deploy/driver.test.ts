@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
-import { cancelOpenDeployments, claimDeployment } from '../../../../shared/deployments/store.js';
-import { insertImage } from '../../../../shared/images/store.js';
+import { cancelOpenDeployments } from '../../../../shared/deployments/store.js';
 import { BuildError } from '../../../../workers/builders/builder.js';
 import { runDeployment } from '../../../../workers/deploy/driver.js';
 import type { JobHelpers } from '../../../../workers/handlers/job-helpers.js';
@@ -9,6 +8,7 @@ import { Interrupted, JobFailed } from '../../../../workers/interrupted.js';
 import { SourceError } from '../../../../workers/sources/repository-source.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
+import { claimDeployment, insertImage } from '../../../support/records.js';
 import { COMMIT, jobHelpers, SECRET, TestWorkshop, untilAborted } from '../../../support/workshop.js';
 
 const MANIFEST = {

@@ -43,6 +43,7 @@ describe('A declared route', () => {
       'GET /bootstrap: anyone',
       'POST /session: signing-in',
       'POST /session/link: signing-in',
+      'POST /session/invitation: signing-in',
       'DELETE /session: session',
       'POST /session/mfa: session',
       'POST /session/mfa/confirm: session',

@@ -92,6 +92,18 @@ describe('Automatic scaling', () => {
     expect((moments[1]?.at ?? 0) - (moments[0]?.at ?? 0)).to.be.at.least(MINUTE);
   });
 
+  it('takes none away before it has looked for five minutes', () => {
+    const since = (minutes: number): ScalingMemory => ({
+      wishes: [
+        { at: FACTS.now - minutes * MINUTE, replicas: 3 },
+        { at: FACTS.now - 15_000, replicas: 1 },
+      ],
+      changes: [],
+    });
+    expect(decide(5, all(5, 1), { memory: since(1) }).replicas).to.equal(5);
+    expect(decide(5, all(5, 1), { memory: since(5) }).replicas).to.equal(4);
+  });
+
   it('takes none away as long as one moment of the last five minutes needed them', () => {
     const loads = Array.from({ length: 80 }, (_, tick) => (tick % 16 === 0 ? 200 : 20));
     expect(simulate(loads, { replicas: 3 }).moments).to.deep.equal([]);

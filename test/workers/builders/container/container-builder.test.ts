@@ -16,7 +16,7 @@ import { BuildGround, TINY_IMAGE } from './support.js';
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 
 describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let ground: BuildGround;
   let packages: TestNpmRegistry;
   let npm: Record<string, string>;

@@ -13,7 +13,7 @@ const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 const SECRET = 'only-for-the-first-tenant';
 
 describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let ground: BuildGround;
 
   before(async function () {

@@ -15,7 +15,7 @@ import { BuildGround, TINY_IMAGE, type Wanted } from './support.js';
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 
 describe(`Builds with a stand-in for Railpack, which cannot be installed for these tests${REASON === '' ? '' : `: ${REASON}`}`, function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let ground: BuildGround;
   let standIn: RailpackStandIn;
   let railpack: Railpack;

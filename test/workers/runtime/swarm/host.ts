@@ -10,6 +10,7 @@ import { createLogger } from '../../../../shared/core/log.js';
 import type { LogLine } from '../../../../shared/logs/model.js';
 import type { ReplicaRow } from '../../../../shared/replicas/rows.js';
 import { replicasOf } from '../../../../shared/replicas/store.js';
+import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../../shared/services/model.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
@@ -102,7 +103,7 @@ export class SwarmHost {
     const listener = new Listener(this.database.url, log);
     await listener.start();
     this.#open.add(() => listener.close());
-    const runtime = await createSwarmRuntime({
+    const { runtime } = await createSwarmRuntime({
       db: this.database.db,
       listener,
       config: { ...this.config, ...settings },
@@ -113,6 +114,9 @@ export class SwarmHost {
         return spec;
       },
       logs: { append: (batch, trx) => this.#append(batch, trx) },
+      keyring: new Keyring(this.config.secretsKey),
+      toolchains: { providePostgres: noTools, restore: noTools },
+      servers: { kinds: [], redis: null },
     });
     await runtime.start();
     this.#open.add(() => runtime.close());
@@ -192,4 +196,8 @@ export async function askSwarm(replica: Pick<ReplicaRow, 'address' | 'port'>, pa
     headers: { connection: 'close' },
   });
   return response.text();
+}
+
+function noTools(): Promise<never> {
+  return Promise.reject(new Error('no tools here'));
 }

@@ -1,16 +1,16 @@
 import { useState } from 'react';
-import { post } from '../../api/client.js';
+import { post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
+import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
-import { RUN_STATUS, Status } from '../../ui/status.js';
-import { Ago, Duration } from '../../ui/time.js';
+import { RUN_STATUS } from '../../ui/status.js';
+import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import d from '../deployments/deployments.module.css';
 import { useService, useServicePath } from '../services/service-shell.js';
 
 type Backup = Schemas['Backup'];
@@ -28,7 +28,13 @@ export function BackupsPage() {
   const role = useRefusal(path.workspaceId, 'developer');
   const refusal = role ?? (service.liveDeploymentId === null ? 'It has no data yet: deploy it first' : null);
   const [chosen, setChosen] = useState<Backup | null>(null);
-  const query = useGet(PATH, { path }, { working: ({ backups }) => backups.some(isOpen) });
+  const [leaving, setLeaving] = useState<Backup | null>(null);
+  const [limit, setLimit] = useState(FIRST_ROWS);
+  const query = useGet(
+    PATH,
+    { path, query: { limit } },
+    { working: ({ backups }) => backups.some(isOpen), keep: true },
+  );
   const start = useWrite(() => post(PATH, { path }), { onDone: () => toast('A backup is queued') });
   const restore = useWrite(
     (backupId: string) =>
@@ -40,6 +46,12 @@ export function BackupsPage() {
       },
     },
   );
+  const erase = useWrite((backupId: string) => remove(`${PATH}/{backupId}`, { path: { ...path, backupId } }), {
+    onDone: () => {
+      setLeaving(null);
+      toast('The backup is deleted');
+    },
+  });
   const { backupEnabled, backupRetentionDays } = service.configuration;
   return (
     <>
@@ -58,37 +70,53 @@ export function BackupsPage() {
             ) : (
               <ul>
                 {backups.map((backup) => (
-                  <li key={backup.id} className={d.row}>
-                    <Status tone={RUN_STATUS[backup.status].tone}>{RUN_STATUS[backup.status].text}</Status>
-                    <div className={d.what}>
-                      <span>
-                        {backup.trigger === 'manual' ? 'By hand' : 'By itself'}
-                        {backup.sizeBytes === null ? '' : `, ${sizeText(backup.sizeBytes)}`}
-                      </span>
-                      <span className={u.dim}>
-                        {backup.error || (
-                          <>
-                            expires <Ago at={backup.expiresAt} />
-                          </>
-                        )}
-                      </span>
-                    </div>
-                    <div className={`${d.when} ${u.dim}`}>
-                      <Ago at={backup.createdAt} />
-                      {backup.startedAt === null ? null : <Duration from={backup.startedAt} to={backup.finishedAt} />}
-                      {backup.status === 'succeeded' ? (
-                        <Button small refusal={refusal} onClick={() => setChosen(backup)}>
-                          Restore
-                        </Button>
-                      ) : null}
-                    </div>
-                  </li>
+                  <HistoryRow
+                    key={backup.id}
+                    status={RUN_STATUS[backup.status]}
+                    title={`${backup.trigger === 'manual' ? 'By hand' : 'By itself'}${sizeText(backup.sizeBytes)}`}
+                    detail={
+                      backup.error || (
+                        <>
+                          expires <Ago at={backup.expiresAt} />
+                        </>
+                      )
+                    }
+                    at={backup.createdAt}
+                    startedAt={backup.startedAt}
+                    finishedAt={backup.finishedAt}
+                  >
+                    {backup.status === 'succeeded' ? (
+                      <Button small refusal={refusal} onClick={() => setChosen(backup)}>
+                        Restore
+                      </Button>
+                    ) : null}
+                    {isOpen(backup) ? null : (
+                      <Button small look="quiet" refusal={role} onClick={() => setLeaving(backup)}>
+                        Delete
+                      </Button>
+                    )}
+                  </HistoryRow>
                 ))}
               </ul>
             )
           }
         </Loaded>
       </section>
+      <div className={u.actions}>
+        <ShowOlder hasMore={query.data?.page.hasMore === true} limit={limit} onLimit={setLimit} />
+      </div>
+      <ConfirmDialog
+        title="Delete the backup?"
+        name={null}
+        action="Delete for good"
+        open={leaving !== null}
+        onClose={() => setLeaving(null)}
+        onConfirm={() => leaving && erase.mutate(leaving.id)}
+        pending={erase.isPending}
+        error={erase.error}
+      >
+        What the service holds now stays as it is. Nothing can be restored from this backup any more.
+      </ConfirmDialog>
       <ConfirmDialog
         title={`Restore ${service.name}?`}
         name={service.name}
@@ -105,7 +133,8 @@ export function BackupsPage() {
   );
 }
 
-function sizeText(bytes: number): string {
-  if (bytes < 1e6) return `${Math.max(1, Math.round(bytes / 1e3))} kB`;
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+function sizeText(bytes: number | null): string {
+  if (bytes === null) return '';
+  if (bytes < 1e6) return `, ${Math.max(1, Math.round(bytes / 1e3))} kB`;
+  return bytes < 1e9 ? `, ${(bytes / 1e6).toFixed(1)} MB` : `, ${(bytes / 1e9).toFixed(1)} GB`;
 }

@@ -1,11 +1,13 @@
 import {
   Background,
   BackgroundVariant,
+  ControlButton,
   Controls,
   type NodeMouseHandler,
   type OnSelectionChangeParams,
   ReactFlow,
   ReactFlowProvider,
+  useReactFlow,
 } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import { useCallback, useMemo, useState } from 'react';
@@ -15,7 +17,8 @@ import { Button } from '../../ui/button.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import c from './canvas.module.css';
-import { type CanvasNode, edgesOf } from './layout.js';
+import { FarLayer, useFarNodes } from './far-layer.js';
+import { boundsOf, type CanvasNode, edgesOf } from './layout.js';
 import { FarContext, GroupCard, ServiceCard, useFar } from './service-card.js';
 import { ServicePanel } from './service-panel.js';
 import { type SaveState, useSavedLayout } from './use-saved-layout.js';
@@ -42,6 +45,8 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
   const refusal = useRefusal(workspaceId, 'developer');
   const [openId, setOpenId] = useState<string | null>(null);
   const far = useFar();
+  const { elements, painted, onPointerMove } = useFarNodes(nodes, far);
+  const { fitBounds } = useReactFlow();
   const edges = useMemo(() => edgesOf(canvas), [canvas]);
   const open = canvas.nodes.find(({ id }) => id === openId);
   const { viewport } = canvas.layout;
@@ -56,9 +61,9 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
   return (
     <section className={c.canvas} aria-label="Canvas of the services" data-whole-page>
       <FarContext value={far}>
-        <div className={c.flow}>
+        <div className={c.flow} onPointerMove={onPointerMove}>
           <ReactFlow
-            nodes={nodes}
+            nodes={elements}
             edges={far ? NO_EDGES : edges}
             nodeTypes={NODE_TYPES}
             onNodesChange={change}
@@ -71,12 +76,21 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
             onlyRenderVisibleElements
             minZoom={0.1}
             maxZoom={2}
-            {...(viewport
-              ? { defaultViewport: viewport }
-              : { fitView: true, fitViewOptions: { maxZoom: 1, padding: 0.2 } })}
+            {...(viewport ? { defaultViewport: viewport } : { fitView: true, fitViewOptions: { maxZoom: 1, ...FIT } })}
           >
             <Background variant={BackgroundVariant.Dots} gap={22} size={1.2} />
-            <Controls showInteractive={false} position="bottom-left" />
+            {painted === null ? null : <FarLayer nodes={painted} />}
+            <Controls showInteractive={false} showFitView={false} position="bottom-left">
+              <ControlButton
+                title="Fit view"
+                aria-label="Fit view"
+                onClick={() => void fitBounds(boundsOf(nodes), FIT)}
+              >
+                <svg viewBox="0 0 16 16" aria-hidden="true">
+                  <path d="M1 1h5v2H3v3H1zm9 0h5v5h-2V3h-3zM1 10h2v3h3v2H1zm12 0h2v5h-5v-2h3z" />
+                </svg>
+              </ControlButton>
+            </Controls>
           </ReactFlow>
         </div>
       </FarContext>
@@ -104,3 +118,4 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
 }
 
 const NO_EDGES: never[] = [];
+const FIT = { padding: 0.2 };

@@ -77,6 +77,21 @@ export function positionsOf(nodes: readonly CanvasNode[]): Positions {
   );
 }
 
+/** The smallest rectangle that has all nodes in it, and is not smaller than a few cards. */
+export function boundsOf(nodes: readonly CanvasNode[]): { x: number; y: number; width: number; height: number } {
+  const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+  for (const { position, width = 0, height = 0 } of nodes) {
+    box.left = Math.min(box.left, position.x);
+    box.top = Math.min(box.top, position.y);
+    box.right = Math.max(box.right, position.x + width);
+    box.bottom = Math.max(box.bottom, position.y + height);
+  }
+  const [width, height] = [box.right - box.left, box.bottom - box.top];
+  // Otherwise a single card would fill the screen.
+  const [more, higher] = [Math.max(0, 4 * CARD.width - width), Math.max(0, 6 * CARD.height - height)];
+  return { x: box.left - more / 2, y: box.top - higher / 2, width: width + more, height: height + higher };
+}
+
 /** Lines lead from what offers variables (a service, a group) to the service that uses them. */
 export function edgesOf(canvas: Canvas): Edge[] {
   return canvas.edges.map(({ id, source, target, kind, keys }) => ({

@@ -20,7 +20,10 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   const [nodes, setNodes, onNodesChange] = useNodesState<CanvasNode>(nodesOf(canvas, [], false));
   const [state, setState] = useState<SaveState>('saved');
   const [error, setError] = useState<ApiError | null>(null);
-  const { getNodes, getViewport } = useReactFlow<CanvasNode>();
+  const { getViewport } = useReactFlow<CanvasNode>();
+  // Not those that React Flow has: from far away these are few.
+  const latestNodes = useRef(nodes);
+  latestNodes.current = nodes;
   const revision = useRef(canvas.layout.revision);
   const drawn = useRef(canvas);
   const clean = state === 'saved';
@@ -41,7 +44,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
       const { x, y, zoom } = getViewport();
       const viewport = { x: Math.round(x), y: Math.round(y), zoom: Math.min(4, Math.max(0.1, zoom)) };
       try {
-        const positions = positionsOf(getNodes());
+        const positions = positionsOf(latestNodes.current);
         const answer = await patch(PATH, {
           path: { workspaceId },
           body: { revision: onRevision, positions, viewport },
@@ -56,7 +59,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
         if (failure.code !== 'canvas_revision_conflict' && failure.status !== 0) setError(failure);
       }
     },
-    [workspaceId, getNodes, getViewport],
+    [workspaceId, getViewport],
   );
 
   // Also after an outage; a refused save waits for the next move.

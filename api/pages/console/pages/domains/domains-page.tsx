@@ -4,13 +4,13 @@ import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { Button, OutLink } from '../../ui/button.js';
+import { CopyButton } from '../../ui/copy.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
-import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import { useService, useServicePath } from '../services/service-shell.js';
+import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import w from '../workspace/workspace.module.css';
 import p from './domains.module.css';
 
@@ -23,7 +23,7 @@ export function DomainsPage() {
   const path = useServicePath();
   const service = useService();
   const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? (service.status === 'deleting' ? 'The service is being deleted' : null);
+  const refusal = role ?? changeRefusal(service);
   const [leaving, setLeaving] = useState<Domain | null>(null);
   const query = useGet(PATH, { path });
   const end = useWrite((domainId: string) => remove(`${PATH}/{domainId}`, { path: { ...path, domainId } }), {
@@ -88,26 +88,15 @@ function Row({ domain, refusal, onLeave }: { domain: Domain; refusal: string | n
         <div className={p.record}>
           <span>{verification.type}</span>
           <code>{verification.name}</code>
+          <CopyButton text={verification.name} what="the name" />
           <code>{verification.value}</code>
-          <Button small onClick={() => void copy(verification.value)}>
-            Copy the value
-          </Button>
+          <CopyButton text={verification.value} what="the value" />
         </div>
       )}
       {detail === '' ? null : <p className={u.dim}>{detail}</p>}
       {verify.error ? <ErrorNotice title="The name servers were not asked" error={verify.error} /> : null}
     </li>
   );
-}
-
-/** Browsers have a clipboard over TLS and on this machine only. */
-async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    toast('Copied');
-  } catch {
-    toast('This browser does not let the page copy: select the value and copy it');
-  }
 }
 
 function AddDomain({ refusal }: { refusal: string | null }) {

@@ -1,12 +1,11 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { useGet } from '../../api/hooks.js';
 import type { Schemas } from '../../api/types.js';
+import { HistoryRow } from '../../ui/history.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
-import { deploymentStatus, Status } from '../../ui/status.js';
-import { Duration } from '../../ui/time.js';
+import { deploymentStatus } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
 import { commitText } from '../deployments/deployment-text.js';
-import d from '../deployments/deployments.module.css';
 import c from '../shell.module.css';
 
 type Queued = Schemas['WorkspaceDeployment'];
@@ -83,29 +82,23 @@ function Part({
       </div>
       {items.length === 0 ? <p className={`${u.cardBody} ${u.dim}`}>{none}</p> : null}
       <ol>
-        {items.map((item) => {
-          const { tone, text } = deploymentStatus(item, null);
-          return (
-            <li key={item.id} className={d.row}>
-              <div className={d.state}>
-                <Status tone={tone}>{text}</Status>
-              </div>
-              <div className={d.what}>
-                <Link
-                  to="/w/$workspaceId/s/$serviceId/d/$deploymentId"
-                  params={{ workspaceId, serviceId: item.serviceId, deploymentId: item.id }}
-                  className={d.link}
-                >
-                  {item.serviceName}
-                </Link>
-                <span className={u.dim}>{item.blockedReason || commitText(item)}</span>
-              </div>
-              <div className={`${d.when} ${u.dim}`}>
-                <Duration from={item.startedAt ?? item.createdAt} to={null} />
-              </div>
-            </li>
-          );
-        })}
+        {items.map((item) => (
+          <HistoryRow
+            key={item.id}
+            status={deploymentStatus(item, null)}
+            title={
+              <Link
+                to="/w/$workspaceId/s/$serviceId/d/$deploymentId"
+                params={{ workspaceId, serviceId: item.serviceId, deploymentId: item.id }}
+              >
+                {item.serviceName}
+              </Link>
+            }
+            detail={item.blockedReason || commitText(item)}
+            startedAt={item.startedAt ?? item.createdAt}
+            finishedAt={null}
+          />
+        ))}
       </ol>
     </section>
   );

@@ -1,14 +1,14 @@
+import { useState } from 'react';
 import { post } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
 import type { Run } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
+import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
-import { RUN_STATUS, Status } from '../../ui/status.js';
-import { Ago, Duration } from '../../ui/time.js';
+import { RUN_STATUS } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import d from '../deployments/deployments.module.css';
 import { useService, useServicePath } from './service-shell.js';
 
 const RUNS = '/workspaces/{workspaceId}/services/{serviceId}/runs';
@@ -23,7 +23,8 @@ export function RunsPage() {
   const service = useService();
   const role = useRefusal(path.workspaceId, 'developer');
   const refusal = role ?? (service.liveDeploymentId === null ? 'It has no live release yet: deploy it first' : null);
-  const query = useGet(RUNS, { path, query: { limit: 50 } }, { working: ({ runs }) => runs.some(isOpen) });
+  const [limit, setLimit] = useState(FIRST_ROWS);
+  const query = useGet(RUNS, { path, query: { limit } }, { working: ({ runs }) => runs.some(isOpen), keep: true });
   const start = useWrite(() => post(RUNS, { path }), { onDone: () => toast('A run is queued') });
   const cancel = useWrite((runId: string) => post(`${RUNS}/{runId}/cancel`, { path: { ...path, runId } }));
   const now = (
@@ -49,32 +50,38 @@ export function RunsPage() {
             ) : (
               <ul>
                 {runs.map((run) => (
-                  <li key={run.id} className={d.row}>
-                    <Status tone={RUN_STATUS[run.status].tone}>{RUN_STATUS[run.status].text}</Status>
-                    <div className={d.what}>
-                      <span>
-                        {run.trigger === 'manual' ? 'Started by hand' : 'On schedule'}
-                        {run.attempt > 1 ? `, attempt ${run.attempt}` : ''}
-                        {run.exitCode === null || run.exitCode === 0 ? '' : `, exit code ${run.exitCode}`}
-                      </span>
-                      {run.error === '' ? null : <span className={u.dim}>{run.error}</span>}
-                    </div>
-                    <div className={`${d.when} ${u.dim}`}>
-                      <Ago at={run.scheduledAt} />
-                      {run.startedAt === null ? null : <Duration from={run.startedAt} to={run.finishedAt} />}
-                      {isOpen(run) ? (
-                        <Button small refusal={role} pending={cancel.isPending} onClick={() => cancel.mutate(run.id)}>
-                          Cancel
-                        </Button>
-                      ) : null}
-                    </div>
-                  </li>
+                  <HistoryRow
+                    key={run.id}
+                    status={RUN_STATUS[run.status]}
+                    title={titleOf(run)}
+                    detail={run.error === '' ? undefined : run.error}
+                    at={run.scheduledAt}
+                    startedAt={run.startedAt}
+                    finishedAt={run.finishedAt}
+                  >
+                    {isOpen(run) ? (
+                      <Button small refusal={role} pending={cancel.isPending} onClick={() => cancel.mutate(run.id)}>
+                        Cancel
+                      </Button>
+                    ) : null}
+                  </HistoryRow>
                 ))}
               </ul>
             )
           }
         </Loaded>
       </section>
+      <div className={u.actions}>
+        <ShowOlder hasMore={query.data?.page.hasMore === true} limit={limit} onLimit={setLimit} />
+      </div>
     </>
   );
+}
+
+function titleOf({ trigger, attempt, exitCode }: Run): string {
+  return [
+    trigger === 'manual' ? 'Started by hand' : 'On schedule',
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    ...(exitCode === null || exitCode === 0 ? [] : [`exit code ${exitCode}`]),
+  ].join(', ');
 }

@@ -5,6 +5,7 @@ import type { Service } from '../../api/types.js';
 import { OutLink } from '../../ui/button.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Status, serviceStatus } from '../../ui/status.js';
+import { Tabs } from '../../ui/tabs.js';
 import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
 import { DeployButton } from './deploy-button.js';
@@ -23,6 +24,15 @@ export function useService(): Service {
 export function useServicePath(): { workspaceId: string; serviceId: string } {
   return useParams({ from: '/w/$workspaceId/s/$serviceId' });
 }
+
+/** Why what belongs to a service cannot be changed; null if it can. */
+export function changeRefusal({ status }: Service): string | null {
+  return status === 'deleting' ? 'The service is being deleted' : null;
+}
+
+/** Kinds that are built from a repository, and kinds that browsers visit. */
+const BUILT: readonly Service['kind'][] = ['web', 'static', 'private', 'worker', 'cron'];
+const VISITED: readonly Service['kind'][] = ['web', 'static'];
 
 /** The frame of every page of a service. */
 export function ServiceShell() {
@@ -44,6 +54,14 @@ export function ServiceShell() {
       document.title = before;
     };
   }, [name]);
+  if (query.error && (query.data === undefined || query.error.status === 404)) {
+    return (
+      <div className={c.page}>
+        <h1>Service</h1>
+        <Loaded query={{ ...query, data: undefined }}>{() => null}</Loaded>
+      </div>
+    );
+  }
   return (
     <Loaded
       query={query}
@@ -82,7 +100,7 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
           <ServiceMenu service={service} path={path} />
         </div>
       </div>
-      <nav className={p.tabs} aria-label={`Pages of ${service.name}`}>
+      <Tabs className={p.tabs} label={`Pages of ${service.name}`}>
         <Link to="/w/$workspaceId/s/$serviceId" params={path} activeOptions={{ exact: true }}>
           Deployments
         </Link>
@@ -105,15 +123,25 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
             Backups
           </Link>
         ) : null}
-        {service.kind === 'web' || service.kind === 'static' ? (
-          <Link to="/w/$workspaceId/s/$serviceId/domains" params={path}>
-            Domains
+        {VISITED.includes(service.kind) ? (
+          <>
+            <Link to="/w/$workspaceId/s/$serviceId/domains" params={path}>
+              Domains
+            </Link>
+            <Link to="/w/$workspaceId/s/$serviceId/previews" params={path}>
+              Previews
+            </Link>
+          </>
+        ) : null}
+        {BUILT.includes(service.kind) && service.configuration.sourceType !== 'push' ? (
+          <Link to="/w/$workspaceId/s/$serviceId/hooks" params={path}>
+            Hooks
           </Link>
         ) : null}
         <Link to="/w/$workspaceId/s/$serviceId/settings" params={path}>
           Settings
         </Link>
-      </nav>
+      </Tabs>
     </div>
   );
 }

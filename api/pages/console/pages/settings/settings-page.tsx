@@ -7,7 +7,7 @@ import type { Schemas } from '../../api/types.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { toast } from '../../ui/toast.js';
 import { DeployButton } from '../services/deploy-button.js';
-import { useService, useServicePath } from '../services/service-shell.js';
+import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { SchemaForm, type Values } from './schema-form.js';
 import { fieldGroups, needsDeployment } from './service-fields.js';
 
@@ -42,7 +42,7 @@ export function SettingsPage() {
           groups={fieldGroups(service.kind, catalog.data?.capabilities ?? {})}
           schemas={fields}
           values={service.configuration}
-          refusal={refusal ?? (service.status === 'deleting' ? 'The service is being deleted' : null)}
+          refusal={refusal ?? changeRefusal(service)}
           pending={save.isPending}
           error={save.error}
           onSave={(changes) => save.mutateAsync(changes)}

@@ -2,8 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { useGet } from '../../api/hooks.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
-import { useServicePath } from '../services/service-shell.js';
-import type { Content } from './edits.js';
+import { type Content, SCOPES, type Scope } from './edits.js';
 import v from './variables.module.css';
 
 const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -13,29 +12,35 @@ const OFFERED = ['URL', 'HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE'];
 
 /** Adds one variable to the changes. The value is forgotten here as soon as it is added. */
 export function AddVariable({
+  workspaceId,
+  serviceId,
   refusal,
   known,
   onAdd,
 }: {
+  workspaceId: string;
+  /** The service whose variables they are; null for those of a group. */
+  serviceId: string | null;
   refusal: string | null;
   known: readonly string[];
   onAdd: (key: string, content: Content) => void;
 }) {
-  const { workspaceId, serviceId } = useServicePath();
   const services = useGet('/workspaces/{workspaceId}/services', { path: { workspaceId } });
   const [key, setKey] = useState('');
   const [value, setValue] = useState('');
   const [from, setFrom] = useState('');
+  const [scope, setScope] = useState<Scope>('all');
   const others = (services.data?.services ?? []).filter(({ id, archived }) => id !== serviceId && !archived);
   const wrong = key !== '' && !KEY.test(key) ? 'Letters, digits and _, not beginning with a digit' : undefined;
   const ready = key !== '' && wrong === undefined && (from === '' || value !== '') && refusal === null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!ready) return;
-    onAdd(key, from === '' ? { value } : { reference: { serviceId: from, key: value } });
+    onAdd(key, { ...(from === '' ? { value } : { reference: { serviceId: from, key: value } }), scope });
     setKey('');
     setValue('');
     setFrom('');
+    setScope('all');
   };
   return (
     <form className={`${v.add} ${others.length > 0 ? v.withSource : ''}`} onSubmit={submit}>
@@ -78,6 +83,13 @@ export function AddVariable({
           onChange={(event) => setValue(event.target.value.trim())}
         />
       )}
+      <SelectField
+        label="For"
+        options={SCOPES}
+        disabled={refusal !== null}
+        value={scope}
+        onChange={(event) => setScope(event.target.value as Scope)}
+      />
       <datalist id="offered">
         {OFFERED.map((name) => (
           <option key={name} value={name} />

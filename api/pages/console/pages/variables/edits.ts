@@ -1,7 +1,19 @@
 import type { Variable } from '../../api/types.js';
 
-/** A new content: a value, or what another service offers under a key. */
-export type Content = { value: string } | { reference: { serviceId: string; key: string } };
+export type Scope = NonNullable<Variable['scope']>;
+
+/** A new content: a value, or what another service offers under a key. Without a scope the variable keeps its own. */
+export type Content = ({ value: string } | { reference: { serviceId: string; key: string } }) & { scope?: Scope };
+
+export const SCOPES: readonly { value: Scope; text: string }[] = [
+  { value: 'all', text: 'Everywhere' },
+  { value: 'production', text: 'Production' },
+  { value: 'preview', text: 'Previews' },
+];
+
+export function scopeText(scope: Scope): string {
+  return SCOPES.find(({ value }) => value === scope)?.text ?? scope;
+}
 
 /** What is to happen to a key; null deletes it. */
 export type Edits = Readonly<Record<string, Content | null>>;
@@ -11,8 +23,13 @@ export function keysOf(variables: readonly Variable[], edits: Edits): string[] {
   return [...new Set([...variables.map(({ key }) => key), ...Object.keys(edits)])].sort((a, b) => a.localeCompare(b));
 }
 
+export interface Changes {
+  set?: ({ key: string } & Content)[];
+  unset?: string[];
+}
+
 /** The body of the one request that stores them all. */
-export function changesOf(edits: Edits): { set?: ({ key: string } & Content)[]; unset?: string[] } {
+export function changesOf(edits: Edits): Changes {
   const set = Object.entries(edits).flatMap(([key, edit]) => (edit ? [{ key, ...edit }] : []));
   const unset = Object.keys(edits).filter((key) => edits[key] === null);
   return { ...(set.length > 0 ? { set } : {}), ...(unset.length > 0 ? { unset } : {}) };

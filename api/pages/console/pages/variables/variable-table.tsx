@@ -3,7 +3,7 @@ import type { Variable } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
-import type { Content, Edits } from './edits.js';
+import { type Content, type Edits, SCOPES, type Scope, scopeText } from './edits.js';
 import v from './variables.module.css';
 
 /** The stored and the edited variables; a value can be replaced, not read. */
@@ -52,33 +52,57 @@ function Row({
   variable: Variable | undefined;
   edit: Content | null | undefined;
   refusal: string | null;
-  onEdit: (edit: { value: string } | null) => void;
+  onEdit: (edit: Content | null) => void;
   onUndo: () => void;
 }) {
   const [typing, setTyping] = useState(false);
+  const scope = edit?.scope ?? variable?.scope ?? 'all';
   const state = edit === undefined ? '' : edit === null ? 'is deleted' : variable ? 'is replaced' : 'new';
   return (
     <li className={`${v.row} ${edit === undefined ? '' : v.edited}`}>
       <code className={edit === null ? v.deleted : undefined}>{name}</code>
       <div className={v.value}>
         {typing ? (
-          <input
-            className={u.input}
-            type="password"
-            autoComplete="new-password"
-            aria-label={`New value of ${name}`}
-            // biome-ignore lint/a11y/noAutofocus: the button that was pressed makes room for it
-            autoFocus
-            value={edit && 'value' in edit ? edit.value : ''}
-            onChange={(event) => onEdit({ value: event.target.value })}
-            onBlur={() => setTyping(false)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') setTyping(false);
+          // Leaving both fields ends it, not going from one to the other.
+          <fieldset
+            className={v.typing}
+            aria-label={`New content of ${name}`}
+            onBlur={(event) => {
+              if (!event.currentTarget.contains(event.relatedTarget)) setTyping(false);
             }}
-          />
+          >
+            <input
+              className={u.input}
+              type="password"
+              autoComplete="new-password"
+              aria-label={`New value of ${name}`}
+              // biome-ignore lint/a11y/noAutofocus: the button that was pressed makes room for it
+              autoFocus
+              value={edit && 'value' in edit ? edit.value : ''}
+              onChange={(event) => onEdit({ value: event.target.value, scope })}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') setTyping(false);
+              }}
+            />
+            <select
+              className={u.input}
+              aria-label={`Where ${name} is set`}
+              // The stored value cannot be read, so another place needs a new one.
+              disabled={!edit}
+              value={scope}
+              onChange={(event) => edit && onEdit({ ...edit, scope: event.target.value as Scope })}
+            >
+              {SCOPES.map(({ value, text }) => (
+                <option key={value} value={value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </fieldset>
         ) : (
           <span className={u.dim}>
             {state !== '' ? state : variable?.kind === 'reference' ? 'refers to another service' : 'set, never shown'}
+            {scope === 'all' ? '' : `, for ${scopeText(scope).toLowerCase()} only`}
           </span>
         )}
       </div>

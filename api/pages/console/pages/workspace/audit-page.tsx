@@ -2,18 +2,16 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useGet } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
-import { Button } from '../../ui/button.js';
+import { FIRST_ROWS, ShowOlder } from '../../ui/history.js';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
-
-const PAGE = 50;
 
 /** Who changed what. */
 export function AuditPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');
-  const [limit, setLimit] = useState(PAGE);
+  const [limit, setLimit] = useState(FIRST_ROWS);
   const query = useGet(
     '/workspaces/{workspaceId}/audit',
     { path: { workspaceId }, query: { limit } },
@@ -63,11 +61,9 @@ export function AuditPage() {
                 </tbody>
               </table>
             </section>
-            {page.hasMore && limit < 200 ? (
-              <div className={u.actions}>
-                <Button onClick={() => setLimit(Math.min(200, limit * 2))}>Show older ones</Button>
-              </div>
-            ) : null}
+            <div className={u.actions}>
+              <ShowOlder hasMore={page.hasMore} limit={limit} onLimit={setLimit} />
+            </div>
           </>
         )
       }

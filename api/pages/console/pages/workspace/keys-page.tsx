@@ -4,8 +4,9 @@ import { post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import type { Schemas } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
-import { ConfirmDialog, Dialog, DialogFoot } from '../../ui/dialog.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { SecretDialog } from '../../ui/secret-dialog.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
@@ -92,15 +93,11 @@ export function KeysPage() {
       >
         Programs that use it are refused from now on.
       </ConfirmDialog>
-      <Dialog title="Your new key" open={secret !== null} onClose={() => setSecret(null)}>
-        <p>Copy it now: it is shown this once and stored nowhere.</p>
-        <TextField label="Key" readOnly value={secret ?? ''} onFocus={(event) => event.target.select()} />
-        <DialogFoot>
-          <Button look="primary" onClick={() => setSecret(null)}>
-            I have it
-          </Button>
-        </DialogFoot>
-      </Dialog>
+      <SecretDialog
+        title="Your new key"
+        secrets={secret === null ? null : [{ label: 'Key', value: secret }]}
+        onClose={() => setSecret(null)}
+      />
     </>
   );
 }

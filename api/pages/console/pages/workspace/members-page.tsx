@@ -7,10 +7,11 @@ import type { Role, Schemas } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
-import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
+import { Invitations } from './invitations.js';
 import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/members';
@@ -84,6 +85,7 @@ export function MembersPage() {
           </section>
         )}
       </Loaded>
+      <Invitations workspaceId={workspaceId} refusal={refusal} />
       <ConfirmDialog
         title={`Remove ${leaving?.email}?`}
         name={null}
@@ -103,12 +105,25 @@ export function MembersPage() {
 function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('developer');
-  const add = useWrite(() => post(PATH, { path: { workspaceId }, body: { email: email.trim(), role } }), {
+  const body = () => ({ email: email.trim(), role });
+  const add = useWrite(() => post(PATH, { path: { workspaceId }, body: body() }), {
     onDone: () => {
       toast(`${email.trim()} is a member now`);
       setEmail('');
     },
   });
+  const invite = useWrite(
+    () => post('/workspaces/{workspaceId}/invitations', { path: { workspaceId }, body: body() }),
+    {
+      onDone: ({ sent }) => {
+        if (!sent) return;
+        toast(`${email.trim()} gets an e-mail`);
+        add.reset();
+        setEmail('');
+      },
+    },
+  );
+  const unknown = add.error?.status === 404;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (email.trim() !== '' && !add.isPending) add.mutate();
@@ -118,10 +133,14 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
       <TextField
         label="E-mail address"
         type="email"
-        hint="Of a user of this installation"
+        hint="Of a user of this installation, or of somebody to invite"
         disabled={refusal !== null}
         value={email}
-        onChange={(event) => setEmail(event.target.value)}
+        onChange={(event) => {
+          setEmail(event.target.value);
+          add.reset();
+          invite.reset();
+        }}
       />
       <SelectField
         label="Role"
@@ -133,7 +152,21 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={email.trim() === ''}>
         Add
       </Button>
-      {add.error ? <ErrorNotice title="Nobody was added" error={add.error} /> : null}
+      {unknown ? (
+        <Notice tone="plain" title={`${email.trim()} has no account here`}>
+          <div className={u.actions}>
+            <Button small pending={invite.isPending} onClick={() => invite.mutate()}>
+              Invite by e-mail
+            </Button>
+          </div>
+        </Notice>
+      ) : add.error ? (
+        <ErrorNotice title="Nobody was added" error={add.error} />
+      ) : null}
+      {invite.error ? <ErrorNotice title="Nobody was invited" error={invite.error} /> : null}
+      {invite.data?.sent === false ? (
+        <Notice tone="warn">The mail server refused the e-mail. Try again later.</Notice>
+      ) : null}
     </form>
   );
 }

@@ -1,5 +1,6 @@
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { useSession } from '../../api/session.js';
+import { Tabs } from '../../ui/tabs.js';
 import c from '../shell.module.css';
 import w from './workspace.module.css';
 
@@ -11,9 +12,12 @@ export function WorkspaceFrame() {
   return (
     <div className={c.page}>
       <h1>{workspaces.find(({ id }) => id === workspaceId)?.name}</h1>
-      <nav className={w.tabs} aria-label="Pages of the workspace">
+      <Tabs className={w.tabs} label="Pages of the workspace">
         <Link to="/w/$workspaceId/settings" params={params} activeOptions={{ exact: true }}>
-          Settings and usage
+          Settings
+        </Link>
+        <Link to="/w/$workspaceId/settings/usage" params={params}>
+          Usage
         </Link>
         <Link to="/w/$workspaceId/settings/members" params={params}>
           Members
@@ -21,10 +25,19 @@ export function WorkspaceFrame() {
         <Link to="/w/$workspaceId/settings/keys" params={params}>
           Keys
         </Link>
+        <Link to="/w/$workspaceId/settings/groups" params={params}>
+          Groups
+        </Link>
+        <Link to="/w/$workspaceId/settings/webhooks" params={params}>
+          Webhooks
+        </Link>
+        <Link to="/w/$workspaceId/settings/deploy-key" params={params}>
+          Deploy key
+        </Link>
         <Link to="/w/$workspaceId/settings/audit" params={params}>
           Audit
         </Link>
-      </nav>
+      </Tabs>
       <Outlet />
     </div>
   );

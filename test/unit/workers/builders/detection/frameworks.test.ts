@@ -348,12 +348,74 @@ describe('Frameworks in production', () => {
     expect(plan({ packages: ['express'], scripts, files: { '.env': '' } }).build).to.deep.equal(['npm run build']);
   });
 
+  it('generates the client of Prisma if no script does that by itself', () => {
+    const wanted = { packages: ['express', 'prisma'], files: { 'prisma/schema.prisma': '' } };
+    const build = (scripts: Record<string, string>) =>
+      plan({ ...wanted, scripts: { start: 'node x.js', ...scripts } }).build;
+    expect(build({})).to.deep.equal(['prisma generate']);
+    // People run this one by hand.
+    expect(build({ setup: 'prisma generate && prisma db seed' })).to.deep.equal(['prisma generate']);
+    expect(build({ postinstall: 'prisma generate' })).to.deep.equal([]);
+    expect(build({ build: 'run-s generate:*', 'generate:*': 'prisma generate' })).to.deep.equal(['npm run build']);
+    expect(plan({ packages: ['express'], files: wanted.files, scripts: { start: 'x' } }).build).to.deep.equal([]);
+  });
+
   it('never starts the sources of pages, also if a server is among the packages', () => {
     const files = { 'src/index.js': '', 'public/index.html': '' };
     const mocked = plan({ packages: ['react-scripts', 'express'], scripts: { start: 'react-scripts start' }, files });
     expect(mocked).to.deep.include({ type: 'static', starts: [] });
     const served = { packages: ['react-scripts', 'express'], files: { ...files, 'server.js': '' } };
     expect(starts(served)).to.deep.equal(['node server.js']);
+  });
+
+  it('starts no script, style or configuration that a page has beside it', () => {
+    const page = { 'index.html': '', 'index.js': '', 'app.js': '' };
+    expect(plan({ packages: ['prettier'], main: 'index.js', files: page })).to.deep.include({ type: 'static' });
+    expect(
+      plan({ packages: ['gulp'], main: 'gulpfile.js', files: { 'gulpfile.js': '', 'index.html': '' } }),
+    ).to.include({
+      type: 'static',
+    });
+    expect(plan({ packages: ['prettier'], main: 'index.html', files: { 'index.html': '' } })).to.include({
+      type: 'static',
+    });
+    expect(starts({ main: 'server.js', files: { ...page, 'server.js': '' } })).to.deep.equal(['node server.js']);
+    expect(starts({ packages: ['express'], main: 'index.js', files: page })).to.deep.equal(['node index.js']);
+    expect(starts({ scripts: { start: 'node index.js' }, files: page })).to.deep.equal(['npm start']);
+    const shown = { files: { 'index.html': '', Procfile: 'web: python -m SimpleHTTPServer $PORT' } };
+    expect(plan(shown)).to.include({ type: 'static' });
+  });
+
+  it('installs nothing again when it starts', () => {
+    const scripts = { prestart: 'npm install', start: 'http-server ./app -p 8000' };
+    const found = plan({ packages: ['http-server'], scripts });
+    expect(found.startCommand).to.equal('http-server ./app -p 8000');
+    expect(found.explanation.join('\n')).to.match(/prestart installs packages/);
+    expect(starts({ scripts: { ...scripts, prestart: 'npm run build' } })).to.deep.equal(['npm start']);
+  });
+
+  it('builds the pages of a library, and not its package', () => {
+    const build = (scripts: Record<string, string>, name = 'vitepress') => plan({ packages: [name], scripts }).build;
+    const docs = { 'docs:dev': 'vitepress dev docs', 'docs:build': 'vitepress build docs' };
+    expect(build({ build: 'tsup', ...docs })).to.deep.equal(['npm run docs:build']);
+    expect(
+      build({ build: 'npm run lint && npm run roll', roll: 'rollup -c', lint: 'eslint .', ...docs }),
+    ).to.deep.equal(['npm run docs:build']);
+    expect(build({ build: 'rollup -c', 'build:next': 'next build' }, 'next')).to.deep.equal(['npm run build:next']);
+    // What these do is not known, or they build the pages.
+    expect(build({ build: 'node build.js', ...docs })).to.deep.equal(['npm run build']);
+    expect(build({ build: 'npm run docs:build', ...docs })).to.deep.equal(['npm run build']);
+    expect(build({ build: 'tsc && vitepress build', ...docs })).to.deep.equal(['npm run build']);
+    expect(build({ build: 'tsup' })).to.deep.equal(['npm run build']);
+  });
+
+  it('runs the sources of a Cloudflare Worker with its own preview only', () => {
+    const worker = { packages: ['hono', 'wrangler'], files: { 'src/index.js': '', 'wrangler.jsonc': '{}' } };
+    const preview = 'wrangler dev --ip 0.0.0.0 --port $' + '{PORT:-3000}';
+    expect(starts(worker)).to.deep.equal([preview]);
+    expect(starts({ ...worker, scripts: { dev: 'wrangler dev' } })).to.deep.equal([preview]);
+    expect(starts({ ...worker, scripts: { start: 'node server.js' } })).to.deep.equal(['npm start', preview]);
+    expect(starts({ packages: worker.packages, files: { 'src/index.js': '' } })).to.deep.equal(['node src/index.js']);
   });
 
   it('knows the framework that a package of a workspace leaves to the root to install', () => {

@@ -21,10 +21,24 @@ describe('Caches of frameworks', () => {
   });
 
   it('are no part of an image, at any depth', () => {
-    for (const path of ['.next/cache', 'apps/web/.next/cache', 'node_modules/.cache', 'a/node_modules/.astro']) {
+    for (const path of [
+      '.next/cache',
+      'apps/web/.next/cache',
+      'node_modules/.cache',
+      'a/node_modules/.astro',
+      'node_modules/.vite-temp',
+    ]) {
       expect(isFrameworkCache(path), path).to.equal(true);
     }
-    for (const path of ['.next', 'next/cache', 'x.next/cache', 'cache', '.next/cache/x']) {
+    for (const path of [
+      '.next',
+      'next/cache',
+      'x.next/cache',
+      'cache',
+      '.next/cache/x',
+      'node_modules/vite',
+      '.vite',
+    ]) {
       expect(isFrameworkCache(path), path).to.equal(false);
     }
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { buildRecovery, installRecovery } from '../../../../../workers/builders/toolchains/recovery.js';
+import { buildRecovery, installRecovery, nodeRecovery } from '../../../../../workers/builders/toolchains/recovery.js';
 
 describe('A second attempt of an installation', () => {
   const instead = (command: string, line: string) => installRecovery(command, ['before', line, 'after'])?.command;
@@ -44,5 +44,18 @@ describe('A second attempt of an installation', () => {
     );
     expect(buildRecovery(['pnpm install --frozen-lockfile'], [line])).to.equal(null);
     expect(buildRecovery(['npm ci'], ['Cannot find module ./linux'])).to.equal(null);
+  });
+
+  it('uses the Node.js that a failed installation asks for', () => {
+    const wanted = (...lines: string[]) => nodeRecovery(['before', ...lines, 'after'])?.range;
+    const yarn =
+      'error x@1.0.0: The engine "node" is incompatible with this module. Expected version "^22 || >=24". Got "20.1.0"';
+    expect(wanted(yarn)).to.equal('^22 || >=24');
+    expect(wanted('npm error notsup Required: {"node":">=22.13"}')).to.equal('>=22.13');
+    expect(wanted('ERR_PNPM_UNSUPPORTED_ENGINE', 'Expected version: >=22.13', 'Got: v20.20.2')).to.equal('>=22.13');
+    expect(wanted('Node.js version ">=22.12.0" is required.')).to.equal('>=22.12.0');
+    expect(wanted('gyp info it worked', '../nan/nan.h:62:2: error: #error x')).to.equal('16.x');
+    expect(wanted('gyp ERR! not ok', 'fatal error: vips/vips8: No such file or directory')).to.equal(undefined);
+    expect(wanted('Expected version "whatever". Got "1"', 'npm error code E404')).to.equal(undefined);
   });
 });

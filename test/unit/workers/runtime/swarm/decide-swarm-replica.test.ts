@@ -58,9 +58,9 @@ const coming = (changes: Partial<ReplicaRow> = {}) => row({ state: 'starting', r
 const unstarted = () => coming({ task_id: null, port: null });
 const stopping = (changes: Partial<ReplicaRow> = {}) => row({ desired: 'stopped', ...changes });
 
-function service({ replicas = 1, constraints = [] as string[] } = {}): Service {
+function service({ replicas = 1, constraints = [] as string[], volume = false } = {}): Service {
   const spec = {
-    Labels: { [LABELS.replica]: 'replica' },
+    Labels: { [LABELS.replica]: 'replica', ...(volume ? { [LABELS.volume]: 'service' } : {}) },
     Mode: { Replicated: { Replicas: replicas } },
     TaskTemplate: { Placement: { Constraints: constraints } },
   };
@@ -185,6 +185,43 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
       const failed = task({ state: 'failed' });
       expect(types(decide(coming(), { tasks: [failed], disturbed: new Map([['node', NOW]]) }))).to.deep.equal([]);
       expect(types(decide(coming(), { tasks: [failed] }))).to.deep.equal(['recordTaskEnd']);
+    });
+  });
+
+  describe('that has a volume', () => {
+    const spec = { kind: 'postgres' as const, configuration: DEFAULT_CONFIGURATION };
+    const services = [service({ constraints: ['node.id==node'], volume: true })];
+    const error = 'no suitable node (scheduling constraints not satisfied)';
+    const pending = { ...task({ state: 'pending', error }), NodeID: '' };
+    const waiting = (nodes: SwarmNode[]) =>
+      decide(coming({ task_id: null, port: null, volume_id: 'service' }), { spec, services, tasks: [pending], nodes });
+
+    it('never leaves the node of its volume, and says what is wrong with that node', () => {
+      expect(waiting([node('down')])).to.deep.equal([
+        { type: 'recordHindrance', detail: 'the node worker-1, which has its volume, is down' },
+      ]);
+      expect(waiting([node('ready', 'drain')])).to.deep.equal([
+        { type: 'recordHindrance', detail: 'the node worker-1, which has its volume, has the availability drain' },
+      ]);
+      expect(waiting([])).to.deep.equal([
+        { type: 'recordHindrance', detail: 'the node that has its volume is not in the swarm any more' },
+      ]);
+    });
+
+    it('waits for its node if that is lost', () => {
+      const lost = decide(row({ volume_id: 'service' }), { spec, services, tasks: [task({})], nodes: [node('down')] });
+      expect(types(lost)).to.deep.equal(['recordLoss']);
+      expect(lost[0]).to.have.property('detail').that.contains('worker-1').and.contains('no other one starts it');
+      const exited = row({ state: 'exited', volume_id: 'service' });
+      const next = { ...pending, ID: 'task-2', CreatedAt: new Date(NOW).toISOString() };
+      expect(decide(exited, { spec, services, tasks: [task({}), next], nodes: [node('down')] })).to.deep.equal([]);
+    });
+
+    it('frees no placement once it runs', () => {
+      expect(types(decide(row({ volume_id: 'service' }), { spec, services, tasks: [task({})] }))).to.deep.equal([
+        'followOutput',
+        'checkHealth',
+      ]);
     });
   });
 

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { followDeployment, Patience } from '../follow.js';
+import type { ApiClient } from '../http.js';
+import { ago, oneLine, seconds, shortId, table } from '../text.js';
+import type { Backup, Operation, Service } from '../types.js';
+import { operationEnded } from './lifecycle.js';
+import type { WaitOptions } from './wait-options.js';
+
+const LOOK_MS = 1000;
+
+/** The databases of the workspace. Each is reached on the private network alone, with what it offers as variables. */
+export async function list(cli: Cli): Promise<void> {
+  const services = (await cli.services()).filter(isData);
+  if (cli.json) return cli.terminal.json({ services });
+  if (services.length === 0) return cli.terminal.say('There is no database yet: rnv db create postgres');
+  const rows = services.map((service) => [
+    oneLine(service.name),
+    versionOf(service),
+    service.displayStatus,
+    service.internalHost,
+  ]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Makes a database and waits until it accepts connections. */
+export async function create(cli: Cli, kind: string, options: WaitOptions & { name?: string; plan?: string }) {
+  const api = await cli.client();
+  const body = {
+    name: options.name ?? kind,
+    kind,
+    deploy: true,
+    configuration: options.plan === undefined ? {} : { plan: options.plan },
+  };
+  const { service } = await api.write<{ service: Service }>('POST', '/services', body);
+  const { deploymentId: id } = service;
+  cli.terminal.say(`Making ${oneLine(service.name)}. rnv db attach ${service.internalHost} gives it to a service`);
+  if (id === null || options.detach)
+    return cli.json ? cli.terminal.json({ service }) : cli.terminal.data(service.internalHost);
+  await followDeployment(cli, { service, id }, options);
+}
+
+/** Gives a service the address of a database as a variable that refers to it, so that no password is copied. */
+export async function attach(cli: Cli, name: string, { as }: { as?: string }): Promise<void> {
+  const database = await find(cli, name);
+  const service = await cli.service();
+  const key = as ?? (database.kind === 'postgres' ? 'DATABASE_URL' : 'REDIS_URL');
+  const api = await cli.client();
+  const set = [{ key, reference: { serviceId: database.id, key: 'URL' } }];
+  await api.write('PUT', `/services/${service.id}/variables`, { set });
+  if (cli.json) return cli.terminal.json({ service: { id: service.id }, database: { id: database.id }, key });
+  cli.terminal.say(
+    `${oneLine(service.name)} gets ${key} from ${oneLine(database.name)} with its next deployment: rnv deploy`,
+  );
+}
+
+export async function backups(cli: Cli, name: string): Promise<void> {
+  const { id } = await find(cli, name);
+  const api = await cli.client();
+  const answer = await api.get<{ backups: Backup[] }>(`/services/${id}/backups?limit=50`);
+  if (cli.json) return cli.terminal.json({ backups: answer.backups });
+  const rows = answer.backups.map((backup) => [
+    shortId(backup.id),
+    backup.status,
+    backup.sizeBytes === null ? '' : `${(backup.sizeBytes / 1e6).toFixed(1)} MB`,
+    `${ago(Date.now() - Date.parse(backup.createdAt))} ago`,
+    oneLine(backup.error),
+  ]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Makes a backup and waits for its end. Throws 20 if it failed, 22 after the timeout. */
+export async function backup(cli: Cli, name: string, options: WaitOptions): Promise<void> {
+  const service = await find(cli, name);
+  const api = await cli.client();
+  const path = `/services/${service.id}/backups`;
+  const begun = await api.write<{ backup: Backup }>('POST', path);
+  const made = options.detach
+    ? begun.backup
+    : await backupEnded(cli, api, `${path}/${begun.backup.id}`, options.timeout);
+  if (cli.json) return cli.terminal.json({ backup: made });
+  cli.terminal.data(shortId(made.id));
+}
+
+async function backupEnded(cli: Cli, api: ApiClient, path: string, timeout: number): Promise<Backup> {
+  const patience = new Patience(cli);
+  for (const begun = performance.now(); ; ) {
+    const elapsed = performance.now() - begun;
+    if (elapsed > timeout)
+      throw new CliError(EXIT.timedOut, `After ${seconds(timeout)} the backup has not ended. It goes on`);
+    try {
+      const { backup } = await api.once<{ backup: Backup }>('GET', path);
+      patience.restored();
+      if (backup.status === 'failed') throw new CliError(EXIT.failed, `The backup failed: ${oneLine(backup.error)}`);
+      if (backup.status === 'succeeded') return backup;
+      cli.terminal.progress(`  backup  ${backup.status}  ${seconds(elapsed)}`);
+      await delay(LOOK_MS, undefined, { signal: cli.signal });
+    } catch (error) {
+      await patience.wait(error);
+    }
+  }
+}
+
+/** Replaces what a database holds by a backup: the one that is named, or the newest good one. */
+export async function restore(cli: Cli, name: string, text: string | undefined, options: WaitOptions): Promise<void> {
+  const service = await find(cli, name);
+  const api = await cli.client();
+  const path = `/services/${service.id}/backups`;
+  const all = (await api.get<{ backups: Backup[] }>(`${path}?limit=200`)).backups;
+  const good = all.filter(({ id, status }) => status === 'succeeded' && (text === undefined || id.endsWith(text)));
+  const [chosen, second] = good;
+  if (!chosen) throw new CliError(EXIT.notFound, `${service.name} has no good backup${text ? ` ${text}` : ''}`);
+  if (text !== undefined && second) throw new CliError(EXIT.usage, `Several backups end with ${text}`);
+  const age = ago(Date.now() - Date.parse(chosen.createdAt));
+  await cli.confirm(`Replace all data of ${service.name} by the backup ${shortId(chosen.id)}, ${age} old?`);
+  const { operation } = await api.write<{ operation: Operation }>('POST', `${path}/${chosen.id}/restore`, {
+    confirm: service.name,
+  });
+  const ended = options.detach ? operation : await operationEnded(cli, api, service, operation, options.timeout);
+  if (cli.json) return cli.terminal.json({ operation: ended });
+  cli.terminal.say(options.detach ? 'The restoration is queued' : `${oneLine(service.name)} holds the backup's data`);
+}
+
+async function find(cli: Cli, name: string): Promise<Service> {
+  const service = await cli.serviceNamed(name);
+  if (isData(service)) return service;
+  throw new CliError(EXIT.conflict, `${service.name} is of kind ${service.kind} and no database`);
+}
+
+function isData({ kind }: Service): boolean {
+  return kind === 'postgres' || kind === 'redis';
+}
+
+function versionOf({ kind, configuration }: Service): string {
+  return kind === 'postgres' ? `PostgreSQL ${configuration.databaseVersion}` : 'Redis';
+}

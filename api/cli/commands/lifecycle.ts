@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { Patience } from '../follow.js';
+import type { ApiClient } from '../http.js';
+import { ago, oneLine, seconds, shortId, shortSha, table } from '../text.js';
+import type { Deployment, Operation, Service } from '../types.js';
+import { findDeployment } from './deploy.js';
+import type { WaitOptions } from './wait-options.js';
+
+const LOOK_MS = 500;
+
+/** The newest deployments with the ids that rollback, cancel and logs take. */
+export async function deployments(cli: Cli, options: { lines: number }): Promise<void> {
+  const api = await cli.client();
+  const service = await cli.service();
+  const limit = Math.min(200, Math.max(1, options.lines));
+  const { items } = await api.get<{ items: Deployment[] }>(`/services/${service.id}/deploys?limit=${limit}`);
+  if (cli.json) return cli.terminal.json({ deployments: items });
+  const rows = items.map((deployment) => [
+    shortId(deployment.id),
+    deployment.id === service.liveDeploymentId ? 'live now' : deployment.status,
+    shortSha(deployment.commitSha),
+    `${ago(Date.now() - Date.parse(deployment.createdAt))} ago`,
+    oneLine(deployment.blockedReason || deployment.commitMessage),
+  ]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Cancels the deployment that is named, or the oldest one that has not ended. Throws 6 if none is under way. */
+export async function cancel(cli: Cli, text: string | undefined): Promise<void> {
+  const api = await cli.client();
+  const service = await cli.service();
+  const path = `/services/${service.id}/deploys`;
+  const open = text === undefined ? await openDeployment(api, path) : await findDeployment(api, service.id, text);
+  if (!open) throw new CliError(EXIT.conflict, `Nothing of ${service.name} is deployed or waits`);
+  await api.write('POST', `${path}/${open.id}/cancel`);
+  if (cli.json) return cli.terminal.json({ deployment: { id: open.id } });
+  cli.terminal.say(`The deployment ${shortId(open.id)} of ${oneLine(service.name)} is being cancelled`);
+}
+
+async function openDeployment(api: ApiClient, path: string): Promise<Deployment | undefined> {
+  const { items } = await api.get<{ items: Deployment[] }>(`${path}?limit=200`);
+  return items.findLast(({ finishedAt }) => finishedAt === null);
+}
+
+export type Action = 'restart' | 'suspend' | 'resume';
+const DONE: Readonly<Record<Action, string>> = {
+  restart: 'has new replicas',
+  suspend: 'is suspended: nothing of it runs',
+  resume: 'runs again',
+};
+
+/** Restarts, suspends or resumes a service and waits for the end. Throws 20 if it failed, 22 after the timeout. */
+export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
+  const api = await cli.client();
+  const service = await cli.service();
+  if (action === 'suspend') await cli.confirm(`Suspend ${service.name}? Visitors see that nothing is there`);
+  const { operation } = await api.write<{ operation: Operation }>('POST', `/services/${service.id}/actions`, {
+    action,
+  });
+  const ended = options.detach ? operation : await operationEnded(cli, api, service, operation, options.timeout);
+  if (cli.json) return cli.terminal.json({ operation: ended });
+  cli.terminal.say(options.detach ? `The ${action} is queued` : `${oneLine(service.name)} ${DONE[action]}`);
+}
+
+/** Waits for the end of an operation. Throws 20 if it failed, 22 after the timeout, in milliseconds; it goes on then. */
+export async function operationEnded(
+  cli: Cli,
+  api: ApiClient,
+  { id: serviceId }: Service,
+  { id, kind }: Operation,
+  timeout: number,
+): Promise<Operation> {
+  const patience = new Patience(cli);
+  for (const begun = performance.now(); ; ) {
+    const elapsed = performance.now() - begun;
+    if (elapsed > timeout)
+      throw new CliError(EXIT.timedOut, `After ${seconds(timeout)} the ${kind} has not ended. It goes on`);
+    try {
+      const { operation } = await api.once<{ operation: Operation }>('GET', `/services/${serviceId}/operations/${id}`);
+      patience.restored();
+      if (operation.status === 'succeeded') return operation;
+      if (operation.status === 'failed') throw new CliError(EXIT.failed, `The ${kind} failed; see rnv logs`);
+      cli.terminal.progress(`  ${kind}  ${operation.status}  ${seconds(elapsed)}`);
+      await delay(LOOK_MS, undefined, { signal: cli.signal });
+    } catch (error) {
+      await patience.wait(error);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { type Cli, normalUrl } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { ApiClient } from '../http.js';
+import type { Login } from '../settings-file.js';
+import { oneLine } from '../text.js';
+import type { ApiKey } from '../types.js';
+
+export interface LogoutOptions {
+  url?: string;
+  all?: boolean;
+}
+
+/**
+ * Revokes and forgets the key that is used now, or all of them. A key that was given to `rnv login --key` is forgotten only: others may
+ * use it. Throws 3 if there is none.
+ */
+export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<void> {
+  const { logins } = await cli.settings();
+  const wanted = url === undefined ? undefined : normalUrl(url);
+  const { workspace } = cli.options;
+  const named = logins.filter(
+    (login) =>
+      (wanted === undefined || login.url === wanted) &&
+      (workspace === undefined || login.workspaceId === workspace || login.workspaceName === workspace),
+  );
+  const ending = all ? named : named.slice(0, 1);
+  if (ending.length === 0) throw new CliError(EXIT.notSignedIn, 'Not signed in: there is no key to forget');
+  const results = [];
+  for (const login of ending) {
+    const revoked = login.email !== '' && (await revoke(cli, login));
+    results.push({ url: login.url, workspace: { id: login.workspaceId, name: login.workspaceName }, revoked });
+  }
+  await cli.change((settings) => {
+    const keys = new Set(ending.map(({ key }) => key));
+    settings.logins = settings.logins.filter(({ key }) => !keys.has(key));
+  });
+  if (cli.json) return cli.terminal.json({ ended: results });
+  for (const { url: at, workspace: of, revoked } of results) {
+    const rest = revoked ? 'The key is revoked.' : 'The key is forgotten here, and stays valid until it is revoked.';
+    cli.terminal.say(`Signed out of ${oneLine(of.name)} at ${at}. ${rest}`);
+  }
+}
+
+/** False if the key cannot be revoked now, for example without a network: signing out works all the same. */
+async function revoke(cli: Cli, login: Login): Promise<boolean> {
+  try {
+    const api = new ApiClient({ ...login, signal: cli.signal });
+    const { keys } = await api.once<{ keys: ApiKey[] }>('GET', '/keys?limit=200');
+    const own = keys.find(({ prefix }) => prefix !== '' && login.key.startsWith(prefix));
+    if (!own) return false;
+    await api.once('DELETE', `/keys/${own.id}`, {});
+    return true;
+  } catch (error) {
+    cli.signal.throwIfAborted();
+    if (error instanceof CliError) return false;
+    throw error;
+  }
+}
+
+/** Who is signed in, where, and in which workspace. Asks the API, so that it fails if the key is not valid any more. */
+export async function whoami(cli: Cli): Promise<void> {
+  const api = await cli.client();
+  const { workspace } = await api.get<{ workspace: { id: string; name: string; role: string } }>('');
+  const login = (await cli.settings()).logins.find(({ key }) => key === api.key);
+  const email = login?.email ?? '';
+  const { id, name, role } = workspace;
+  if (cli.json) return cli.terminal.json({ url: api.url, workspace: { id, name }, role, email });
+  cli.terminal.data(`${email === '' ? 'A key' : email}, ${role} of ${oneLine(name)} at ${api.url}`);
+}

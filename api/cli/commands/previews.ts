@@ -1,0 +1,51 @@
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { followDeployment } from '../follow.js';
+import type { ApiClient } from '../http.js';
+import { ago, oneLine, table } from '../text.js';
+import type { Preview, Service } from '../types.js';
+import type { WaitOptions } from './wait-options.js';
+
+export async function list(cli: Cli): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const previews = await all(api, path);
+  if (cli.json) return cli.terminal.json({ previews });
+  const rows = previews.map(({ branch, status, url, expiresAt }) => [
+    oneLine(branch),
+    status.replace('_', ' '),
+    `ends in ${ago(Date.parse(expiresAt) - Date.now())}`,
+    url,
+  ]);
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Shows a branch at an address of its own, and waits until it is live. */
+export async function add(cli: Cli, branch: string, options: WaitOptions): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const { preview } = await api.write<{ preview: Preview }>('POST', path, { branch });
+  const { service } = await api.get<{ service: Service }>(`/services/${preview.serviceId}`);
+  cli.terminal.say(`Showing ${oneLine(branch)}`);
+  if (service.deploymentId !== null && !options.detach)
+    return followDeployment(cli, { service, id: service.deploymentId }, options);
+  if (cli.json) return cli.terminal.json({ preview });
+  cli.terminal.data(preview.url);
+}
+
+export async function close(cli: Cli, branch: string): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const found = (await all(api, path)).find((preview) => preview.branch === branch || preview.id === branch);
+  if (!found) throw new CliError(EXIT.notFound, `There is no preview of ${branch}`);
+  await cli.confirm(`Close the preview of ${found.branch}?`);
+  await api.write('DELETE', `${path}/${found.id}`);
+  if (cli.json) return cli.terminal.json({ preview: { id: found.id } });
+  cli.terminal.say(`The preview of ${oneLine(found.branch)} is being closed`);
+}
+
+async function placeOf(cli: Cli): Promise<{ api: ApiClient; path: string }> {
+  const { id } = await cli.service();
+  return { api: await cli.client(), path: `/services/${id}/previews` };
+}
+
+async function all(api: ApiClient, path: string): Promise<Preview[]> {
+  return (await api.get<{ previews: Preview[] }>(`${path}?limit=50`)).previews;
+}

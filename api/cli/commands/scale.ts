@@ -1,0 +1,66 @@
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit.js';
+import { count, oneLine, table } from '../text.js';
+import type { Metrics, Service } from '../types.js';
+
+export interface ScaleOptions {
+  plan?: string;
+  min?: number;
+  max?: number;
+}
+
+/** How a service runs now: its replicas, what they use, and how they are. */
+export async function ps(cli: Cli): Promise<void> {
+  const api = await cli.client();
+  const service = await cli.service();
+  const { metrics } = await api.get<{ metrics: Metrics }>(`/services/${service.id}/metrics?hours=1`);
+  const newest = (name: string) => metrics.series.find((series) => series.name === name)?.points.at(-1)?.[1] ?? null;
+  const seen = { replicas: newest('replicas'), cpu: newest('cpu'), memory: newest('memory') };
+  const { plan, replicas, scaling, minReplicas, maxReplicas } = service.configuration;
+  if (cli.json) {
+    const { id, name, kind, status, healthStatus, runtimeDetail } = service;
+    const wanted = { plan, replicas, scaling, minReplicas, maxReplicas };
+    return cli.terminal.json({ service: { id, name, kind, status, healthStatus, runtimeDetail }, wanted, seen });
+  }
+  const unit = (name: string) => metrics.series.find((series) => series.name === name)?.unit ?? '';
+  const rows = [
+    ['status', service.status === 'live' ? service.healthStatus : service.displayStatus],
+    ['replicas', scaling === 'auto' ? `${minReplicas} to ${maxReplicas}, scaled by use` : String(replicas)],
+    ['plan', plan],
+    ...(seen.replicas === null ? [] : [['running', String(seen.replicas)]]),
+    ...(seen.cpu === null ? [] : [['cpu', `${figure(seen.cpu)} ${unit('cpu')}`]]),
+    ...(seen.memory === null ? [] : [['memory', `${figure(seen.memory)} ${unit('memory')}`]]),
+    ...(service.runtimeDetail === '' ? [] : [['detail', oneLine(service.runtimeDetail)]]),
+  ];
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Changes how many replicas a service has, or between how many it scales by itself, and its plan. Throws 2 if nothing is to change. */
+export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
+  if (replicas !== undefined && (min !== undefined || max !== undefined))
+    throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');
+  const configuration = {
+    ...(replicas === undefined ? {} : { scaling: 'manual', replicas }),
+    ...(min === undefined && max === undefined ? {} : { scaling: 'auto' }),
+    ...(min === undefined ? {} : { minReplicas: min }),
+    ...(max === undefined ? {} : { maxReplicas: max }),
+    ...(plan === undefined ? {} : { plan }),
+  };
+  if (Object.keys(configuration).length === 0)
+    throw new CliError(EXIT.usage, 'Give a number of replicas, --min and --max, or --plan; rnv ps shows what there is');
+  const api = await cli.client();
+  const { id } = await cli.service();
+  const { service } = await api.write<{ service: Service }>('PATCH', `/services/${id}`, { configuration });
+  if (cli.json) return cli.terminal.json({ service });
+  const now = service.configuration;
+  const many =
+    now.scaling === 'auto'
+      ? `${now.minReplicas} to ${now.maxReplicas} replicas, scaled by use`
+      : count(now.replicas, 'replica');
+  const next = plan === undefined ? '' : ' The plan acts with the next deployment: rnv deploy';
+  cli.terminal.say(`${oneLine(service.name)}: ${many} of the plan ${now.plan}.${next}`);
+}
+
+function figure(value: number): string {
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
+}

@@ -1,0 +1,54 @@
+import { post } from '../../api/client.js';
+import { useWrite } from '../../api/hooks.js';
+import { useSession } from '../../api/session.js';
+import { Button } from '../../ui/button.js';
+import { ErrorNotice, Notice } from '../../ui/states.js';
+import { Status } from '../../ui/status.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import c from '../shell.module.css';
+import { SecondFactor } from './second-factor.js';
+
+/** Who am I, and how is my account protected? */
+export function AccountPage() {
+  const { user } = useSession();
+  if (!user) return null;
+  return (
+    <div className={c.page}>
+      <h1>Your account</h1>
+      <section className={u.card}>
+        <div className={u.cardHead}>
+          <h2>{user.email}</h2>
+          <Status tone={user.emailVerified ? 'good' : 'warn'}>
+            {user.emailVerified ? 'Address verified' : 'Address not verified'}
+          </Status>
+        </div>
+        {user.emailVerified ? null : <Verification />}
+      </section>
+      <SecondFactor enabled={user.mfaEnabled} />
+    </div>
+  );
+}
+
+/** Sends the link that proves the address. Without it a user can only read. */
+function Verification() {
+  const { reload } = useSession();
+  const send = useWrite(() => post('/session/verification', {}), {
+    onDone: async ({ sent }) => {
+      if (sent) toast('The link is on its way');
+      await reload();
+    },
+  });
+  return (
+    <div className={`${u.cardBody} ${u.stack}`}>
+      <p>Until your address is verified you can read, and change nothing.</p>
+      <div>
+        <Button pending={send.isPending} onClick={() => send.mutate()}>
+          Send the link
+        </Button>
+      </div>
+      {send.data && !send.data.sent ? <Notice tone="warn">{send.data.reason}.</Notice> : null}
+      {send.error ? <ErrorNotice title="No link was sent" error={send.error} /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,166 @@
+import { type FormEvent, useState } from 'react';
+import { post, remove, setCsrfToken } from '../../api/client.js';
+import { useWrite } from '../../api/hooks.js';
+import { useSession } from '../../api/session.js';
+import { Button } from '../../ui/button.js';
+import { CopyButton } from '../../ui/copy.js';
+import { Dialog, DialogFoot } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { ErrorNotice } from '../../ui/states.js';
+import { Status } from '../../ui/status.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+
+/** The code of an authenticator that a sign-in asks for besides the password. */
+export function SecondFactor({ enabled }: { enabled: boolean }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <section className={u.card}>
+      <div className={u.cardHead}>
+        <h2>Second factor</h2>
+        <Status tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Status>
+      </div>
+      <div className={`${u.cardBody} ${u.stack}`}>
+        <p>
+          {enabled
+            ? 'A sign-in asks for the code of your authenticator. If you lose it, the operator of this installation takes the second factor away.'
+            : 'With it, a sign-in asks for a code of an authenticator application on your phone as well. Your other sessions end when you switch it on.'}
+        </p>
+        <div>
+          <Button look={enabled ? 'plain' : 'primary'} onClick={() => setOpen(true)}>
+            {enabled ? 'Switch it off' : 'Switch it on'}
+          </Button>
+        </div>
+      </div>
+      {/* Its state, with the password and the secret in it, lives only as long as the dialog. */}
+      {open ? enabled ? <Remove onClose={() => setOpen(false)} /> : <Enrol onClose={() => setOpen(false)} /> : null}
+    </section>
+  );
+}
+
+/** After a change of the second factor, the session goes on with another cookie and token. */
+function useRotation(onClose: () => void, text: string) {
+  const { reload } = useSession();
+  return async ({ csrfToken }: { csrfToken: string }) => {
+    setCsrfToken(csrfToken);
+    onClose();
+    toast(text);
+    await reload();
+  };
+}
+
+function Enrol({ onClose }: { onClose: () => void }) {
+  const [password, setPassword] = useState('');
+  const [secret, setSecret] = useState<{ secret: string; otpauthUri: string } | null>(null);
+  const begin = useWrite(() => post('/session/mfa', { body: { password } }), {
+    onDone: (answer) => {
+      setPassword('');
+      setSecret(answer);
+      begin.reset();
+    },
+  });
+  const done = useRotation(onClose, 'The second factor is on');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (password !== '' && !begin.isPending) begin.mutate();
+  };
+  return (
+    <Dialog title="Switch the second factor on" open onClose={onClose}>
+      {secret === null ? (
+        <form className={u.stack} onSubmit={submit}>
+          <TextField
+            label="Your password"
+            type="password"
+            autoComplete="current-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+          {begin.error ? <ErrorNotice error={begin.error} /> : null}
+          <DialogFoot>
+            <Button onClick={onClose}>Not now</Button>
+            <Button look="primary" type="submit" disabled={password === ''} pending={begin.isPending}>
+              Go on
+            </Button>
+          </DialogFoot>
+        </form>
+      ) : (
+        <>
+          <ol className={u.stack}>
+            <li>
+              1. Add this secret to your authenticator, or{' '}
+              <a className={u.textLink} href={secret.otpauthUri}>
+                open it there
+              </a>{' '}
+              on this device.
+              <div className={u.actions}>
+                <code>{secret.secret.replace(/(.{4})(?=.)/g, '$1 ')}</code>
+                <CopyButton text={secret.secret} what="the secret" />
+              </div>
+            </li>
+            <li>2. Type the code that it shows.</li>
+          </ol>
+          <CodeForm
+            action="Switch it on"
+            write={(code) => post('/session/mfa/confirm', { body: { code } })}
+            onDone={done}
+            onClose={onClose}
+          />
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+function Remove({ onClose }: { onClose: () => void }) {
+  const done = useRotation(onClose, 'The second factor is off');
+  return (
+    <Dialog title="Switch the second factor off?" open onClose={onClose}>
+      <p>A sign-in asks for the password alone from then on. Your other sessions end.</p>
+      <CodeForm
+        action="Switch it off"
+        write={(code) => remove('/session/mfa', { body: { code } })}
+        onDone={done}
+        onClose={onClose}
+      />
+    </Dialog>
+  );
+}
+
+function CodeForm({
+  action,
+  write,
+  onDone,
+  onClose,
+}: {
+  action: string;
+  write: (code: string) => Promise<{ csrfToken: string }>;
+  onDone: (answer: { csrfToken: string }) => Promise<void>;
+  onClose: () => void;
+}) {
+  const [code, setCode] = useState('');
+  const send = useWrite(() => write(code), { onDone });
+  const ready = /^\d{6}$/.test(code);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (ready && !send.isPending) send.mutate();
+  };
+  return (
+    <form className={u.stack} onSubmit={submit}>
+      <TextField
+        label="Code of the authenticator"
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        maxLength={6}
+        value={code}
+        onChange={(event) => setCode(event.target.value.replace(/\D/g, ''))}
+      />
+      {send.error ? <ErrorNotice error={send.error} /> : null}
+      <DialogFoot>
+        <Button onClick={onClose}>Not now</Button>
+        <Button look="primary" type="submit" disabled={!ready} pending={send.isPending}>
+          {action}
+        </Button>
+      </DialogFoot>
+    </form>
+  );
+}

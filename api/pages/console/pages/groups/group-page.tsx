@@ -1,0 +1,73 @@
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { put, remove } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { Loaded, Skeleton } from '../../ui/states.js';
+import { toast } from '../../ui/toast.js';
+import c from '../shell.module.css';
+import { VariableEditor } from '../variables/variable-editor.js';
+import { LinkedServices } from './linked-services.js';
+
+const PATH = '/workspaces/{workspaceId}/environment-groups/{groupId}';
+const VARIABLES = `${PATH}/variables` as const;
+
+/** One group: who uses it, and its variables. */
+export function GroupPage() {
+  const path = useParams({ from: '/w/$workspaceId/settings/groups/$groupId' });
+  const { workspaceId } = path;
+  const navigate = useNavigate();
+  const refusal = useRefusal(workspaceId, 'developer');
+  const [leaving, setLeaving] = useState(false);
+  const query = useGet(PATH, { path });
+  const variables = useGet(VARIABLES, { path });
+  const erase = useWrite(() => remove(PATH, { path }), {
+    onDone: async () => {
+      toast('The group is deleted');
+      await navigate({ to: '/w/$workspaceId/settings/groups', params: { workspaceId } });
+    },
+  });
+  return (
+    <Loaded query={query} skeleton={<Skeleton rows={3} height={90} />}>
+      {({ environmentGroup }) => (
+        <>
+          <div className={c.head}>
+            <div>
+              <Link to="/w/$workspaceId/settings/groups" params={{ workspaceId }}>
+                All groups
+              </Link>
+              <h2>{environmentGroup.name}</h2>
+            </div>
+            <Button small refusal={refusal} onClick={() => setLeaving(true)}>
+              Delete the group
+            </Button>
+          </div>
+          <LinkedServices path={path} linked={environmentGroup.serviceIds} refusal={refusal} />
+          <VariableEditor
+            workspaceId={workspaceId}
+            serviceId={null}
+            query={variables}
+            write={(body) => put(VARIABLES, { path, body })}
+            refusal={refusal}
+          >
+            <p>The next deployment of each of these services gets them; what runs keeps what it has.</p>
+          </VariableEditor>
+          <ConfirmDialog
+            title={`Delete ${environmentGroup.name}?`}
+            name={null}
+            action="Delete with its variables"
+            open={leaving}
+            onClose={() => setLeaving(false)}
+            onConfirm={() => erase.mutate()}
+            pending={erase.isPending}
+            error={erase.error}
+          >
+            The next deployment of each of its services goes without these variables. What runs keeps what it has.
+          </ConfirmDialog>
+        </>
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react';
+import { CopyButton } from '../../ui/copy.js';
+import { Ago } from '../../ui/time.js';
+import u from '../../ui/ui.module.css';
+import e from './endpoints.module.css';
+
+/** An address to which something is delivered, and what the last delivery led to. */
+export function EndpointRow({
+  endpoint: { url, createdAt, lastDeliveryAt, lastOutcome },
+  title,
+  children,
+}: {
+  endpoint: { url: string; createdAt: string; lastDeliveryAt: string | null; lastOutcome: string };
+  title: string;
+  /** Buttons. */
+  children: ReactNode;
+}) {
+  return (
+    <li className={e.endpoint}>
+      <div className={e.head}>
+        <strong>{title}</strong>
+        <div className={u.actions}>{children}</div>
+      </div>
+      <div className={e.address}>
+        <code>{url}</code>
+        <CopyButton text={url} what={`the address of ${title}`} />
+      </div>
+      <span className={u.dim}>
+        made <Ago at={createdAt} />,{' '}
+        {lastDeliveryAt === null ? (
+          'nothing was delivered yet'
+        ) : (
+          <>
+            last delivery <Ago at={lastDeliveryAt} />
+            {lastOutcome === '' ? '' : `: ${lastOutcome}`}
+          </>
+        )}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,161 @@
+import { type FormEvent, useState } from 'react';
+import { post, remove } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Schemas } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { SelectField } from '../../ui/field.js';
+import { SecretDialog } from '../../ui/secret-dialog.js';
+import { Empty, ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { EndpointRow } from './endpoint-row.js';
+import e from './endpoints.module.css';
+import { PROVIDER_HELP, PROVIDERS, type Provider, providerText, type Shown, shownOf } from './providers.js';
+
+type Hook = Schemas['Hook'];
+/** What is asked before it is done. */
+type Asked = { hook: Hook; to: 'replace' | 'delete' };
+
+const PATH = '/workspaces/{workspaceId}/services/{serviceId}/hooks';
+
+/** Who tells the platform of pushes: the addresses, their secrets (once), and what the last delivery led to. */
+export function HooksPage() {
+  const path = useServicePath();
+  const service = useService();
+  const role = useRefusal(path.workspaceId, 'developer');
+  const refusal = role ?? changeRefusal(service);
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const query = useGet(PATH, { path, query: { limit: 50 } });
+  const make = useWrite((provider: Provider) => post(PATH, { path, body: { provider } }), {
+    onDone: ({ hook }) => {
+      setShown(shownOf(hook));
+      // The answer with the secret is not kept.
+      make.reset();
+    },
+  });
+  const end = useWrite(({ id }: Hook) => remove(`${PATH}/{hookId}`, { path: { ...path, hookId: id } }), {
+    onDone: () => setAsked(null),
+  });
+  // The old address works until the new one exists.
+  const replace = useWrite(
+    async (old: Hook) => {
+      const { hook } = await post(PATH, { path, body: { provider: old.provider } });
+      setShown(shownOf(hook));
+      await remove(`${PATH}/{hookId}`, { path: { ...path, hookId: old.id } });
+    },
+    { onDone: () => setAsked(null) },
+  );
+  return (
+    <>
+      {service.configuration.autoDeploy === 'off' && !service.archived ? (
+        <Notice tone="plain">
+          Pushes deploy nothing: “Deploys by itself” is off in the settings. A deploy hook deploys all the same.
+        </Notice>
+      ) : null}
+      <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
+        {({ hooks }) => (
+          <section className={u.card}>
+            <div className={u.cardHead}>
+              <h2>Addresses that are told of pushes</h2>
+            </div>
+            {hooks.length === 0 ? (
+              <Empty title="Nobody tells of pushes">
+                The repository is looked at each minute. With a hook, a push deploys at once.
+              </Empty>
+            ) : (
+              <ul>
+                {hooks.map((hook) => (
+                  <EndpointRow key={hook.id} endpoint={hook} title={providerText(hook.provider)}>
+                    <Button
+                      small
+                      refusal={refusal}
+                      aria-label={`Replace the hook of ${providerText(hook.provider)}`}
+                      onClick={() => setAsked({ hook, to: 'replace' })}
+                    >
+                      Replace
+                    </Button>
+                    <Button
+                      small
+                      look="quiet"
+                      refusal={refusal}
+                      aria-label={`Delete the hook of ${providerText(hook.provider)}`}
+                      onClick={() => setAsked({ hook, to: 'delete' })}
+                    >
+                      Delete
+                    </Button>
+                  </EndpointRow>
+                ))}
+              </ul>
+            )}
+            <AddHook refusal={refusal} pending={make.isPending} onAdd={(provider) => make.mutate(provider)} />
+            {make.error ? <ErrorNotice title="No hook was made" error={make.error} /> : null}
+          </section>
+        )}
+      </Loaded>
+      <ConfirmDialog
+        title="Replace the hook?"
+        name={null}
+        action="Replace"
+        open={asked?.to === 'replace'}
+        onClose={() => setAsked(null)}
+        onConfirm={() => asked && replace.mutate(asked.hook)}
+        pending={replace.isPending}
+        error={replace.error}
+      >
+        You get a new address and a new secret. What is sent to the old address is refused from then on.
+      </ConfirmDialog>
+      <ConfirmDialog
+        title="Delete the hook?"
+        name={null}
+        action="Delete"
+        open={asked?.to === 'delete'}
+        onClose={() => setAsked(null)}
+        onConfirm={() => asked && end.mutate(asked.hook)}
+        pending={end.isPending}
+        error={end.error}
+      >
+        What is sent to its address is refused from then on. The repository is looked at each minute all the same.
+      </ConfirmDialog>
+      <SecretDialog
+        title={`The new hook of ${shown === null ? '' : providerText(shown.provider)}`}
+        secrets={shown?.secrets ?? null}
+        onClose={() => setShown(null)}
+      >
+        {shown === null ? null : <p>{PROVIDER_HELP[shown.provider]}</p>}
+      </SecretDialog>
+    </>
+  );
+}
+
+function AddHook({
+  refusal,
+  pending,
+  onAdd,
+}: {
+  refusal: string | null;
+  pending: boolean;
+  onAdd: (provider: Provider) => void;
+}) {
+  const [provider, setProvider] = useState<Provider>('github');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!pending) onAdd(provider);
+  };
+  return (
+    <form className={e.add} onSubmit={submit}>
+      <SelectField
+        label="For"
+        options={PROVIDERS}
+        disabled={refusal !== null}
+        value={provider}
+        onChange={(event) => setProvider(event.target.value as Provider)}
+      />
+      <Button type="submit" refusal={refusal} pending={pending}>
+        Make a hook
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,151 @@
+import { useParams } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { post, remove } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Schemas } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { CheckField, TextField } from '../../ui/field.js';
+import { SecretDialog } from '../../ui/secret-dialog.js';
+import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import { EndpointRow } from './endpoint-row.js';
+import e from './endpoints.module.css';
+import type { WebhookEvent } from './providers.js';
+
+const PATH = '/workspaces/{workspaceId}/webhooks';
+
+const EVENT_TEXT: Readonly<Record<WebhookEvent, string>> = {
+  'deployment.live': 'A deployment went live',
+  'deployment.failed': 'A deployment failed',
+  'run.failed': 'A run failed',
+  'backup.failed': 'A backup failed',
+  'budget.alert': 'The budget is nearly used',
+};
+const EVENTS = Object.keys(EVENT_TEXT) as WebhookEvent[];
+
+/** Who is told of what happens in the workspace. */
+export function WebhooksPage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const refusal = useRefusal(workspaceId, 'admin');
+  const [secret, setSecret] = useState<string | null>(null);
+  const [leaving, setLeaving] = useState<Schemas['Webhook'] | null>(null);
+  const query = useGet(PATH, { path: { workspaceId }, query: { limit: 50 } });
+  const end = useWrite((webhookId: string) => remove(`${PATH}/{webhookId}`, { path: { workspaceId, webhookId } }), {
+    onDone: () => setLeaving(null),
+  });
+  return (
+    <>
+      <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
+        {({ webhooks }) => (
+          <section className={u.card}>
+            <div className={u.cardHead}>
+              <h2>Addresses that are told of events</h2>
+            </div>
+            {webhooks.length === 0 ? (
+              <Empty title="Nobody is told of events">
+                Give the address of a chat, a pager or a program of yours. Each message is signed, and repeated until it
+                is taken.
+              </Empty>
+            ) : (
+              <ul>
+                {webhooks.map((webhook) => (
+                  <EndpointRow
+                    key={webhook.id}
+                    endpoint={webhook}
+                    title={webhook.events.map((event) => EVENT_TEXT[event].toLowerCase()).join(', ')}
+                  >
+                    <Button
+                      small
+                      refusal={refusal}
+                      aria-label={`Delete ${webhook.url}`}
+                      onClick={() => setLeaving(webhook)}
+                    >
+                      Delete
+                    </Button>
+                  </EndpointRow>
+                ))}
+              </ul>
+            )}
+            <AddWebhook workspaceId={workspaceId} refusal={refusal} onMade={setSecret} />
+          </section>
+        )}
+      </Loaded>
+      <ConfirmDialog
+        title="Delete the webhook?"
+        name={null}
+        action="Delete"
+        open={leaving !== null}
+        onClose={() => setLeaving(null)}
+        onConfirm={() => leaving && end.mutate(leaving.id)}
+        pending={end.isPending}
+        error={end.error}
+      >
+        Nothing is sent to <code>{leaving?.url}</code> any more, messages that wait included.
+      </ConfirmDialog>
+      <SecretDialog
+        title="The secret of the webhook"
+        secrets={secret === null ? null : [{ label: 'Secret', value: secret }]}
+        onClose={() => setSecret(null)}
+      >
+        <p>Each message is signed with it, so that your program can tell who sent it.</p>
+      </SecretDialog>
+    </>
+  );
+}
+
+function AddWebhook({
+  workspaceId,
+  refusal,
+  onMade,
+}: {
+  workspaceId: string;
+  refusal: string | null;
+  onMade: (secret: string) => void;
+}) {
+  const [url, setUrl] = useState('');
+  const [events, setEvents] = useState<readonly WebhookEvent[]>(['deployment.failed', 'run.failed', 'backup.failed']);
+  const add = useWrite(() => post(PATH, { path: { workspaceId }, body: { url: url.trim(), events: [...events] } }), {
+    onDone: ({ webhook }) => {
+      setUrl('');
+      onMade(webhook.secret);
+      // The answer with the secret is not kept.
+      add.reset();
+    },
+  });
+  const ready = url.trim() !== '' && events.length > 0;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (ready && !add.isPending) add.mutate();
+  };
+  return (
+    <form className={`${e.add} ${e.wide}`} onSubmit={submit}>
+      <TextField
+        label="Address"
+        type="url"
+        placeholder="https://example.com/ranvier"
+        disabled={refusal !== null}
+        value={url}
+        onChange={(event) => setUrl(event.target.value)}
+      />
+      <fieldset className={e.events} disabled={refusal !== null}>
+        <legend className={u.label}>Is told when</legend>
+        {EVENTS.map((name) => (
+          <CheckField
+            key={name}
+            label={EVENT_TEXT[name]}
+            checked={events.includes(name)}
+            onChange={(event) =>
+              setEvents(event.target.checked ? [...events, name] : events.filter((one) => one !== name))
+            }
+          />
+        ))}
+      </fieldset>
+      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={!ready}>
+        Add
+      </Button>
+      {add.error ? <ErrorNotice title="It was not added" error={add.error} /> : null}
+    </form>
+  );
+}

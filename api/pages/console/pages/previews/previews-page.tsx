@@ -1,0 +1,163 @@
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { post, remove } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import { useRefusal } from '../../api/session.js';
+import type { Schemas } from '../../api/types.js';
+import { Button, LinkButton, OutLink } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { HistoryRow } from '../../ui/history.js';
+import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
+import { PLAIN_STATUS } from '../../ui/status.js';
+import { Ago } from '../../ui/time.js';
+import { toast } from '../../ui/toast.js';
+import u from '../../ui/ui.module.css';
+import e from '../hooks/endpoints.module.css';
+import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
+import { PullRequests } from './pull-requests.js';
+
+type Preview = Schemas['Preview'];
+
+const PATH = '/workspaces/{workspaceId}/services/{serviceId}/previews';
+/** Of one service (the API refuses more). */
+const MOST = 20;
+
+function isWorking({ status }: Preview): boolean {
+  return status === 'deploying' || status === 'deleting';
+}
+
+/** Which branches can be looked at, where, and for how long. */
+export function PreviewsPage() {
+  const path = useServicePath();
+  const service = useService();
+  const role = useRefusal(path.workspaceId, 'developer');
+  const refusal = role ?? changeRefusal(service);
+  const { previewMode, previewExpiryHours } = service.configuration;
+  const [closing, setClosing] = useState<Preview | null>(null);
+  const query = useGet(PATH, { path, query: { limit: MOST } }, { working: ({ previews }) => previews.some(isWorking) });
+  const close = useWrite((previewId: string) => remove(`${PATH}/{previewId}`, { path: { ...path, previewId } }), {
+    onDone: ({ deleted }) => {
+      toast(deleted ? 'The preview is closed' : 'The preview is being closed');
+      setClosing(null);
+    },
+  });
+  const off = previewMode === 'off';
+  return (
+    <>
+      <Loaded query={query} skeleton={<Skeleton rows={2} height={60} />}>
+        {({ previews }) => (
+          <section className={u.card}>
+            <div className={u.cardHead}>
+              <h2>{MODE_TEXT[previewMode]}</h2>
+              <span className={u.dim}>
+                {previews.length} of {MOST}, each for {previewExpiryHours} hours after its last change
+              </span>
+            </div>
+            {previews.length === 0 ? (
+              <Empty
+                title="There is no preview"
+                action={
+                  off ? (
+                    <LinkButton to="/w/$workspaceId/s/$serviceId/settings" params={path}>
+                      Open the settings
+                    </LinkButton>
+                  ) : undefined
+                }
+              >
+                {off
+                  ? 'Switch previews on in the settings, under “Visitors”.'
+                  : 'A preview shows another branch at an address of its own, with the variables for previews.'}
+              </Empty>
+            ) : (
+              <ul>
+                {previews.map((preview) => (
+                  <HistoryRow
+                    key={preview.id}
+                    status={PLAIN_STATUS[preview.status]}
+                    title={
+                      <Link
+                        to="/w/$workspaceId/s/$serviceId"
+                        params={{ workspaceId: path.workspaceId, serviceId: preview.serviceId }}
+                      >
+                        {preview.pullRequest === null ? preview.branch : `${preview.branch} (#${preview.pullRequest})`}
+                      </Link>
+                    }
+                    detail={
+                      <>
+                        {preview.url === '' ? null : <OutLink href={preview.url}>{preview.url}</OutLink>} ends{' '}
+                        <Ago at={preview.expiresAt} />
+                      </>
+                    }
+                    at={preview.createdAt}
+                    startedAt={null}
+                    finishedAt={null}
+                  >
+                    <Button
+                      small
+                      refusal={refusal ?? (preview.status === 'deleting' ? 'It is being closed' : null)}
+                      aria-label={`Close the preview of ${preview.branch}`}
+                      onClick={() => setClosing(preview)}
+                    >
+                      Close
+                    </Button>
+                  </HistoryRow>
+                ))}
+              </ul>
+            )}
+            {off ? null : (
+              <AddPreview
+                refusal={refusal ?? (previews.length >= MOST ? `A service has at most ${MOST} previews` : null)}
+              />
+            )}
+          </section>
+        )}
+      </Loaded>
+      <PullRequests refusal={refusal} />
+      <ConfirmDialog
+        title={`Close the preview of ${closing?.branch}?`}
+        name={null}
+        action="Close"
+        open={closing !== null}
+        onClose={() => setClosing(null)}
+        onConfirm={() => closing && close.mutate(closing.id)}
+        pending={close.isPending}
+        error={close.error}
+      >
+        Its replicas end, and its address answers no more. The branch stays as it is.
+      </ConfirmDialog>
+    </>
+  );
+}
+
+const MODE_TEXT: Readonly<Record<Schemas['ServiceConfiguration']['previewMode'], string>> = {
+  off: 'Previews are off',
+  manual: 'Previews of branches that you name',
+  automatic: 'A preview of each branch that is pushed',
+};
+
+function AddPreview({ refusal }: { refusal: string | null }) {
+  const path = useServicePath();
+  const [branch, setBranch] = useState('');
+  const add = useWrite(() => post(PATH, { path, body: { branch: branch.trim() } }), {
+    onDone: () => setBranch(''),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (branch.trim() !== '' && !add.isPending) add.mutate();
+  };
+  return (
+    <form className={e.add} onSubmit={submit}>
+      <TextField
+        label="Branch"
+        disabled={refusal !== null}
+        value={branch}
+        onChange={(event) => setBranch(event.target.value)}
+      />
+      <Button type="submit" refusal={refusal} pending={add.isPending} disabled={branch.trim() === ''}>
+        Show it
+      </Button>
+      {add.error ? <ErrorNotice title="No preview was made" error={add.error} /> : null}
+    </form>
+  );
+}

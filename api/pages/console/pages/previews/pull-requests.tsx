@@ -1,0 +1,116 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { post } from '../../api/client.js';
+import { useGet, useWrite } from '../../api/hooks.js';
+import type { Schemas } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
+import { HistoryRow } from '../../ui/history.js';
+import { ErrorNotice } from '../../ui/states.js';
+import type { Tone } from '../../ui/status.js';
+import u from '../../ui/ui.module.css';
+import { shortSha } from '../deployments/deployment-text.js';
+import { useServicePath } from '../services/service-shell.js';
+
+type PullRequest = Schemas['PullRequest'];
+
+const PATH = '/workspaces/{workspaceId}/services/{serviceId}/pull-requests';
+
+const STATUS: Readonly<Record<PullRequest['status'], { tone: Tone; text: string }>> = {
+  open: { tone: 'good', text: 'Open' },
+  waiting: { tone: 'warn', text: 'Waits for you' },
+  approved: { tone: 'good', text: 'Approved' },
+  declined: { tone: 'plain', text: 'Declined' },
+  closed: { tone: 'plain', text: 'Closed' },
+};
+
+/** Pull requests that a hook has reported. One of a fork is built after a member has approved its commit. Draws nothing if there is none. */
+export function PullRequests({ refusal }: { refusal: string | null }) {
+  const path = useServicePath();
+  const [asked, setAsked] = useState<PullRequest | null>(null);
+  const { data } = useGet(PATH, { path, query: { limit: 50 } });
+  const approve = useWrite(
+    ({ id, commitSha }: PullRequest) =>
+      post(`${PATH}/{pullRequestId}/approve`, { path: { ...path, pullRequestId: id }, body: { commitSha } }),
+    { onDone: () => setAsked(null) },
+  );
+  const decline = useWrite(({ id }: PullRequest) =>
+    post(`${PATH}/{pullRequestId}/decline`, { path: { ...path, pullRequestId: id } }),
+  );
+  const pulls = data?.pullRequests ?? [];
+  if (pulls.length === 0) return null;
+  return (
+    <section className={u.card}>
+      <div className={u.cardHead}>
+        <h2>Pull requests</h2>
+      </div>
+      <ul>
+        {pulls.map((pull) => (
+          <HistoryRow
+            key={pull.id}
+            status={STATUS[pull.status]}
+            title={<Title pull={pull} workspaceId={path.workspaceId} />}
+            detail={
+              <>
+                {pull.author}
+                {pull.fork ? ', from a fork' : ''}, {pull.branch} into {pull.targetBranch}{' '}
+                <code>{shortSha(pull.commitSha)}</code>
+                {pull.decidedBy === '' ? '' : `, decided by ${pull.decidedBy}`}
+              </>
+            }
+            at={pull.updatedAt}
+            startedAt={null}
+            finishedAt={null}
+          >
+            {pull.status === 'waiting' ? (
+              <>
+                <Button
+                  small
+                  refusal={refusal}
+                  aria-label={`Approve pull request ${pull.number}`}
+                  onClick={() => setAsked(pull)}
+                >
+                  Approve
+                </Button>
+                <Button
+                  small
+                  look="quiet"
+                  refusal={refusal}
+                  pending={decline.isPending && decline.variables.id === pull.id}
+                  aria-label={`Decline pull request ${pull.number}`}
+                  onClick={() => decline.mutate(pull)}
+                >
+                  Decline
+                </Button>
+              </>
+            ) : null}
+          </HistoryRow>
+        ))}
+      </ul>
+      {decline.error ? <ErrorNotice title="It was not declined" error={decline.error} /> : null}
+      <ConfirmDialog
+        title={`Run commit ${shortSha(asked?.commitSha ?? '')} of ${asked?.author}?`}
+        name={null}
+        action="Approve this commit"
+        open={asked !== null}
+        onClose={() => setAsked(null)}
+        onConfirm={() => asked && approve.mutate(asked)}
+        pending={approve.isPending}
+        error={approve.error}
+      >
+        Read it first: it is code of a stranger, and it is built and run here. It gets none of your variables. Later
+        commits wait again.
+      </ConfirmDialog>
+    </section>
+  );
+}
+
+function Title({ pull, workspaceId }: { pull: PullRequest; workspaceId: string }) {
+  const text = `#${pull.number} ${pull.title}`;
+  if (pull.previewId === null) return text;
+  return (
+    <Link to="/w/$workspaceId/s/$serviceId" params={{ workspaceId, serviceId: pull.previewId }}>
+      {text}
+    </Link>
+  );
+}

@@ -1,0 +1,72 @@
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { ApiError } from '../../api/client.js';
+import { acceptInvitation, useSession } from '../../api/session.js';
+import { Brand } from '../../ui/brand.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { ErrorNotice, Notice } from '../../ui/states.js';
+import c from '../shell.module.css';
+
+/** As the API wants it. */
+const SHORTEST = 8;
+
+/** A person who was invited chooses a password, and is a member. */
+export function InvitationPage({ token, onDone }: { token: string; onDone: () => void }) {
+  const { welcome, user } = useSession();
+  const navigate = useNavigate();
+  const [password, setPassword] = useState('');
+  const [pending, setPending] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const ready = password.length >= SHORTEST;
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!ready || pending) return;
+    setPending(true);
+    setError(null);
+    try {
+      const bootstrap = await acceptInvitation({ token, password });
+      onDone();
+      welcome(bootstrap);
+      await navigate({ to: '/', replace: true });
+    } catch (failure) {
+      if (!(failure instanceof ApiError)) throw failure;
+      setError(failure);
+      setPending(false);
+    }
+  };
+  return (
+    <main className={c.start}>
+      <div className={c.startBrand}>
+        <Brand />
+        <h1>You are invited to Ranvier</h1>
+      </div>
+      <form onSubmit={(event) => void submit(event)}>
+        {user ? (
+          <Notice tone="warn">You are signed in as {user.email}. The invitation makes another account.</Notice>
+        ) : null}
+        {error ? <ErrorNotice error={error} /> : null}
+        <TextField
+          label="Choose a password"
+          hint={`At least ${SHORTEST} characters. Your e-mail address is the one that the invitation came to`}
+          type="password"
+          autoComplete="new-password"
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+        <Button look="primary" type="submit" pending={pending} disabled={!ready}>
+          {pending ? 'Making your account…' : 'Join'}
+        </Button>
+      </form>
+      <Button
+        look="quiet"
+        onClick={() => {
+          onDone();
+          void navigate({ to: '/', replace: true });
+        }}
+      >
+        {user ? `Go on as ${user.email}` : 'I have an account already'}
+      </Button>
+    </main>
+  );
+}

@@ -1,0 +1,108 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import type { ApiError } from '../../api/client.js';
+import { useWrite } from '../../api/hooks.js';
+import type { Variable } from '../../api/types.js';
+import { Button } from '../../ui/button.js';
+import { Empty, ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import { UnsavedGuard } from '../../ui/unsaved-guard.js';
+import f from '../settings/settings.module.css';
+import { AddVariable } from './add-variable.js';
+import { type Changes, changesOf, type Edits, keysOf, summaryOf } from './edits.js';
+import { PasteDialog } from './paste-dialog.js';
+import { VariableTable } from './variable-table.js';
+
+/**
+ * The variables of a service or of a group. Values are written and never read back: what is stored is not shown to anybody. Several
+ * changes are saved as one.
+ */
+export function VariableEditor({
+  workspaceId,
+  serviceId,
+  query,
+  write,
+  refusal,
+  children,
+}: {
+  workspaceId: string;
+  /** Null for the variables of a group. */
+  serviceId: string | null;
+  query: Pick<UseQueryResult<{ variables: Variable[] }, ApiError>, 'data' | 'error' | 'refetch'>;
+  write: (changes: Changes) => Promise<unknown>;
+  refusal: string | null;
+  /** Shown after they were saved: when they act, and a way to do it. */
+  children: ReactNode;
+}) {
+  const [edits, setEdits] = useState<Edits>({});
+  const [pasting, setPasting] = useState(false);
+  const [saved, setSaved] = useState(false);
+  const save = useWrite(() => write(changesOf(edits)), {
+    onDone: () => {
+      setEdits({});
+      setSaved(true);
+    },
+  });
+  const edit = (change: Edits) => {
+    setSaved(false);
+    setEdits((before) => ({ ...before, ...change }));
+  };
+  return (
+    <Loaded query={query} skeleton={<Skeleton rows={4} height={48} />}>
+      {({ variables }) => {
+        const keys = keysOf(variables, edits);
+        const count = Object.keys(edits).length;
+        return (
+          <>
+            <UnsavedGuard dirty={count > 0} />
+            <section className={u.card}>
+              <div className={u.cardHead}>
+                <h2>Variables</h2>
+                <Button small refusal={refusal} onClick={() => setPasting(true)}>
+                  Paste a .env file
+                </Button>
+              </div>
+              {keys.length === 0 ? (
+                <Empty title="No variable is set">Builds and the application get them as environment variables.</Empty>
+              ) : (
+                <VariableTable
+                  keys={keys}
+                  variables={variables}
+                  edits={edits}
+                  refusal={refusal}
+                  onEdit={edit}
+                  onUndo={(key) => setEdits(({ [key]: _, ...rest }) => rest)}
+                />
+              )}
+              <AddVariable
+                workspaceId={workspaceId}
+                serviceId={serviceId}
+                refusal={refusal}
+                known={keys}
+                onAdd={(key, content) => edit({ [key]: content })}
+              />
+            </section>
+            {save.error ? <ErrorNotice title="Nothing was saved" error={save.error} /> : null}
+            {saved ? (
+              <Notice tone="good" title="Saved">
+                {children}
+              </Notice>
+            ) : null}
+            {count === 0 ? null : (
+              <div className={`${f.bar} ${f.dirty}`}>
+                <span>{summaryOf(variables, edits)}</span>
+                <div className={u.actions}>
+                  <Button onClick={() => setEdits({})}>Discard</Button>
+                  <Button look="primary" pending={save.isPending} refusal={refusal} onClick={() => save.mutate()}>
+                    {save.isPending ? 'Saving…' : 'Save'}
+                  </Button>
+                </div>
+              </div>
+            )}
+            {pasting ? <PasteDialog variables={variables} onClose={() => setPasting(false)} onTake={edit} /> : null}
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}

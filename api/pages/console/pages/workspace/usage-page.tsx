@@ -1,0 +1,136 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useGet } from '../../api/hooks.js';
+import type { Service, Workspace } from '../../api/types.js';
+import { KIND_TEXT } from '../../ui/source-text.js';
+import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import w from './workspace.module.css';
+
+/** What is used, what it costs, and which service costs it. */
+export function UsagePage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const path = { workspaceId };
+  const workspace = useGet('/workspaces/{workspaceId}', { path });
+  const services = useGet('/workspaces/{workspaceId}/services', { path });
+  return (
+    <Loaded query={workspace} skeleton={<Skeleton rows={2} height={150} />}>
+      {({ workspace: { plan, entitlements, billing } }) => (
+        <>
+          <Budget billing={billing} />
+          <dl className={`${u.card} ${w.usage}`}>
+            <Fact name="Plan" value={plan} />
+            <Meter name="Services" {...entitlements.services} />
+            <Meter name="Build minutes this month" {...entitlements.buildMinutes} />
+            <Fact name="Builds at once" value={String(entitlements.buildConcurrency)} />
+            <Fact
+              name="Logs are kept"
+              value={`${entitlements.logDays} ${entitlements.logDays === 1 ? 'day' : 'days'}`}
+            />
+            <Meter
+              name="Estimated a month"
+              used={billing.estimatedMonthly}
+              limit={billing.budget === 0 ? null : billing.budget}
+              unit={billing.currency}
+            />
+          </dl>
+          <Loaded query={services} skeleton={<Skeleton rows={3} height={44} />}>
+            {({ services: all }) => <Costs workspaceId={workspaceId} services={all} currency={billing.currency} />}
+          </Loaded>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Budget({ billing: { budgetUsedPercent, allowOverages } }: { billing: Workspace['billing'] }) {
+  if (budgetUsedPercent === null || budgetUsedPercent < 80) return null;
+  return (
+    <Notice tone="warn" title={`${budgetUsedPercent} % of the budget are used`}>
+      {allowOverages
+        ? 'Deployments go on beyond it.'
+        : 'What would cost more than the budget is refused. Choose smaller plans, or raise it in the settings.'}
+    </Notice>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+/** A figure, and how much of its limit it is. */
+function Meter({ name, used, limit, unit = '' }: { name: string; used: number; limit: number | null; unit?: string }) {
+  const text = `${Math.round(used * 100) / 100}${limit === null ? '' : ` of ${limit}`} ${unit}`.trim();
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        {text}
+        {limit === null ? null : (
+          <meter className={w.meter} aria-label={name} min={0} max={limit} high={limit * 0.8} value={used}>
+            {text}
+          </meter>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** Each service with its estimate, the dearest first. */
+function Costs({
+  workspaceId,
+  services,
+  currency,
+}: {
+  workspaceId: string;
+  services: readonly Service[];
+  currency: string;
+}) {
+  const price = currency === 'NGN' ? 'ngn' : 'usd';
+  const rows = services
+    .filter(({ archived }) => !archived)
+    .sort((a, b) => b.estimatedMonthly[price] - a.estimatedMonthly[price] || a.name.localeCompare(b.name));
+  if (rows.length === 0) return <Empty title="No service costs anything yet" />;
+  return (
+    <section className={`${u.card} ${u.tableWrap}`}>
+      <table className={u.table}>
+        <thead>
+          <tr>
+            <th scope="col">Service</th>
+            <th scope="col" className={u.wide}>
+              Kind
+            </th>
+            <th scope="col">Plan</th>
+            <th scope="col" className={u.wide}>
+              Replicas
+            </th>
+            <th scope="col" className={u.end}>
+              Estimated a month
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ id, name, kind, configuration, estimatedMonthly }) => (
+            <tr key={id}>
+              <td>
+                <Link to="/w/$workspaceId/s/$serviceId" params={{ workspaceId, serviceId: id }}>
+                  {name}
+                </Link>
+              </td>
+              <td className={u.wide}>{KIND_TEXT[kind]}</td>
+              <td>{configuration.plan}</td>
+              <td className={u.wide}>{configuration.replicas}</td>
+              <td className={u.end}>
+                {estimatedMonthly.priced ? `${estimatedMonthly[price]} ${currency}` : 'no price'}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,21 @@
+import { Button } from './button.js';
+import { toast } from './toast.js';
+
+/** Copies a text. Browsers have a clipboard over TLS and on this machine only. */
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast('Copied');
+  } catch {
+    toast('This browser does not let the page copy: select the text and copy it');
+  }
+}
+
+/** `what` names the text for screen readers, such as "the address". */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  return (
+    <Button small aria-label={`Copy ${what}`} onClick={() => void copy(text)}>
+      Copy
+    </Button>
+  );
+}

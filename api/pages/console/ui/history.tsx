@@ -1,0 +1,65 @@
+import type { ReactNode } from 'react';
+import { Button } from './button.js';
+import h from './history.module.css';
+import { Status, type Tone } from './status.js';
+import { Ago, Duration } from './time.js';
+import s from './ui.module.css';
+
+/** The most that the API answers at once. */
+const MOST = 200;
+export const FIRST_ROWS = 30;
+
+/** How many rows are asked for when a reader wants older ones than these. */
+export function moreThan(limit: number): number {
+  return Math.min(MOST, limit + 2 * FIRST_ROWS);
+}
+
+/** One thing that happened: how it ended, what it was, when and for how long, and what can be done with it. */
+export function HistoryRow({
+  status: { tone, text },
+  title,
+  detail,
+  at,
+  startedAt,
+  finishedAt,
+  children,
+}: {
+  status: { tone: Tone; text: string };
+  title: ReactNode;
+  detail?: ReactNode;
+  at?: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  /** Buttons. */
+  children?: ReactNode;
+}) {
+  return (
+    <li className={h.row}>
+      <Status tone={tone}>{text}</Status>
+      <div className={h.what}>
+        <span className={s.ellipsis}>{title}</span>
+        {detail === undefined ? null : <span className={`${s.dim} ${h.detail}`}>{detail}</span>}
+      </div>
+      <div className={`${h.when} ${s.dim}`}>
+        {at === undefined ? null : <Ago at={at} />}
+        {startedAt === null ? null : <Duration from={startedAt} to={finishedAt} />}
+      </div>
+      <div className={`${s.actions} ${h.actions}`}>{children}</div>
+    </li>
+  );
+}
+
+/** Asks for older rows, as long as there are some and the API answers so many. */
+export function ShowOlder({
+  hasMore,
+  limit,
+  onLimit,
+}: {
+  hasMore: boolean;
+  limit: number;
+  onLimit: (limit: number) => void;
+}) {
+  if (!hasMore) return null;
+  if (limit >= MOST) return <p className={s.dim}>These are the newest {MOST}.</p>;
+  return <Button onClick={() => onLimit(moreThan(limit))}>Show older ones</Button>;
+}

@@ -1,0 +1,86 @@
+import { AppError, errorMessage } from '../../../shared/core/errors.js';
+import { invite, mailInvitation } from '../../../shared/identity/invitation-commands.js';
+import {
+  endInvitation,
+  findInvitation,
+  type InvitationRow,
+  listInvitations,
+} from '../../../shared/identity/invitation-store.js';
+import { findWorkspace } from '../../../shared/workspaces/store.js';
+import { found } from '../../http/assertions.js';
+import { defineRoute } from '../../http/route.js';
+import { DeletedResponse } from '../../http/schema.js';
+import { INVITATION_PATH } from '../../pages/console-router.js';
+import { CreateMemberBody } from '../members/schema.js';
+import { InvitationListResponse, type InvitationPresentation, InvitationResponse } from './schema.js';
+
+const COLLECTION = '/workspaces/:workspaceId/invitations';
+
+/** Invitations by e-mail to people who have no account yet. `POST /api/session/invitation` accepts one. */
+export const invitationRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'invitation.list',
+    summary: 'List the invitations that can still be accepted, oldest first',
+    response: InvitationListResponse,
+    handler: async ({ db, params }) => ({
+      invitations: (await listInvitations(db, params.workspaceId)).map(presentInvitation),
+    }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: COLLECTION,
+    access: 'key or session',
+    operation: 'invitation.create',
+    summary: 'Invite a person without an account by e-mail; an earlier invitation of the address ends; needs a session',
+    body: CreateMemberBody,
+    status: 201,
+    response: InvitationResponse,
+    keyed: false,
+    handler: async ({ deps, trx, params, caller, body }) => {
+      if (!deps.config.mail)
+        throw new AppError('conflict', 'This installation sends no e-mail; its operator creates users');
+      const { id } = await invite(trx, { workspaceId: params.workspaceId, actor: caller, ...body });
+      return { pending: id };
+    },
+    complete: async (id, { db, deps, log }) => {
+      const invitation = found(await findInvitation(db, id));
+      const workspace = await findWorkspace(db, invitation.workspace_id);
+      const page = deps.config.publicUrl + INVITATION_PATH;
+      const sent = await mailInvitation(db, deps.mailer, {
+        invitation,
+        workspaceName: workspace?.name ?? '',
+        page,
+      }).catch((error: unknown) => {
+        log.warn(`an invitation could not be mailed: ${errorMessage(error)}`);
+        return false;
+      });
+      return { invitation: presentInvitation(invitation), sent };
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${COLLECTION}/:invitationId`,
+    access: 'key or session',
+    operation: 'invitation.delete',
+    summary: 'Withdraw an invitation; its link is worth nothing from then on',
+    response: DeletedResponse,
+    handler: async ({ trx, params }) => {
+      if (!(await endInvitation(trx, params.workspaceId, params.invitationId))) throw new AppError('not_found');
+      return { deleted: true } as const;
+    },
+  }),
+];
+
+function presentInvitation(row: InvitationRow): InvitationPresentation {
+  return {
+    id: row.id,
+    email: row.email,
+    role: row.role,
+    invitedBy: row.invited_by,
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at.toISOString(),
+  };
+}

@@ -1,0 +1,21 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { ROLES } from '../../../shared/identity/policy.js';
+import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+export const InvitationSchema = Strict(
+  {
+    id: Uuid,
+    email: Type.String(),
+    role: oneOf(ROLES),
+    /** The e-mail address of the member who invited. */
+    invitedBy: Type.String(),
+    createdAt: Timestamp,
+    expiresAt: Timestamp,
+  },
+  'Invitation',
+);
+export type InvitationPresentation = Static<typeof InvitationSchema>;
+
+export const InvitationListResponse = Strict({ invitations: Type.Array(InvitationSchema) });
+/** `sent` is false if the mail server refused the e-mail; the same request sends it again. */
+export const InvitationResponse = Strict({ invitation: InvitationSchema, sent: Type.Boolean() });

@@ -1,0 +1,97 @@
+import { type Db, rowsOf } from '../core/database/client.js';
+import { CLAIM } from '../core/database/leases.js';
+import type { ImageRow } from '../images/model.js';
+import type { ServiceRow } from '../services/rows.js';
+import type { SnapshotRow } from '../variables/snapshot-store.js';
+import type { DeploymentRow } from './rows.js';
+
+const SERVICE = [
+  'id',
+  'workspace_id',
+  'environment_id',
+  'kind',
+  'slug',
+  'user_number',
+  'configuration',
+  'scaled_replicas',
+] as const satisfies readonly (keyof ServiceRow)[];
+const IMAGE = ['id', 'digest', 'manifest'] as const satisfies readonly (keyof ImageRow)[];
+const SNAPSHOT = ['id', 'sealed', 'data_references'] as const satisfies readonly (keyof SnapshotRow)[];
+
+/** A service as its deployments need it. */
+export type DeployedService = Pick<ServiceRow, (typeof SERVICE)[number]>;
+
+/** A deployment and the records that it is run with. Those that do not exist, and a deleted service, are null. */
+export interface DeploymentParts {
+  deployment: DeploymentRow;
+  service: DeployedService | null;
+  image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
+  snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
+}
+
+/** SQL: the deployments `d` of `from` with their parts. */
+function partsSql(from: string): string {
+  const columns = (table: string, names: readonly string[]) =>
+    names.map((name) => `${table}.${name} as "${table}.${name}"`).join(', ');
+  return `select d.*, ${columns('service', SERVICE)}, ${columns('image', IMAGE)}, ${columns('snapshot', SNAPSHOT)}
+    from ${from} d
+    left join services service on service.id = d.service_id and service.deleted_at is null
+    left join images image on image.id = d.image_id
+    left join snapshots snapshot on snapshot.id = d.snapshot_id`;
+}
+
+/** Sorts the columns of a row into its parts. */
+function partsOf(row: Record<string, unknown>): DeploymentParts {
+  const parts: Record<string, Record<string, unknown>> = { deployment: {}, service: {}, image: {}, snapshot: {} };
+  for (const [name, value] of Object.entries(row)) {
+    const [part = '', column] = name.split('.');
+    const of = parts[column === undefined ? 'deployment' : part];
+    if (of) of[column ?? part] = value;
+  }
+  const { deployment, service, image, snapshot } = parts;
+  const orNull = (part: Record<string, unknown> | undefined) => (part?.id === null ? null : part);
+  return {
+    deployment,
+    service: orNull(service),
+    image: orNull(image),
+    snapshot: orNull(snapshot),
+  } as unknown as DeploymentParts;
+}
+
+/** A deployment with its parts, or undefined. */
+export async function deploymentParts(db: Db, id: string): Promise<DeploymentParts | undefined> {
+  const [row] = await rowsOf<Record<string, unknown>>(db, `${partsSql('deployments')} where d.id = ?`, [id]);
+  return row && partsOf(row);
+}
+
+export interface Claim {
+  workerId: string;
+  /** The last holder hung or crashed with it, which is counted. */
+  faulty: boolean;
+  /** False leaves a deployment alone with which a worker hung or crashed before. */
+  suspects: boolean;
+}
+
+/**
+ * Claims a deployment: raises its fence, so that the last holder can change nothing more, and counts a takeover if that
+ * holder had not released it. Undefined if it has ended or may not run yet.
+ */
+export async function claimDeployment(
+  db: Db,
+  id: string,
+  { workerId, faulty, suspects }: Claim,
+): Promise<DeploymentParts | undefined> {
+  const [row] = await rowsOf<Record<string, unknown>>(
+    db,
+    `with claimed as (
+       update deployments
+          set takeovers = takeovers + case when worker_id is null then 0 else 1 end,
+              worker_faults = worker_faults + case when :faulty then 1 else 0 end,
+              blocked_reason = '', started_at = coalesce(started_at, now()), ${CLAIM}
+        where id = :id and finished_at is null and admitted_at is not null and (:suspects or worker_faults = 0)
+        returning *
+     ) ${partsSql('claimed')}`,
+    { id, workerId, faulty, suspects },
+  );
+  return row && partsOf(row);
+}

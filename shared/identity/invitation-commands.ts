@@ -1,0 +1,85 @@
+import type { Db, Transaction } from '../core/database/client.js';
+import { AppError, invalidRequest } from '../core/errors.js';
+import type { Mailer } from '../core/mail.js';
+import { hashToken, newToken } from '../secrets/token.js';
+import { createUser } from './commands.js';
+import {
+  countSentInvitations,
+  endInvitations,
+  type InvitationRow,
+  insertInvitation,
+  lockInvitation,
+  setInvitationToken,
+} from './invitation-store.js';
+import { assertRoomForMember, assertSetsRole, lockForActor } from './member-commands.js';
+import type { Role } from './policy.js';
+import { findUserByEmail, upsertMembership } from './store.js';
+
+/** Invitations that a workspace can send within the lifetime of one: they are mails to strangers. */
+export const MOST_INVITATIONS = 50;
+
+export interface InviteInput {
+  workspaceId: string;
+  /** The user who invites, and the address that the mail names. */
+  actor: { userId: string; email: string };
+  email: string;
+  role: Role;
+}
+
+/**
+ * Invites a person who has no account yet; an earlier invitation of the address ends. `mailInvitation` sends it. Throws forbidden,
+ * conflict if there is such a user, capacity_exceeded.
+ */
+export async function invite(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
+  assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
+  const email = text.trim().toLowerCase();
+  if (await findUserByEmail(trx, email))
+    throw new AppError('conflict', `${email} is a user of this installation: make them a member instead`);
+  await assertRoomForMember(trx, workspaceId);
+  if ((await countSentInvitations(trx, workspaceId)) >= MOST_INVITATIONS)
+    throw new AppError('capacity_exceeded', `A workspace sends at most ${MOST_INVITATIONS} invitations in seven days`);
+  await endInvitations(trx, workspaceId, email);
+  // Nobody knows this token: the mail gets another one, outside of the transaction.
+  const { hash } = newToken();
+  return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
+}
+
+/**
+ * Mails the link that accepts an invitation: the page with a token in the fragment, which no server logs. False if this installation
+ * sends no e-mail, or the invitation has ended meanwhile. Throws what the mail server refuses with.
+ */
+export async function mailInvitation(
+  db: Db,
+  mailer: Mailer,
+  { invitation, workspaceName, page }: { invitation: InvitationRow; workspaceName: string; page: string },
+): Promise<boolean> {
+  const { token, hash } = newToken();
+  if (!(await setInvitationToken(db, invitation.id, hash))) return false;
+  return mailer.send({
+    to: invitation.email,
+    subject: 'You are invited to a workspace of Ranvier',
+    text: [
+      `${invitation.invited_by} invites you to the workspace "${workspaceName.replace(/\s+/g, ' ')}" as ${invitation.role}. Within seven days, open`,
+      '',
+      `${page}#${token}`,
+      '',
+      'and choose a password. If you do not know what this is, nothing has to be done.',
+      '',
+    ].join('\n'),
+  });
+}
+
+/**
+ * Makes the account of a person who was invited, with the password that they chose. The token came by e-mail, so the address is
+ * verified. Returns the address. Throws invalid_request, conflict if there is such a user meanwhile, capacity_exceeded.
+ */
+export async function acceptInvitation(trx: Transaction, input: { token: string; password: string }): Promise<string> {
+  const invitation = await lockInvitation(trx, hashToken(input.token));
+  if (!invitation) throw invalidRequest('/token', 'is unknown, used or expired; ask for another invitation');
+  const { workspace_id: workspaceId, email, role } = invitation;
+  await assertRoomForMember(trx, workspaceId);
+  const { user } = await createUser(trx, { email, password: input.password, verified: true });
+  await upsertMembership(trx, { workspaceId, userId: user.id, role });
+  await endInvitations(trx, workspaceId, email);
+  return email;
+}

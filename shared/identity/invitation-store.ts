@@ -1,0 +1,97 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import type { Role } from './policy.js';
+
+const LIFETIME = `interval '7 days'`;
+
+/** A row of `invitations`. */
+export interface InvitationRow {
+  id: string;
+  workspace_id: string;
+  email: string;
+  role: Role;
+  /** Null if it was accepted or withdrawn, or is not mailed yet. */
+  token_hash: Buffer | null;
+  invited_by: string;
+  created_at: Date;
+  expires_at: Date;
+}
+
+export type NewInvitation = Pick<InvitationRow, 'workspace_id' | 'email' | 'role' | 'invited_by' | 'token_hash'>;
+
+export async function insertInvitation(trx: Transaction, invitation: NewInvitation): Promise<InvitationRow> {
+  const [row] = await rowsOf<InvitationRow>(
+    trx,
+    `insert into invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
+     values (:id, :workspace_id, :email, :role, :token_hash, :invited_by, now() + ${LIFETIME}) returning *`,
+    { id: uuidv7(), ...invitation },
+  );
+  if (!row) throw new Error('the invitation was not inserted');
+  return row;
+}
+
+/** Invitations that can still be accepted, oldest first. */
+export function listInvitations(db: Db, workspaceId: string): Promise<InvitationRow[]> {
+  return rowsOf<InvitationRow>(
+    db,
+    `select * from invitations where workspace_id = :workspaceId and token_hash is not null and expires_at > now()
+      order by created_at, id`,
+    { workspaceId },
+  );
+}
+
+/** How many were sent within the lifetime of one, also if they were accepted or withdrawn. */
+export async function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
+  const row = await oneRow<{ sent: number }>(
+    db,
+    'select count(*)::int as sent from invitations where workspace_id = :workspaceId and expires_at > now()',
+    { workspaceId },
+  );
+  return row?.sent ?? 0;
+}
+
+export async function findInvitation(db: Db, id: string): Promise<InvitationRow | undefined> {
+  return db<InvitationRow>('invitations').where({ id }).first();
+}
+
+/** Replaces the token, whose link alone is valid from then on. False if the invitation was withdrawn or accepted. */
+export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer): Promise<boolean> {
+  return (await db('invitations').where({ id }).whereNotNull('token_hash').update({ token_hash: tokenHash })) > 0;
+}
+
+/** The invitation of a token that is still valid. Of two that use it at once, the second waits and finds nothing. */
+export async function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<InvitationRow | undefined> {
+  const [row] = await rowsOf<InvitationRow>(
+    trx,
+    'select * from invitations where token_hash = :tokenHash and expires_at > now() for update',
+    { tokenHash },
+  );
+  return row;
+}
+
+/** Ends the invitations of an address to a workspace. Returns how many could have been accepted. */
+export function endInvitations(trx: Transaction, workspaceId: string, email: string): Promise<number> {
+  return trx('invitations')
+    .where({ workspace_id: workspaceId, email })
+    .whereNotNull('token_hash')
+    .update({ token_hash: null });
+}
+
+/** Ends those that a member sent, whose rights are others now. */
+export async function endInvitationsBy(trx: Transaction, workspaceId: string, inviter: string): Promise<void> {
+  await trx('invitations').where({ workspace_id: workspaceId, invited_by: inviter }).update({ token_hash: null });
+}
+
+/** Ends one. Returns false if it is none of the workspace, or has ended. */
+export async function endInvitation(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
+  const ended = await trx('invitations')
+    .where({ workspace_id: workspaceId, id })
+    .whereNotNull('token_hash')
+    .update({ token_hash: null });
+  return ended > 0;
+}
+
+/** Retention: deletes those that have expired. Returns how many. */
+export async function deleteExpiredInvitations(db: Db): Promise<number> {
+  return db('invitations').whereRaw('expires_at <= now()').delete();
+}

@@ -1,0 +1,413 @@
+import { expect } from 'chai';
+import { Secret, TOTP } from 'otpauth';
+import { v7 as uuidv7 } from 'uuid';
+import { buildConsole } from '../../api/pages/console-build.js';
+import { Sensitive } from '../../shared/core/sensitive.js';
+import { addMember } from '../../shared/identity/commands.js';
+import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
+import { makeUser } from '../support/factories.js';
+import { pretendLive } from '../support/records.js';
+import { startSmtp, type TestSmtp } from '../support/smtp.js';
+
+const suite = CHROMIUM === null ? describe.skip : describe;
+const EMAIL = 'ada@example.test';
+const PASSWORD = 'correct horse battery staple';
+
+/** Pages that need no worker: what they show is stored by the API, or put into its database. */
+suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
+  this.timeout(300_000);
+  let api: TestApi;
+  let smtp: TestSmtp;
+  let workspace: TestWorkspace;
+  let browser: ConsoleBrowser;
+  let window: Window;
+  let shop: Json;
+
+  before(async () => {
+    await buildConsole();
+    smtp = await startSmtp();
+    api = await startTestApi({ mail: { smtpUrl: new Sensitive(smtp.url), from: 'ranvier@example.com' } });
+    workspace = await api.workspace();
+    await makeUser(api.db, { email: EMAIL, password: PASSWORD });
+    await api.db.transaction((trx) => addMember(trx, { workspaceId: workspace.id, email: EMAIL, role: 'owner' }));
+    shop = await make('shop', 'web', {
+      repository: 'https://example.com/shop.git',
+      plan: 'starter',
+      previewMode: 'manual',
+      autoDeploy: 'commit',
+    });
+    await pretendLive(api.db, shop.id);
+    browser = await ConsoleBrowser.open({ url: api.url.replace('127.0.0.1', 'localhost'), db: api.db, email: EMAIL });
+    window = await browser.signedIn();
+  });
+  after(async () => {
+    await browser?.close();
+    await api?.close();
+    await smtp?.close();
+  });
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await window.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
+  });
+
+  const make = (name: string, kind: string, configuration: object): Promise<Json> =>
+    newService(workspace.owner.client, workspace.path, { name, kind, configuration });
+  const look = async (name: string, of = window): Promise<void> => {
+    await of.checkAccess(name);
+    await of.picture(name);
+  };
+  const open = (rest: string, of = window) => of.page.goto(`${browser.url}/w/${workspace.id}${rest}`);
+  const openService = (service: Json, rest: string, of = window) => open(`/s/${service.id}${rest}`, of);
+  /** The text that is shown once; the dialog is closed, and then the page has it nowhere. */
+  const shownOnce = async (label: string): Promise<string> => {
+    const { page } = window;
+    const text = await page.getByRole('dialog').getByLabel(label, { exact: true }).inputValue();
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const left = await page.evaluate(
+      `document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((input) => input.value)`,
+    );
+    expect(left).to.not.include(text);
+    return text;
+  };
+
+  it('hooks: makes one, shows its secret once, replaces it and says what the last delivery led to', async () => {
+    const { page } = window;
+    await openService(shop, '/hooks');
+    await page.getByText('Nobody tells of pushes').waitFor();
+    await look('hooks-empty');
+    await page.getByRole('button', { name: 'Make a hook' }).click();
+    await page.getByText('Settings, Webhooks, Add webhook').waitFor();
+    await window.checkAccess('the secret of a hook');
+    await window.picture('hooks-secret');
+    const secret = await shownOnce('Secret');
+    expect(secret.length).to.be.greaterThan(20);
+    const [made] = await api.db('hooks').select('id');
+    await api.db('hooks').update({ delivered_at: new Date(), outcome: 'a deployment of main is queued' });
+    await page.reload();
+    await page.getByText('a deployment of main is queued').waitFor();
+    await page.getByLabel('For').selectOption('generic');
+    await page.getByRole('button', { name: 'Make a hook' }).click();
+    expect(await shownOnce('Address')).to.match(/\/api\/hooks\/[^?]+\?key=/);
+    await look('hooks');
+    await page.getByRole('button', { name: 'Replace the hook of GitHub' }).click();
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
+    expect(await shownOnce('Secret')).to.not.equal(secret);
+    const left = await api.db('hooks').select('id');
+    expect(left.length).to.equal(2);
+    expect(left).to.not.deep.include(made);
+    await page.getByRole('button', { name: 'Delete the hook of a deploy hook' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the hook of a deploy hook' }).waitFor({ state: 'detached' });
+  });
+
+  it('previews: makes one of a branch, and closes it', async () => {
+    const { page } = window;
+    await openService(shop, '/previews');
+    await page.getByText('There is no preview').waitFor();
+    await look('previews-empty');
+    await page.getByLabel('Branch').fill('cart');
+    await page.getByRole('button', { name: 'Show it' }).click();
+    await page.getByRole('link', { name: 'cart', exact: true }).waitFor();
+    await page.getByText('1 of 20').waitFor();
+    await look('previews');
+    await page.getByRole('button', { name: 'Close the preview of cart' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await page.getByText(/There is no preview|Being deleted/).waitFor();
+    for (const [index, title] of ['Count the cart', 'Mine coins'].entries()) {
+      await api.db('pull_requests').insert({
+        id: uuidv7(),
+        service_id: shop.id,
+        number: 7 + index,
+        ref: `refs/pull/${7 + index}/head`,
+        title,
+        author: 'mallory',
+        branch: 'patch',
+        target: 'main',
+        fork: true,
+        head_sha: String(index + 1).repeat(40),
+        open: true,
+        reported_at: new Date(),
+      });
+    }
+    await page.reload();
+    await page.getByRole('button', { name: 'Approve pull request 7' }).click();
+    await page.getByText('it is code of a stranger').waitFor();
+    await window.checkAccess('the approval of a fork');
+    await page.getByRole('button', { name: 'Approve this commit' }).click();
+    await page.getByText('Approved', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Decline pull request 8' }).click();
+    await page.getByText('Declined', { exact: true }).waitFor();
+    await look('pull-requests');
+    await openService(await make('plain', 'web', { repository: 'https://example.com/plain.git' }), '/previews');
+    await page.getByRole('link', { name: 'Open the settings' }).waitFor();
+  });
+
+  it('variables: each is for everything, for production or for previews', async () => {
+    const { page } = window;
+    await openService(shop, '/variables');
+    await page.getByLabel('Name').fill('API_TOKEN');
+    await page.getByLabel('Value').fill('never shown');
+    await page.getByLabel('For').selectOption('preview');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('set, never shown, for previews only').waitFor();
+    await page.getByRole('button', { name: 'Replace API_TOKEN' }).click();
+    await page.getByLabel('New value of API_TOKEN').fill('new');
+    await page.getByLabel('Where API_TOKEN is set').selectOption('production');
+    await look('variables-scope');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('set, never shown, for production only').waitFor();
+    const [variable] = (await workspace.owner.client.get(`${workspace.path}/services/${shop.id}/variables`)).body
+      .variables;
+    expect(variable).to.include({ key: 'API_TOKEN', scope: 'production' });
+  });
+
+  it('runs and backups: each with how it ended, when, and what can be done', async () => {
+    const { page } = window;
+    const report = await make('report', 'cron', {
+      repository: 'https://example.com/report.git',
+      startCommand: 'node report.js',
+      schedule: '0 4 * * *',
+    });
+    const { client } = workspace.owner;
+    await pretendLive(api.db, report.id);
+    await client.post(`${workspace.path}/services/${report.id}/runs`);
+    await openService(report, '/runs');
+    await page.getByText('Started by hand').waitFor();
+    await look('runs');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('Cancelled').waitFor();
+
+    const data = await make('data', 'postgres', { plan: 'starter', backupEnabled: true });
+    await openService(data, '/backups');
+    await page.getByText('There is no backup yet').waitFor();
+    await pretendLive(api.db, data.id);
+    const base = { workspace_id: workspace.id, service_id: data.id, started_at: new Date(), finished_at: new Date() };
+    const ended = [
+      { status: 'succeeded', trigger: 'schedule', size_bytes: 41_900_000 },
+      { status: 'failed', trigger: 'manual', error: 'The disk of the backup store is full' },
+    ];
+    for (const one of ended) await api.db('backups').insert({ id: uuidv7(), ...base, ...one });
+    await page.reload();
+    await page.getByText('41.9 MB').waitFor();
+    await look('backups');
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await page.getByRole('button', { name: 'Replace its data' }).waitFor();
+    await window.checkAccess('the restoration of a backup');
+    await page.getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('button', { name: 'Delete' }).first().click();
+    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByText('The disk of the backup store is full').waitFor({ state: 'detached' });
+  });
+
+  it('groups: variables that services share', async () => {
+    const { page } = window;
+    await open('/settings/groups');
+    await page.getByText('There is no group').waitFor();
+    await look('groups-empty');
+    await page.getByLabel('Name').fill('mail server');
+    await page.getByRole('button', { name: 'Make a group' }).click();
+    await page.getByLabel('Another service').selectOption({ label: 'shop' });
+    await page.getByRole('button', { name: 'Link', exact: true }).click();
+    await page.getByRole('link', { name: 'shop', exact: true }).waitFor();
+    await page.getByLabel('Name').fill('SMTP_HOST');
+    await page.getByLabel('Value').fill('mail.example.com');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('The next deployment of each').waitFor();
+    await look('group');
+    await page.getByRole('button', { name: 'Unlink shop' }).click();
+    await page.getByText('None yet.').waitFor();
+    await page.getByRole('link', { name: 'All groups' }).click();
+    await page.getByText('0 services').waitFor();
+    await look('groups');
+    await page.getByRole('link', { name: 'mail server' }).click();
+    await page.getByRole('button', { name: 'Delete the group' }).click();
+    await page.getByRole('button', { name: 'Delete with its variables' }).click();
+    await page.getByText('There is no group').waitFor();
+  });
+
+  it('webhooks: says who is told of what', async () => {
+    const { page } = window;
+    await open('/settings/webhooks');
+    await page.getByText('Nobody is told of events').waitFor();
+    await page.getByLabel('Address').fill('https://example.com/ranvier');
+    await page.getByLabel('A deployment went live').check();
+    await look('webhooks-empty');
+    await page.getByRole('button', { name: 'Add' }).click();
+    expect((await shownOnce('Secret')).length).to.be.greaterThan(20);
+    await page.getByText('nothing was delivered yet').waitFor();
+    await look('webhooks');
+    await page.getByRole('button', { name: 'Delete https://example.com/ranvier' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Nobody is told of events').waitFor();
+  });
+
+  it('deploy key and usage', async () => {
+    const { page } = window;
+    await api.db('ssh_hosts').insert({
+      id: uuidv7(),
+      workspace_id: workspace.id,
+      host: 'git.example.com',
+      keys: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl',
+    });
+    await open('/settings/deploy-key');
+    await page
+      .getByText(/^ssh-ed25519 /)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Forget git.example.com' }).waitFor();
+    await look('deploy-key');
+    await page.getByRole('button', { name: 'Forget git.example.com' }).click();
+    await page.getByRole('button', { name: 'Forget them' }).click();
+    await page.getByText('None yet.').waitFor();
+    await api
+      .db('workspaces')
+      .where({ id: workspace.id })
+      .update({ configuration: { budget: 20 } });
+    await open('/settings/usage');
+    await page.getByRole('cell', { name: 'PostgreSQL' }).waitFor();
+    await page.getByText('of the budget are used').waitFor();
+    await look('usage');
+  });
+
+  it('account: switches the second factor on and off, and the session goes on', async () => {
+    const { page } = window;
+    await open('/account');
+    await page.getByRole('button', { name: 'Switch it on' }).click();
+    await page.getByLabel('Your password').fill('wrong');
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Your password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    const secret = ((await page.getByRole('dialog').locator('code').textContent()) ?? '').replaceAll(' ', '');
+    await window.checkAccess('the secret of an authenticator');
+    await window.picture('account-enrol');
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    await page.getByLabel('Code of the authenticator').fill(totp.generate());
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch it on' }).click();
+    await page.getByText('The second factor is on').waitFor();
+    expect(await page.content()).to.not.include(secret.slice(0, 8));
+    await page.getByRole('button', { name: 'Switch it off' }).waitFor();
+    await look('account');
+    // A code is good once, so the next one is used.
+    await page.getByRole('button', { name: 'Switch it off' }).click();
+    await page.getByLabel('Code of the authenticator').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
+    await page.getByText('The second factor is off').waitFor();
+  });
+
+  it('invitations: somebody without an account gets an e-mail, chooses a password, and is a member', async () => {
+    const { page } = window;
+    await open('/settings/members');
+    await page.getByLabel('E-mail address').fill('grace@example.test');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Invite by e-mail' }).waitFor();
+    await look('members-unknown');
+    await page.getByRole('button', { name: 'Invite by e-mail' }).click();
+    await page.getByRole('button', { name: 'Withdraw grace@example.test' }).waitFor();
+    await look('members-invited');
+    const [, token = ''] = /\/invitation#(\S+)/.exec(smtp.mails.at(-1)?.text ?? '') ?? [];
+    const guest = await browser.window();
+    await guest.page.goto(`${browser.url}/invitation#${token}`);
+    await guest.page.getByLabel('Choose a password').fill('a password of my own');
+    expect(guest.page.url()).to.not.include(token);
+    await look('invitation', guest);
+    await guest.page.getByRole('button', { name: 'Join' }).click();
+    await guest.page.waitForURL(/\/w\//);
+    await page.reload();
+    await page.getByLabel('Role of grace@example.test').waitFor();
+    const again = await browser.window();
+    await again.page.goto(`${browser.url}/invitation#${token}`);
+    await again.page.getByLabel('Choose a password').fill('a password of my own');
+    await again.page.getByRole('button', { name: 'Join' }).click();
+    await again.page.getByText('ask for another invitation').waitFor();
+    await again.page.getByRole('button', { name: 'I have an account already' }).click();
+    await again.page.getByRole('heading', { name: 'Sign in to Ranvier' }).waitFor();
+  });
+
+  it('states: no permission, archived, deleting, an error with its request, and nothing there', async () => {
+    const { page } = window;
+    const reader = await workspace.member('viewer');
+    const asViewer = await ConsoleBrowser.open({
+      url: browser.url,
+      db: api.db,
+      email: reader.email,
+    });
+    try {
+      const viewer = await asViewer.signedIn();
+      const pages = ['/hooks', '/previews', '/variables', '/domains', '/settings', ''];
+      for (const rest of pages) {
+        await openService(shop, rest, viewer);
+        await viewer.page.locator('[aria-disabled="true"][title^="This needs the role"]').first().waitFor();
+        await viewer.checkAccess(`${rest} for a viewer`);
+      }
+      for (const rest of ['/settings/webhooks', '/settings/groups', '/settings/deploy-key', '/settings/members']) {
+        await open(rest, viewer);
+        await viewer.page.locator('main section').first().waitFor();
+        await viewer.checkAccess(`${rest} for a viewer`);
+      }
+      await viewer.picture('no-permission');
+      expect(asViewer.problems()).to.deep.equal([]);
+    } finally {
+      await asViewer.close();
+    }
+    const old = await make('old', 'web', { repository: 'https://example.com/old.git' });
+    await workspace.owner.client.post(`${workspace.path}/services/${old.id}/archive`);
+    await openService(old, '/hooks');
+    await page.getByText('This service is archived').waitFor();
+    await look('archived');
+    await api.db('services').where({ id: old.id }).update({ lifecycle_status: 'deleting', archived: false });
+    await page.getByText('This service is being deleted').waitFor({ timeout: 60_000 });
+    await page.locator('[aria-disabled="true"][title="The service is being deleted"]').first().waitFor();
+    await look('deleting');
+    const failing = /\/webhooks/;
+    await page.route(failing, (route) =>
+      route.request().resourceType() === 'fetch'
+        ? route.fulfill({
+            status: 500,
+            contentType: 'application/json',
+            body: JSON.stringify({ error: { code: 'internal_error', message: 'Something failed' }, requestId: 'r-1' }),
+          })
+        : route.continue(),
+    );
+    await open('/settings/webhooks');
+    await page.getByText('r-1').waitFor();
+    await look('error');
+    await page.unroute(failing);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Nobody is told of events').waitFor();
+    await open(`/s/${uuidv7()}/hooks`);
+    await page.getByText('There is nothing here').waitFor();
+    await look('gone');
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const { page } = window;
+    await openService(shop, '/hooks');
+    await page.getByRole('button', { name: 'Make a hook' }).waitFor();
+    const seen = new Set<string>();
+    for (let count = 0; count < 80; count++) {
+      await page.keyboard.press('Tab');
+      const name = (await page.evaluate(
+        `document.activeElement === document.body ? '' :
+          (document.activeElement.getAttribute('aria-label') || document.activeElement.labels?.[0]?.textContent || document.activeElement.textContent)`,
+      )) as string;
+      if (name === '' || seen.has(name)) break;
+      seen.add(name);
+    }
+    expect([...seen]).to.include.members(['Go to the content', 'Canvas', 'Hooks', 'Previews', 'For', 'Make a hook']);
+    const link = page.getByRole('button', { name: 'Make a hook' });
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.waitForFunction(`document.activeElement?.textContent === 'Make a hook'`);
+  });
+
+  it('caused no error, and no request that the document does not know', () => {
+    expect(browser.problems()).to.deep.equal([]);
+  });
+});

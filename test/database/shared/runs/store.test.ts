@@ -1,0 +1,184 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import type { Db } from '../../../../shared/core/database/client.js';
+import { waitingWork } from '../../../../shared/queues/due.js';
+import { admitRuns } from '../../../../shared/runs/admission.js';
+import { queueRun, requestRunCancel } from '../../../../shared/runs/commands.js';
+import type { RunRow } from '../../../../shared/runs/model.js';
+import { cancelOpenRuns, claimRun, deleteOldRuns, endRun, retryRun } from '../../../../shared/runs/store.js';
+import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
+import type { ServiceRow } from '../../../../shared/services/rows.js';
+import { makeService, makeWorker } from '../../../support/factories.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+import { pretendLive } from '../../../support/records.js';
+
+const FAILED = { type: 'retry', delayMs: 60_000, exitCode: 3, error: 'exited with code 3' } as const;
+const ENDED = { status: 'succeeded', exitCode: 0, error: '' } as const;
+
+describe('Runs in the database', () => {
+  const database = useTestDatabase();
+  let db: Db;
+  let service: ServiceRow;
+  let deploymentId: string;
+  beforeEach(async () => {
+    db = database.db;
+    await db.raw('truncate workers, workspaces cascade');
+    service = await makeService(db, undefined, { maxConcurrency: 1 }, 'cron');
+    deploymentId = await pretendLive(db, service.id);
+  });
+
+  async function run(changes: Partial<RunRow> = {}): Promise<string> {
+    const id = uuidv7();
+    await db<RunRow>('runs').insert({
+      id,
+      workspace_id: service.workspace_id,
+      service_id: service.id,
+      deployment_id: deploymentId,
+      trigger: 'manual',
+      max_retries: 1,
+      timeout_seconds: 60,
+      scheduled_at: new Date(),
+      ...changes,
+    });
+    return id;
+  }
+  const read = async (id: string) => (await db<RunRow>('runs').where({ id }).first()) as RunRow;
+  const admitted = () => run({ admitted_at: new Date() });
+  const claim = async (id: string) => (await claimRun(db, id, uuidv7())) as RunRow;
+  const admit = () => db.transaction((trx) => admitRuns(trx));
+  const cancel = (runId: string) => db.transaction((trx) => cancelOpenRuns(trx, { serviceId: service.id, runId }));
+
+  it('a worker claims one that was admitted and has not ended', async () => {
+    const waiting = await run();
+    expect(await claimRun(db, waiting, uuidv7())).to.equal(null);
+    const id = await admitted();
+    expect(await claim(id)).to.include({ status: 'running', fence: 1 });
+    await endRun(db, await read(id), ENDED);
+    expect(await claimRun(db, id, uuidv7())).to.equal(null);
+  });
+
+  it('belongs to its last claim alone', async () => {
+    const id = await admitted();
+    const [first, second] = [await claim(id), await claim(id)];
+    expect(await retryRun(db, first, FAILED)).to.equal(false);
+    expect(await endRun(db, first, ENDED)).to.equal(false);
+    expect(await endRun(db, second, ENDED)).to.equal(true);
+    expect(await endRun(db, second, { ...ENDED, status: 'failed' })).to.equal(false);
+    expect(await read(id)).to.include({ status: 'succeeded', exit_code: 0 });
+  });
+
+  it('an attempt that has not begun is one of the live release, another stays with its own', async () => {
+    const [begun, waiting] = [await admitted(), await admitted()];
+    const place = { service_id: service.id, deployment_id: deploymentId, host_id: uuidv7(), position: 1 };
+    await db('replicas').insert({ id: uuidv7(), ...place, run_id: begun, run_attempt: 1 });
+    const next = await pretendLive(db, service.id);
+    expect(await claim(begun)).to.include({ deployment_id: deploymentId });
+    expect(await claim(waiting)).to.include({ deployment_id: next });
+  });
+
+  it('that is tried again waits for its time and for a slot', async () => {
+    await makeWorker(db, 4);
+    const id = await admitted();
+    expect(await retryRun(db, await claim(id), FAILED)).to.equal(true);
+    expect(await read(id)).to.include({ status: 'queued', attempt: 2, admitted_at: null, worker_id: null });
+    expect([(await waitingWork(db)).run, await admit()]).to.deep.equal([false, 0]);
+    await db('runs').update({ not_before: new Date(Date.now() - 1000) });
+    expect([(await waitingWork(db)).run, await admit()]).to.deep.equal([true, 1]);
+    expect((await read(id)).due_at).to.be.instanceOf(Date);
+  });
+
+  it('that waits ends with its cancellation, and one that runs when its worker ends it', async () => {
+    const [waiting, running] = [await run(), await admitted()];
+    const claimed = await claim(running);
+    expect(await cancel(waiting)).to.equal(1);
+    expect(await cancel(running)).to.equal(1);
+    expect(await read(waiting)).to.include({ status: 'cancelled', due_at: null });
+    expect(await read(running)).to.include({ status: 'running', finished_at: null });
+    expect(await retryRun(db, claimed, FAILED)).to.equal(false);
+    expect(await endRun(db, claimed, { status: 'failed', exitCode: 1, error: 'it failed' })).to.equal(true);
+    expect(await read(running)).to.include({ status: 'cancelled', error: '' });
+    expect(await cancel(running)).to.equal(0);
+  });
+
+  it('silent workers have no slots, and ended runs take none', async () => {
+    await makeWorker(db, 2);
+    const id = await admitted();
+    await run();
+    expect(await admit(), 'half of two slots').to.equal(0);
+    await endRun(db, await claim(id), ENDED);
+    await db('workers').update({ seen_at: db.raw(`now() - interval '5 minutes'`) });
+    expect(await admit(), 'no worker').to.equal(0);
+    await db('workers').update({ seen_at: new Date() });
+    expect(await admit()).to.equal(1);
+  });
+
+  it('no more run than the workers have slots, also of many workspaces', async () => {
+    await makeWorker(db, 2);
+    for (let i = 0; i < 3; i++) {
+      service = await makeService(db, undefined, {}, 'cron');
+      deploymentId = await pretendLive(db, service.id);
+      await run();
+    }
+    expect([await admit(), await admit()]).to.deep.equal([2, 0]);
+  });
+
+  it('are deleted 30 days after their end, unless a process of theirs is left', async () => {
+    const finished_at = new Date(Date.now() - 31 * 86_400_000);
+    const [old, left] = [await run({ status: 'failed', finished_at }), await run({ status: 'failed', finished_at })];
+    const recent = await run({ status: 'failed', finished_at: new Date(Date.now() - 29 * 86_400_000) });
+    const place = { service_id: service.id, deployment_id: deploymentId, host_id: uuidv7(), position: 1 };
+    await db('replicas').insert({ id: uuidv7(), ...place, run_id: left, run_attempt: 1 });
+    expect(await deleteOldRuns(db)).to.equal(1);
+    expect(await db('runs').pluck('id')).to.have.members([left, recent]);
+    expect(await read(old)).to.equal(undefined);
+  });
+
+  describe('on demand', () => {
+    const deps = (changes = {}) => ({ config: { hostingEnabled: true, ...changes } }) as unknown as CommandDeps;
+    const queue = (changes = {}) => db.transaction((trx) => queueRun(trx, deps(changes), { service, actor: 'me' }));
+    const codeOf = async (work: Promise<unknown>) =>
+      work.then(
+        () => 'done',
+        ({ code }) => code,
+      );
+    const change = (fields: object) => db('services').where({ id: service.id }).update(fields);
+
+    it('are queued while fewer than maxConcurrency have not ended, also at once', async () => {
+      const codes = await Promise.all([codeOf(queue()), codeOf(queue())]);
+      expect(codes.sort()).to.deep.equal(['conflict', 'done']);
+      await db('runs').update({ status: 'failed', finished_at: new Date() });
+      expect(await queue()).to.include({ trigger: 'manual', actor: 'me', deployment_id: deploymentId });
+    });
+
+    it('are refused for services that cannot run', async () => {
+      const { kind, archived, lifecycle_status, live_deployment_id, deleted_at } = await db('services')
+        .where({ id: service.id })
+        .first();
+      const refused: [string, object][] = [
+        ['conflict', { kind: 'web' }],
+        ['conflict', { lifecycle_status: 'deleting' }],
+        ['conflict', { lifecycle_status: 'suspended' }],
+        ['service_archived', { archived: true }],
+        ['no_runtime', { live_deployment_id: null }],
+        ['not_found', { deleted_at: new Date() }],
+      ];
+      for (const [code, fields] of refused) {
+        await change({ kind, archived, lifecycle_status: 'active', live_deployment_id, deleted_at, ...fields });
+        expect(await codeOf(queue()), JSON.stringify(fields)).to.equal(code);
+      }
+      await change({ kind, archived, lifecycle_status, live_deployment_id, deleted_at });
+      expect(await codeOf(queue({ hostingEnabled: false }))).to.equal('hosting_disabled');
+    });
+
+    it('are cancelled only as long as they have not ended', async () => {
+      const { id: runId } = await queue();
+      const request = (id = runId) =>
+        codeOf(db.transaction((trx) => requestRunCancel(trx, { serviceId: service.id, runId: id })));
+      expect([await request(), await request(), await request(uuidv7())]).to.deep.equal([
+        'done',
+        'conflict',
+        'not_found',
+      ]);
+    });
+  });
+});

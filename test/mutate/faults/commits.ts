@@ -1,0 +1,173 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
+import type { Fault } from '../fault.js';
+
+export const COMMITS_FAULTS: readonly Fault[] = [
+  {
+    name: 'commit: an event ends twice',
+    file: 'shared/commits/store.ts',
+    find: 'where id = :id and finished_at is null returning hook_id',
+    replace: 'where id = :id returning hook_id',
+  },
+  {
+    name: 'commit: a deployment that was cancelled holds commits back',
+    file: 'shared/commits/store.ts',
+    find: 'and finished_at is null and cancel_requested_at is null) as undecided',
+    replace: 'and finished_at is null) as undecided',
+  },
+  {
+    name: 'commit: the deployment of another branch counts',
+    file: 'shared/commits/store.ts',
+    find: "where service_id = :serviceId and branch = :branch and commit_sha <> ''",
+    replace: "where service_id = :serviceId and (branch = :branch or true) and commit_sha <> ''",
+  },
+  {
+    name: 'commit: the oldest deployment counts',
+    file: 'shared/commits/store.ts',
+    find: 'order by number desc limit 1) as deployed',
+    replace: 'order by number limit 1) as deployed',
+  },
+  {
+    name: 'commit: two reports deploy it twice',
+    file: 'shared/commits/commands.ts',
+    find: "if (noveltyOf(commit.sha, known) === 'known')",
+    replace: 'if (false)',
+  },
+  {
+    name: 'commit: what was looked at is forgotten',
+    file: 'shared/commits/commands.ts',
+    find: 'await recordHead(trx, serviceId, commit.branch, commit.sha);',
+    replace: '',
+  },
+  {
+    name: 'commit: secrets of any protected environment are read',
+    file: 'shared/commits/commands.ts',
+    find: 'if (facts.protectedEnvironment && !isProtected)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'commit: a refused one is looked at again and again',
+    file: 'workers/commits/consider-event.ts',
+    find: 'await recordHead(db, service.id, branch, sha);',
+    replace: '',
+  },
+  {
+    name: 'commit: path filters compare with the report',
+    file: 'workers/commits/consider-event.ts',
+    find: '(await liveCommit(db, service.id, branch)) ?? event.before_sha',
+    replace: 'event.before_sha',
+  },
+  {
+    name: 'commit: a repository that lags behind decides',
+    file: 'workers/commits/consider-event.ts',
+    find: 'if (stale && !last)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'commit: the branch of another service is deployed',
+    file: 'workers/commits/consider-event.ts',
+    find: 'if (event.branch !== branch)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'poll: the first look deploys',
+    file: 'workers/commits/poll-repositories.ts',
+    find: 'await recordHead(db, serviceId, branch, sha);\n            return false;',
+    replace: 'await recordHead(db, serviceId, branch, sha);',
+  },
+  {
+    name: 'poll: failures do not slow it down',
+    file: 'workers/commits/poll-repositories.ts',
+    find: 'failures: failures + 1',
+    replace: 'failures: 0',
+  },
+  {
+    name: 'poll: a service without autoDeploy is polled',
+    file: 'shared/commits/store.ts',
+    find: "s.configuration ->> 'autoDeploy' = 'commit' and ",
+    replace: '',
+  },
+  {
+    name: 'poll: an archived service is polled',
+    file: 'shared/commits/store.ts',
+    find: 'and not s.archived\n',
+    replace: '\n',
+  },
+  {
+    name: 'poll: two workers poll at once',
+    file: 'shared/commits/store.ts',
+    find: "update polled_repositories r set next_at = now() + interval '5 minutes'",
+    replace: 'update polled_repositories r set next_at = next_at',
+  },
+  {
+    name: 'poll: a deploy hook counts as a hook',
+    file: 'shared/commits/store.ts',
+    find: " and h.provider <> 'generic'",
+    replace: '',
+  },
+  {
+    name: 'hook: any sender is genuine',
+    file: 'shared/hooks/model.ts',
+    find: 'return timingSafeEqual(digest(given), digest(expected));',
+    replace: 'return true;',
+  },
+  {
+    name: 'hook: a deleted branch is deployed',
+    file: 'shared/hooks/model.ts',
+    find: "if (/^0+$/.test(after) || field(payload, 'deleted') === true)",
+    replace: 'if (false)',
+  },
+  {
+    name: 'hook: the reported commit is not checked',
+    file: 'shared/hooks/model.ts',
+    find: 'if (!SHA.test(after))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'hook: a commit that asks not to be deployed is',
+    file: 'shared/hooks/model.ts',
+    find: 'if (skipsDeployment(event.message))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'hook: a tag deploys a branch',
+    file: 'shared/hooks/model.ts',
+    find: 'if (!ref.startsWith(HEADS))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'push: one whose deployment was cancelled is joined',
+    file: 'shared/pushes/store.ts',
+    find: 'and d.finished_at is null and d.cancel_requested_at is null',
+    replace: 'and d.finished_at is null',
+  },
+  {
+    name: 'push: the branch moves before the deployment has ended',
+    file: 'shared/pushes/store.ts',
+    find: 'where p.id = ? and p.settled_at is null and d.finished_at is not null for update of p',
+    replace: 'where p.id = ? and p.settled_at is null for update of p',
+  },
+  {
+    name: 'push: an older one moves the branch back',
+    file: 'shared/pushes/store.ts',
+    find: 'and later.moved and later.id > p.id',
+    replace: 'and later.moved and later.id < p.id',
+  },
+  {
+    name: 'push: the live commit is not kept',
+    file: 'shared/pushes/store.ts',
+    find: 'union select live_deployment_id from services where id = :serviceId and live_deployment_id is not null',
+    replace: '',
+  },
+  {
+    name: 'push: a failed deployment moves the branch',
+    file: 'shared/pushes/store.ts',
+    find: "d.status = 'live' as live",
+    replace: 'true as live',
+  },
+  {
+    name: 'push: another commit ends the wait',
+    file: 'shared/pushes/store.ts',
+    find: '.where({ service_id: serviceId, ref, commit_sha: commitSha })',
+    replace: '.where({ service_id: serviceId, ref })',
+  },
+];

@@ -1,0 +1,132 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
+import type { Fault } from '../fault.js';
+
+export const RUNS_FAULTS: readonly Fault[] = [
+  {
+    name: 'run: one that waits is claimed',
+    file: 'shared/runs/store.ts',
+    find: 'where id = :id and finished_at is null and admitted_at is not null returning *',
+    replace: 'where id = :id and finished_at is null returning *',
+  },
+  {
+    name: 'run: ended by an old claim',
+    file: 'shared/runs/store.ts',
+    find: 'where id = :id and fence = :fence and finished_at is null returning id',
+    replace: 'where id = :id and cast(:fence as bigint) is not null and finished_at is null returning id',
+  },
+  {
+    name: 'run: tried again by an old claim',
+    file: 'shared/runs/store.ts',
+    find: 'where id = :id and fence = :fence and finished_at is null and cancel_requested_at is null',
+    replace:
+      'where id = :id and cast(:fence as bigint) is not null and finished_at is null and cancel_requested_at is null',
+  },
+  {
+    name: 'run: tried again although it is cancelled',
+    file: 'shared/runs/store.ts',
+    find: 'and finished_at is null and cancel_requested_at is null',
+    replace: 'and finished_at is null',
+  },
+  {
+    name: 'run: tried again at once',
+    file: 'shared/runs/store.ts',
+    find: "not_before = now() + :delayMs * interval '1 millisecond'",
+    replace: "not_before = now() + 0 * :delayMs * interval '1 millisecond'",
+  },
+  {
+    name: 'run: keeps its slot while it waits',
+    file: 'shared/runs/store.ts',
+    find: 'admitted_at = null, exit_code',
+    replace: 'exit_code',
+  },
+  {
+    name: 'run: an attempt under way changes its release',
+    file: 'shared/runs/store.ts',
+    find: 'and not exists (select from replicas p where p.run_id = runs.id and p.run_attempt = runs.attempt)',
+    replace: '',
+  },
+  {
+    name: 'run: a cancelled one fails',
+    file: 'shared/runs/store.ts',
+    find: "case when cancel_requested_at is null then :status else 'cancelled' end",
+    replace: ':status',
+  },
+  {
+    name: 'run: deleted while a process of it is left',
+    file: 'shared/runs/store.ts',
+    find: "and not exists (select from replicas r where r.run_id = runs.id and r.state <> 'stopped')",
+    replace: '',
+  },
+  {
+    name: 'run: silent workers have slots',
+    file: 'shared/runs/admission.ts',
+    find: "where seen_at > now() - interval '${ONLINE_SECONDS} seconds'",
+    replace: '',
+  },
+  {
+    name: 'run: one workspace takes all slots',
+    file: 'shared/runs/admission.ts',
+    find: 'greatest(1, ceil(slots.total / 2.0))',
+    replace: 'slots.total',
+  },
+  {
+    name: 'run: more run than there are slots',
+    file: 'shared/runs/admission.ts',
+    find: '<= slots.total - slots.taken',
+    replace: '<= slots.total',
+  },
+  {
+    name: 'run: admitted before its time',
+    file: 'shared/runs/admission.ts',
+    find: 'and cancel_requested_at is null and not_before <= now()',
+    replace: 'and cancel_requested_at is null',
+  },
+  {
+    name: 'run: its job is not due',
+    file: 'shared/runs/admission.ts',
+    find: 'dispatches = dispatches + 1, due_at = now(), updated_at',
+    replace: 'dispatches = dispatches + 1, updated_at',
+  },
+  {
+    name: 'run: more than maxConcurrency on demand',
+    file: 'shared/runs/commands.ts',
+    find: 'if (open >= maxConcurrency)',
+    replace: 'if (open > maxConcurrency)',
+  },
+  {
+    name: 'run: of a suspended service',
+    file: 'shared/runs/commands.ts',
+    find: "if (service.lifecycle_status === 'suspended')",
+    replace: 'if (false)',
+  },
+  {
+    name: 'run: one attempt too many',
+    file: 'shared/runs/model.ts',
+    find: 'if (attempt > maxRetries)',
+    replace: 'if (attempt > maxRetries + 1)',
+  },
+  {
+    name: 'run: one that hung is tried again',
+    file: 'shared/runs/model.ts',
+    find: "if (outcome.type === 'timeout')",
+    replace: 'if (false)',
+  },
+  {
+    name: 'schedule: a tick is fired twice',
+    file: 'shared/runs/schedule-store.ts',
+    find: 'and c.next_run_at = :expected',
+    replace: '',
+  },
+  {
+    name: 'schedule: of a suspended service runs',
+    file: 'shared/runs/schedule-store.ts',
+    find: "(s.lifecycle_status = 'active' and ",
+    replace: '(true and ',
+  },
+  {
+    name: 'schedule: a tick too many runs at once',
+    file: 'shared/runs/schedule-store.ts',
+    find: "case when open.runs < open.most then 'queued'",
+    replace: "case when open.runs <= open.most then 'queued'",
+  },
+];

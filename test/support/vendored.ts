@@ -1,0 +1,21 @@
+import { cp, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { AppRepository } from './apps.js';
+
+const MODULES = resolve(import.meta.dirname, '../../../node_modules');
+
+/** Commits packages of this clone, with all that they depend on: the application then needs no registry. */
+export async function vendor(repository: AppRepository, packages: readonly string[]): Promise<void> {
+  const found = new Set<string>();
+  const left = [...packages];
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    if (found.has(name)) continue;
+    found.add(name);
+    const { dependencies = {} } = JSON.parse(await readFile(join(MODULES, name, 'package.json'), 'utf8')) as {
+      dependencies?: Record<string, string>;
+    };
+    left.push(...Object.keys(dependencies));
+    await cp(join(MODULES, name), join(repository.directory, 'node_modules', name), { recursive: true });
+  }
+  await repository.commit('Packages', {});
+}

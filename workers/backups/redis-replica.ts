@@ -1,0 +1,98 @@
+import { connect, type Socket } from 'node:net';
+import { BackupError } from './backup-error.js';
+
+const CONNECT_MS = 10_000;
+const LONGEST_LINE = 1024;
+
+/**
+ * A connection that a redis server sends its snapshot to, as to a replica. The server writes the snapshot on its volume first
+ * (`repl-diskless-sync no`), so that its size is known before the first byte.
+ */
+export class RedisReplica {
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #socket: Socket;
+  #rest: Buffer = Buffer.alloc(0);
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  }
+
+  /** Connects as the platform's own user. Rejects if the server does not accept that. */
+  static async connect(
+    { host, port, user, password }: { host: string; port: number; user: string; password: string },
+    signal: AbortSignal,
+  ): Promise<RedisReplica> {
+    const socket = connect({ host, port });
+    const end = () => socket.destroy(new Error('the copy was given up'));
+    signal.addEventListener('abort', end, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', end));
+    await new Promise<void>((resolve, reject) => {
+      socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('the server does not answer')));
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    const replica = new RedisReplica(socket);
+    socket.write(command('AUTH', user, password));
+    const answer = await replica.#line();
+    if (!answer.startsWith('+OK')) {
+      replica.close();
+      throw new Error(`the server refuses the platform's user: ${answer}`);
+    }
+    // A snapshot takes its time; the end of the socket tells of a server that died.
+    socket.setTimeout(0);
+    return replica;
+  }
+
+  /** Asks for the snapshot. The server forks at once if no other one is being written. */
+  sync(): void {
+    this.#socket.write(command('SYNC'));
+  }
+
+  /** The size of the snapshot, once it is written. */
+  async size(): Promise<number> {
+    for (;;) {
+      const line = await this.#line();
+      // Empty lines keep the connection alive while the snapshot is written.
+      if (line === '') continue;
+      const size = /^\$(\d+)$/.exec(line)?.[1];
+      if (size === undefined) throw new BackupError(`the server sends no snapshot: ${line.slice(0, 200)}`);
+      return Number(size);
+    }
+  }
+
+  /** The next piece of the snapshot. What follows it is not read. */
+  async piece(): Promise<Buffer> {
+    if (this.#rest.length === 0) await this.#more();
+    const piece = this.#rest;
+    this.#rest = Buffer.alloc(0);
+    return piece;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  async #line(): Promise<string> {
+    for (;;) {
+      const end = this.#rest.indexOf('\n');
+      if (end >= 0) {
+        const line = this.#rest.subarray(0, end).toString('utf8').trim();
+        this.#rest = this.#rest.subarray(end + 1);
+        return line;
+      }
+      if (this.#rest.length > LONGEST_LINE) throw new Error('the server answers in no known way');
+      await this.#more();
+    }
+  }
+
+  async #more(): Promise<void> {
+    const { done, value } = await this.#chunks.next();
+    if (done === true) throw new Error('the server closed the connection');
+    this.#rest = Buffer.concat([this.#rest, value]);
+  }
+}
+
+function command(...words: string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
+}

@@ -1,0 +1,123 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type pg from 'pg';
+import type { ArchiveWriter } from './archive.js';
+
+export interface ServerFile {
+  name: string;
+  type: 'file' | 'folder' | 'other';
+}
+
+/** The files of a running PostgreSQL, by their names below its data folder. What is gone meanwhile rejects with ENOENT. */
+export interface ServerFiles {
+  list(folder: string): Promise<ServerFile[]>;
+  /** Adds a file of the folder that was listed last, as it was at any moment since then. */
+  add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
+  /** Adds a file as it is now. */
+  addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Files that this host can read. */
+export function localFiles(root: string): ServerFiles {
+  return {
+    list: async (folder) => {
+      const entries = await readdir(join(root, folder), { withFileTypes: true });
+      return entries.map((entry) => ({
+        name: entry.name,
+        type: entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : 'other',
+      }));
+    },
+    add: (archive, name, signal) => archive.addFile(name, join(root, name), signal),
+    addNow: (archive, name, signal) => archive.addFile(name, join(root, name), signal),
+  };
+}
+
+/** Bytes that one query returns. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+/** Files that only the server itself can read, through a session of the platform's own user. */
+export function filesThroughServer(client: pg.Client): ServerFiles {
+  return new FilesThroughServer(client);
+}
+
+class FilesThroughServer implements ServerFiles {
+  readonly #client: pg.Client;
+  /** The small files of the folder that was listed last and were not read yet, with their sizes. */
+  #listed: { name: string; size: number }[] = [];
+  /** Files that were read together: a database has hundreds of small ones, and each question costs time. */
+  #read = new Map<string, Buffer>();
+
+  constructor(client: pg.Client) {
+    this.#client = client;
+  }
+
+  async list(folder: string): Promise<ServerFile[]> {
+    const { rows } = await this.#client.query<{ name: string; isdir: boolean; size: string }>(
+      `select n as name, f.isdir, f.size from pg_ls_dir($1, true, false) n, pg_stat_file($1 || '/' || n, true) f
+        where f.isdir is not null order by n collate "C"`,
+      [folder === '' ? '.' : folder],
+    );
+    this.#read.clear();
+    this.#listed = rows
+      .filter(({ isdir, size }) => !isdir && Number(size) <= PIECE_BYTES)
+      .map(({ name, size }) => ({ name: folder === '' ? name : `${folder}/${name}`, size: Number(size) }));
+    return rows.map(({ name, isdir }) => ({ name, type: isdir ? 'folder' : 'file' }));
+  }
+
+  async add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void> {
+    const at = this.#listed.findIndex((file) => file.name === name);
+    if (at >= 0) {
+      await this.#readFrom(at);
+      signal.throwIfAborted();
+    }
+    const content = this.#read.get(name);
+    if (content === undefined) return this.addNow(archive, name, signal);
+    this.#read.delete(name);
+    await archive.addContent(name, content.length, async (position) => content.subarray(position));
+  }
+
+  async addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void> {
+    const { rows } = await this.#client.query<{ size: string | null }>('select size from pg_stat_file($1, true)', [
+      name,
+    ]);
+    const size = rows[0]?.size ?? null;
+    if (size === null) throw gone(name);
+    await archive.addContent(name, Number(size), async (position) => {
+      signal.throwIfAborted();
+      const [piece] = await this.#pieces([name], position);
+      return piece?.content ?? Buffer.alloc(0);
+    });
+  }
+
+  /** Reads this listed file and those after it, as many as one query may return. */
+  async #readFrom(at: number): Promise<void> {
+    const names: string[] = [];
+    let bytes = 0;
+    for (const file of this.#listed.slice(at)) {
+      bytes += file.size;
+      if (names.length > 0 && bytes > PIECE_BYTES) break;
+      names.push(file.name);
+    }
+    this.#listed.splice(at, names.length);
+    this.#read.clear();
+    for (const { name, content } of await this.#pieces(names, 0)) {
+      // One that has grown beyond a piece is read by itself.
+      if (content !== null && content.length < PIECE_BYTES) this.#read.set(name, content);
+    }
+  }
+
+  /** A piece of each file; null for those that are gone. */
+  async #pieces(names: readonly string[], position: number): Promise<{ name: string; content: Buffer | null }[]> {
+    // Bytes come as hexadecimal text otherwise, which is half as large again.
+    const { rows } = await this.#client.query<{ name: string; piece: string | null }>(
+      `select n as name, encode(pg_read_binary_file(n, $2::bigint, $3::bigint, true), 'base64') as piece
+         from unnest($1::text[]) n`,
+      [names, position, PIECE_BYTES],
+    );
+    return rows.map(({ name, piece }) => ({ name, content: piece === null ? null : Buffer.from(piece, 'base64') }));
+  }
+}
+
+function gone(name: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${name} is gone`), { code: 'ENOENT' });
+}

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { mkdir, open, readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type DiscardDeps, discardTree } from '../folders.js';
+import type { VolumeFiles } from './data-host.js';
+import type { DataVolume } from './data-volume.js';
+
+const run = promisify(execFile);
+
+/** The files of a volume of this host. Makes its folder if it was lost with its disk. */
+export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Promise<VolumeFiles> {
+  const { folder } = volume;
+  await mkdir(folder, { recursive: true, mode: 0o711 });
+  const pathOf = (name: string) => join(folder, name);
+  return {
+    names: () => readdir(folder),
+    rename: async (from, to) => {
+      await rename(pathOf(from), pathOf(to));
+      const handle = await open(folder, 'r');
+      await handle.sync().finally(() => handle.close());
+    },
+    remove: (name) => discardTree(deps, pathOf(name)),
+    writeMarker: () => volume.writeMarker(),
+    // It is checked on the volume itself, so that no byte is copied twice.
+    stagingOf: pathOf,
+    adopt: async (name) => {
+      await run('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);
+    },
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,29 @@
+import { ADMIN_USER } from '../../shared/data/model.js';
+import { infoOf, openRedis } from '../backups/redis-source.js';
+import { type AdminAddress, asAdmin } from './settle-postgres.js';
+
+/** How much the data of a PostgreSQL takes on its volume, without its write-ahead log, in bytes, as the server counts it. */
+export function postgresBytes(admin: AdminAddress): Promise<number> {
+  return number(admin, `select sum(pg_tablespace_size(oid)) as bytes from pg_tablespace`);
+}
+
+/** How much its write-ahead log takes, in bytes. */
+export function walBytes(admin: AdminAddress): Promise<number> {
+  return number(admin, 'select coalesce(sum(size), 0) as bytes from pg_ls_waldir()');
+}
+
+/** How much a redis server's append-only file takes, in bytes. */
+export async function redisBytes({ host, port, password }: AdminAddress): Promise<number> {
+  const client = openRedis({ host, port, username: ADMIN_USER, password });
+  try {
+    await client.connect();
+    return Number(infoOf(await client.info('persistence')).aof_current_size ?? 0);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function number(admin: AdminAddress, sql: string): Promise<number> {
+  const [row] = await asAdmin(admin, async (client) => (await client.query<{ bytes: string }>(sql)).rows);
+  return Number(row?.bytes ?? 0);
+}

@@ -1,0 +1,72 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { openPasswords } from '../../shared/data/commands.js';
+import { portOf, storageBytes, storageState } from '../../shared/data/model.js';
+import { findDataServer } from '../../shared/data/store.js';
+import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import { databasePlanOf } from '../../shared/workspaces/catalog.js';
+import type { ServerProbe } from '../runtime/health-watch.js';
+import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
+import { askServer } from './server-probe.js';
+import { settlePostgres } from './settle-postgres.js';
+
+/** What the controller of a replica passes on about it. */
+type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'task_id' | 'address' | 'port'>;
+
+/** Probes the servers of data services, and settles the users and databases of those that have just started. */
+export class ServerHealth implements ServerProbe {
+  readonly #deps: { db: Db; keyring: Keyring };
+  /** The attempt of each replica whose users and databases were settled last. */
+  readonly #settled = new Map<string, string>();
+  /** Since when a replica has given no answer at all, in milliseconds since the epoch. */
+  readonly #silentSince = new Map<string, number>();
+
+  constructor(deps: { db: Db; keyring: Keyring }) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Why a server does not pass its check; '' if it accepts connections, and its user and database are there. The first check of
+   * each attempt settles them.
+   */
+  async probe(replica: Attempt, spec: ReleaseSpec): Promise<string> {
+    const row = await findDataServer(this.#deps.db, spec.serviceId);
+    if (!row) throw new ReleaseError('the record of its server is gone');
+    const port = replica.port ?? portOf(row.kind);
+    const answer = await askServer(row.kind, { address: replica.address, port });
+    if (!answer.healthy && answer.silent) {
+      if (!this.#silentSince.has(replica.id)) this.#silentSince.set(replica.id, Date.now());
+    } else this.#silentSince.delete(replica.id);
+    if (!answer.healthy) return answer.answer;
+    // By the plan of this release: the one that is live may have a smaller one.
+    const state = storageState(row.used_bytes, storageBytes(spec.configuration.plan), row.storage_state);
+    const attempt = `${replica.restarts} ${replica.task_id}`;
+    if (row.kind === 'postgres' && this.#settled.get(replica.id) !== attempt) {
+      const { user, admin } = openPasswords(this.#deps.keyring, row);
+      await settlePostgres(
+        { host: replica.address, port, password: admin },
+        {
+          user: row.user_name,
+          password: user,
+          database: row.database_name,
+          maxConnections: databasePlanOf(spec.configuration.plan).maxConnections,
+          state,
+        },
+      );
+      this.#settled.set(replica.id, attempt);
+    }
+    return state === 'closed' ? 'its storage is full: choose a larger plan and deploy it' : '';
+  }
+
+  /** How long a server has given no answer at all, in milliseconds. */
+  silentMs(replicaId: string): number {
+    const since = this.#silentSince.get(replicaId);
+    return since === undefined ? 0 : Date.now() - since;
+  }
+
+  /** Forgets a replica that is gone. */
+  forget(replicaId: string): void {
+    this.#settled.delete(replicaId);
+    this.#silentSince.delete(replicaId);
+  }
+}

@@ -1,0 +1,58 @@
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { portOf } from '../../shared/data/model.js';
+import { type DataServerRow, dataServersOfHost, recordReach } from '../../shared/data/store.js';
+import { freePort } from '../runtime/process/free-port.js';
+import { ReleaseError } from '../runtime/runtime-driver.js';
+
+/** Ports of this host that a server that starts cannot have. */
+export interface TakenPorts {
+  /** Replicas have them. */
+  inUse: readonly number[];
+  /** They were given back lately. */
+  resting: readonly number[];
+}
+
+const PORT_TRIES = 20;
+
+/** The ports at which applications reach the servers of this host. */
+export class ServerPorts {
+  readonly #deps: { db: Db; config: Pick<Config, 'runtimePorts'>; hostId: string; ownNetworks: boolean };
+
+  /** With `ownNetworks` each server has a network of its own, and the usual port in it. */
+  constructor(deps: { db: Db; config: Pick<Config, 'runtimePorts'>; hostId: string; ownNetworks: boolean }) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Chooses the port of a server that starts, and records where applications reach it. On the loopback of the host a server
+   * keeps its port for life, unless another program has taken it. Throws `ReleaseError` if there is none.
+   */
+  async claim(row: DataServerRow, slug: string, { inUse, resting }: TakenPorts): Promise<number> {
+    const { db, config, ownNetworks } = this.#deps;
+    const usual = portOf(row.kind);
+    if (ownNetworks) {
+      await recordReach(db, row.id, { host: slug, port: usual, hostPort: null });
+      return usual;
+    }
+    for (let tries = 0; tries < PORT_TRIES; tries++) {
+      const kept = row.host_port;
+      const reserved = await this.reserved(row.id);
+      const others = new Set([...inUse, ...resting, ...reserved]);
+      // Its own port rests after the end of its server, which no edge sends visitors to.
+      const isFree = kept !== null && !inUse.includes(kept) && !reserved.includes(kept);
+      const port =
+        tries === 0 && isFree
+          ? await freePort({ first: kept, last: kept }, new Set()).catch(() => freePort(config.runtimePorts, others))
+          : await freePort(config.runtimePorts, others);
+      if (await recordReach(db, row.id, { host: '127.0.0.1', port, hostPort: port })) return port;
+    }
+    throw new ReleaseError('every port that was tried went to another database');
+  }
+
+  /** The ports of the host's loopback that its servers keep, also while they are stopped; without those of one service. */
+  async reserved(except = ''): Promise<number[]> {
+    const rows = await dataServersOfHost(this.#deps.db, this.#deps.hostId);
+    return rows.flatMap(({ id, host_port }) => (id === except || host_port === null ? [] : [host_port]));
+  }
+}

@@ -1,0 +1,81 @@
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { recordPort } from '../../../shared/replicas/store.js';
+import { isDataKind } from '../../../shared/services/model.js';
+import { HealthWatch } from '../health-watch.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import type { PortDeps } from './claim-port.js';
+import { PortFinder } from './port-finder.js';
+import { sandboxIdOf } from './replica-sandbox.js';
+
+/** What a check found that the replica's controller has to act on. */
+export type HealthFinding =
+  | 'none'
+  /** Another process of this host listens on the port to which the edge sends this replica's visitors. */
+  | 'portLost'
+  /** The server of a data service has given no answer at all for too long. */
+  | 'silent';
+
+/** Checks the health of one replica that runs as a process, and finds the port on which it listens. */
+export class ReplicaHealth {
+  readonly #deps: PortDeps;
+  readonly #watch: HealthWatch;
+  readonly #ports: PortFinder;
+
+  constructor(deps: PortDeps) {
+    this.#deps = deps;
+    this.#watch = new HealthWatch(deps.db, deps.config, { probe: deps.data ?? undefined });
+    this.#ports = new PortFinder(deps.sandbox);
+  }
+
+  /** When the next check is due, in milliseconds since the epoch. */
+  get nextCheckAt(): number {
+    return this.#watch.nextCheckAt;
+  }
+
+  /** Forgets earlier checks, because a new attempt to run the replica begins. */
+  begin(): void {
+    this.#watch.begin();
+    this.#ports.begin();
+  }
+
+  /** Runs a check if one is due, and records its result. */
+  check(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
+    if (isDataKind(spec.kind)) return this.#checkServer(row, spec);
+    if (this.#deps.sandbox.allNetworks?.owns(row.address)) return this.#checkOwnNetwork(row, spec);
+    return this.#checkOnHost(row, spec);
+  }
+
+  async #checkServer(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
+    const { config, data } = this.#deps;
+    await this.#watch.check(row, spec, async () => true);
+    const silentMs = data?.silentMs(row.id) ?? 0;
+    return row.ready_at !== null && silentMs >= config.healthReplaceSeconds * 1000 ? 'silent' : 'none';
+  }
+
+  async #checkOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
+    const { db, sandbox, firewall } = this.#deps;
+    let lost = false;
+    let elsewhere: number | null = null;
+    await this.#watch.check(row, spec, async (port) => {
+      const holder = await sandbox.portHolder(sandboxIdOf(row), spec.userNumber, row.address, port);
+      lost = holder === 'stranger';
+      if (holder === 'nobody' && row.state === 'starting') elsewhere = await this.#ports.findOnHost(row, spec);
+      return holder === 'own' || holder === 'unknown';
+    });
+    if (lost) return 'portLost';
+    if (elsewhere !== null && (await recordPort(db, row, elsewhere))) await firewall.apply();
+    return 'none';
+  }
+
+  /** In a network of its own nobody else can have the replica's port, but the application may have chosen another one. */
+  async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
+    if (Date.now() < this.#watch.nextCheckAt) return 'none';
+    let port = row.port;
+    if (row.state === 'starting' && port !== null) {
+      port = (await this.#ports.find(row, spec)) ?? port;
+      if (port !== row.port && !(await recordPort(this.#deps.db, row, port))) return 'none';
+    }
+    await this.#watch.check({ ...row, port }, spec, async () => true);
+    return 'none';
+  }
+}

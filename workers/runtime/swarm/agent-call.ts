@@ -1,0 +1,67 @@
+import { connect } from 'node:net';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+const CONNECT_MS = 5_000;
+/** The most of a command's output that is kept, in bytes. */
+const MOST_OUTPUT = 1024 * 1024;
+
+export interface AgentAddress {
+  host: string;
+  port: number;
+  token: string;
+}
+
+/** A command ended with another code than 0, or the connection broke before it ended. */
+export class AgentError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'AgentError';
+  }
+}
+
+/**
+ * Runs a command at an agent, with `input` as its standard input, and returns what it printed. Throws `AgentError`, and the
+ * signal's reason if it is aborted.
+ */
+export async function callAgent(
+  { host, port, token }: AgentAddress,
+  command: string,
+  { input, signal }: { input?: Readable; signal: AbortSignal },
+): Promise<string> {
+  if (command.includes('\n')) throw new Error('a command of an agent has one line');
+  signal.throwIfAborted();
+  const socket = connect({ host, port, allowHalfOpen: true });
+  const abort = () => socket.destroy(new AgentError('was aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  socket.setTimeout(CONNECT_MS, () => socket.destroy(new AgentError('the agent does not answer')));
+  socket.once('connect', () => socket.setTimeout(0));
+  const answer = (async () => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes <= MOST_OUTPUT) chunks.push(chunk);
+      else chunks.splice(0, chunks.length, chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  })();
+  // It may reject while the input is still being sent.
+  answer.catch(() => undefined);
+  try {
+    socket.write(`${token}\n${command}\n`);
+    if (input === undefined) socket.end();
+    else await pipeline(input, socket).catch(() => undefined);
+    const text = await answer;
+    const [, output = '', code] = /^([\s\S]*)\nexit (\d+)\n$/.exec(text) ?? [];
+    if (code === undefined) throw new AgentError(`the connection broke: ${text.slice(-200)}`);
+    if (code !== '0') throw new AgentError(`exit code ${code}: ${output.trim().slice(-500)}`);
+    return output;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    socket.destroy();
+  }
+}

@@ -1,0 +1,46 @@
+/** The port of the agent in its container. */
+export const AGENT_PORT = 7000;
+
+/** Reads the token and a command, runs the command with the connection as its input and output, and says how it ended. */
+const SERVE = `IFS= read -r token; [ "$token" = "$TOKEN" ] || exit 1; IFS= read -r command; sh -c "$command" 2>&1; printf '\\nexit %s\\n' $?`;
+
+/**
+ * Perl of Debian's base has all that is needed. It reads byte by byte, because the rest of the connection is the input of the
+ * command.
+ */
+const perlOf = (port: number) => `
+use IO::Socket::INET;
+my $listener = IO::Socket::INET->new(Listen => 8, LocalPort => ${port}, ReuseAddr => 1) or die "cannot listen: $!";
+$SIG{CHLD} = 'IGNORE';
+while (1) {
+  my $peer = $listener->accept or next;
+  if (fork) { close $peer; next }
+  $SIG{CHLD} = 'DEFAULT';
+  alarm 30;
+  my @lines;
+  for (1, 2) {
+    my $line = '';
+    while (sysread($peer, my $byte, 1)) { last if $byte eq "\\n"; $line .= $byte; exit if length $line > 65536 }
+    push @lines, $line;
+    exit if $lines[0] ne $ENV{TOKEN};
+  }
+  alarm 0;
+  open STDIN, '<&', $peer; open STDOUT, '>&', $peer; open STDERR, '>&', $peer;
+  my $ended = system('/bin/sh', '-c', $lines[1]);
+  syswrite STDOUT, "\\nexit " . ($ended >> 8 || ($ended ? 1 : 0)) . "\\n";
+  exit;
+}`;
+
+/**
+ * The command of a task that works on the files of a volume for the platform: it runs commands for whoever knows `$TOKEN`. Images
+ * without perl (those of Alpine) have the nc of busybox, which serves one connection at a time.
+ */
+export function agentScript(port = AGENT_PORT): string {
+  const perl = perlOf(port).replaceAll("'", `'\\''`);
+  const serve = SERVE.replaceAll("'", `'\\''`);
+  return [
+    `if command -v perl >/dev/null; then exec perl -e '${perl}'; fi`,
+    `nc=nc; command -v nc >/dev/null || nc='busybox nc'`,
+    `while :; do $nc -l -p ${port} -e /bin/sh -c '${serve}' || sleep 0.2; done`,
+  ].join('\n');
+}

@@ -1,0 +1,88 @@
+import type { Config } from '../../../shared/core/config.js';
+import type { Logger } from '../../../shared/core/log.js';
+import type { BuiltImage } from '../../../shared/images/model.js';
+import { DATABASE_VERSIONS } from '../../../shared/services/configuration.js';
+import type { DataKind } from '../../../shared/services/model.js';
+import { BuildError } from '../../builders/builder.js';
+import { createEngineImageStore } from '../../builders/container/engine-image-store.js';
+import type { DataBuilder } from '../../data/data-builder.js';
+import { type Engine, unlessGone } from '../../docker/engine.js';
+import { PullError, pullImage, resolveDigest } from '../../docker/pull-image.js';
+import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry.js';
+
+interface Deps {
+  config: Pick<Config, 'dataImages'>;
+  engine: Engine;
+  registry: Registry | null;
+}
+
+/** No official image comes near. */
+const LARGEST_BYTES = 8 * 1024 ** 3;
+
+/** The image of a server: that of `POSTGRES_IMAGE` or `REDIS_IMAGE`. */
+function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {
+  return dataImages[kind].replaceAll('{version}', version);
+}
+
+/** The platform's own account, if the image is in the platform's registry. */
+function accountFor(name: string, registry: Registry | null): RegistryAccount | undefined {
+  return registry !== null && name.startsWith(`${registry.prefix}/`) ? registry.auth : undefined;
+}
+
+/** Servers that run in containers. The engine pulls an image that it does not have; the platform's registry gives it to other nodes. */
+export function createSwarmDataBuilder(
+  config: Pick<Config, 'dataImages' | 'docker'>,
+  engine: Engine,
+  installationId: string,
+  log: Logger,
+): DataBuilder {
+  const registry = registryOf(config);
+  const images = createEngineImageStore({ engine, registry, installationId, log });
+  return {
+    async build(kind, { databaseVersion }, { signal, log }): Promise<BuiltImage> {
+      const name = imageName(config, kind, databaseVersion);
+      let found = await unlessGone(engine.calls.getImage(name).inspect());
+      if (!found) {
+        await pullImage(engine, name, { account: accountFor(name, registry), signal, log }).catch((error: unknown) => {
+          throw error instanceof PullError ? new BuildError(error.message) : error;
+        });
+        found = await engine.calls.getImage(name).inspect();
+      }
+      await log(`Uses ${name}`);
+      const kept = await images.keep(found.Id, kind, { signal, limitBytes: LARGEST_BYTES, log });
+      const manifest = {
+        type: 'process' as const,
+        runtime: kind,
+        reference: kept.reference,
+        startCommand: '',
+        workingDirectory: '',
+        publishDirectory: '',
+        environment: {},
+      };
+      return { digest: kept.digest, manifest, sizeBytes: kept.sizeBytes };
+    },
+  };
+}
+
+/** The kinds of data services whose image the engine has, or can pull. */
+export async function findSwarmKinds(deps: Deps): Promise<DataKind[]> {
+  const versions: Record<DataKind, readonly string[]> = { postgres: DATABASE_VERSIONS, redis: [''] };
+  const kinds: DataKind[] = [];
+  for (const kind of ['postgres', 'redis'] as const) {
+    const names = versions[kind].map((version) => imageName(deps.config, kind, version));
+    if ((await hasAny(deps.engine, names)) || (await canPull(deps, names.at(-1) ?? ''))) kinds.push(kind);
+  }
+  return kinds;
+}
+
+async function hasAny({ calls }: Engine, names: readonly string[]): Promise<boolean> {
+  for (const name of names) if (await unlessGone(calls.getImage(name).inspect())) return true;
+  return false;
+}
+
+async function canPull({ engine, registry }: Omit<Deps, 'config'>, name: string): Promise<boolean> {
+  return resolveDigest(engine, name, accountFor(name, registry)).then(
+    () => true,
+    () => false,
+  );
+}

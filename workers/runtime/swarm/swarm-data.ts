@@ -1,0 +1,269 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CreateServiceOptions } from 'dockerode';
+import type { Db } from '../../../shared/core/database/client.js';
+import { errorMessage } from '../../../shared/core/errors.js';
+import { openPasswords } from '../../../shared/data/commands.js';
+import { portOf } from '../../../shared/data/model.js';
+import {
+  type DataServerRow,
+  findDataServer,
+  forgetDataServer,
+  isHeld,
+  recordNode,
+  recordReach,
+  volumesToRemove,
+} from '../../../shared/data/store.js';
+import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { Keyring } from '../../../shared/secrets/keyring.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+import { isDataKind } from '../../../shared/services/model.js';
+import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
+import { restoreLeftovers, type VolumeFiles } from '../../data/data-host.js';
+import type { HostServers } from '../../data/data-kinds.js';
+import { postgresBytes, redisBytes } from '../../data/measure-server.js';
+import { ServerHealth } from '../../data/server-health.js';
+import type { AdminAddress } from '../../data/settle-postgres.js';
+import { engineStatus } from '../../docker/engine.js';
+import { discardTree } from '../../folders.js';
+import { ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
+import { type DataRelease, emptyService, serverService, volumeName, volumeService } from './server-service.js';
+import type { SwarmContext } from './service-spec.js';
+import { type CommandDeps, runTask } from './swarm-command.js';
+import type { SwarmServers } from './swarm-services.js';
+import type { SwarmNode } from './swarm-view.js';
+import { openRemoteVolume, RESTORES } from './volume-agent.js';
+
+export interface SwarmDataDeps extends CommandDeps {
+  db: Db;
+  keyring: Keyring;
+  /** The id of the swarm as a host. */
+  hostId: string;
+  /** The node of the engine that this worker uses. */
+  ownNode: string;
+  toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
+  /** What this worker's host can run, for the check of copies. */
+  servers: HostServers;
+  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
+  liveRelease: (serviceId: string) => Promise<string | null>;
+}
+
+/** The longest that preparing or emptying a volume may take, in milliseconds, after its task was started. */
+const VOLUME_WORK_MS = 10 * 60_000;
+const TOOLS_MS = 5 * 60_000;
+/** How long the engine may take to remove the container that had a volume, in milliseconds. */
+const RELEASED_MS = 20_000;
+const POLL_MS = 500;
+
+/**
+ * The data services of a swarm. The volume of a service is on the node on which the swarm prepared it first, and the server runs
+ * only there. Everything else goes through the published port of the server, or of a task beside it.
+ */
+export class SwarmData implements SwarmServers {
+  readonly #deps: SwarmDataDeps;
+  readonly #health: ServerHealth;
+
+  constructor(deps: SwarmDataDeps) {
+    this.#deps = deps;
+    this.#health = new ServerHealth(deps);
+  }
+
+  get hostId(): string {
+    return this.#deps.hostId;
+  }
+
+  async probe(replica: ReplicaRow, spec: ReleaseSpec): Promise<string> {
+    return this.#health.probe(replica, spec);
+  }
+
+  silentMs(replicaId: string): number {
+    return this.#health.silentMs(replicaId);
+  }
+
+  forget(replicaId: string): void {
+    this.#health.forget(replicaId);
+  }
+
+  dataFolderOf(): null {
+    return null;
+  }
+
+  async programOf(spec: ReleaseSpec): Promise<string> {
+    const { servers, toolchains, log } = this.#deps;
+    if (spec.kind === 'redis') {
+      if (servers.redis !== null) return servers.redis;
+      throw new ReleaseError(
+        "copies are checked on the worker's host, which has neither redis-server nor valkey-server; install one of them",
+      );
+    }
+    const signal = AbortSignal.timeout(TOOLS_MS);
+    const context = { signal, log: async (line: string) => log.info(line) };
+    const name = await toolchains.providePostgres(spec.configuration.databaseVersion, context);
+    const [folder = ''] = await toolchains.restore([name], signal);
+    return join(folder, 'bin', 'postgres');
+  }
+
+  async measure({ kind }: DataServerRow, admin: AdminAddress | null): Promise<number | null> {
+    if (admin === null) return null;
+    return kind === 'postgres' ? postgresBytes(admin) : redisBytes(admin);
+  }
+
+  async serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions> {
+    const { db, keyring } = this.#deps;
+    const spec = dataRelease(release);
+    let row = await this.#rowOf(spec.serviceId);
+    if (await isHeld(db, row.id)) throw new ReleaseError('somebody works on its volume');
+    if (row.initialized_at === null) {
+      await this.#prepareVolume(spec);
+      row = await this.#rowOf(spec.serviceId);
+    }
+    this.#nodeIdOf(row);
+    await recordReach(db, row.id, { host: spec.slug, port: portOf(spec.kind), hostPort: null });
+    const passwords = openPasswords(keyring, row);
+    return (context) => serverService(spec, replicaId, row, passwords, context);
+  }
+
+  async openVolume(serviceId: string): Promise<VolumeFiles> {
+    const { loadRelease, liveRelease } = this.#deps;
+    const nodeId = this.#nodeIdOf(await this.#rowOf(serviceId));
+    const live = await liveRelease(serviceId);
+    if (live === null) throw new ReleaseError('the service has no release');
+    const node = await this.#nodeOf(nodeId);
+    if (node?.Status.State !== 'ready') {
+      throw new ReleaseError(`the node ${node?.Description.Hostname ?? nodeId}, which has its volume, is away`);
+    }
+    return openRemoteVolume(this.#deps, dataRelease(await loadRelease(live)), node);
+  }
+
+  async removeRestoreLeftovers(
+    statusOf: (operationId: string) => Promise<string | null>,
+    only?: string,
+  ): Promise<number> {
+    const { config, log } = this.#deps;
+    const staged = join(config.dataDir, RESTORES);
+    const left = await restoreLeftovers(await readdir(staged).catch(() => []), statusOf);
+    for (const name of left) await discardTree({ dataDir: config.dataDir, log }, join(staged, name));
+    if (only === undefined) return left.length;
+    const volume = await this.openVolume(only);
+    try {
+      const names = await restoreLeftovers(await volume.names(), statusOf);
+      for (const name of names) await volume.remove(name);
+      return left.length + names.length;
+    } finally {
+      await volume.close();
+    }
+  }
+
+  async removeVolumes(): Promise<number> {
+    const { db, hostId, log } = this.#deps;
+    let removed = 0;
+    for (const row of await volumesToRemove(db, hostId)) {
+      try {
+        if (!(await this.#removeVolume(row))) continue;
+        await forgetDataServer(db, row.id);
+        removed += 1;
+      } catch (error) {
+        log.warn({ serviceId: row.id }, `a volume could not be removed, a sweep tries again: ${errorMessage(error)}`);
+      }
+    }
+    return removed;
+  }
+
+  /** False if that has to wait, for instance until the node is back. */
+  async #removeVolume({ id, kind, node_id: nodeId, node_image: reference }: DataServerRow): Promise<boolean> {
+    if (nodeId === null || reference === null) return true;
+    const { ownNode } = this.#deps;
+    const node = await this.#nodeOf(nodeId);
+    // It left the swarm for good.
+    if (node === undefined) return true;
+    if (node.Status.State !== 'ready') return false;
+    if (nodeId === ownNode) return this.#removeFromOwnNode(volumeName(id));
+    const spec = specOfDeleted(id, kind, reference);
+    const task = { name: `volume-${id}`, command: 'empty the volume' };
+    await runTask(this.#deps, spec, task, workOptions(), (context) => emptyService(spec, task.name, nodeId, context));
+    return true;
+  }
+
+  async #removeFromOwnNode(name: string): Promise<boolean> {
+    const deadline = Date.now() + RELEASED_MS;
+    for (;;) {
+      try {
+        await this.#deps.engine.calls.getVolume(name).remove();
+        return true;
+      } catch (error) {
+        if (engineStatus(error) === 404) return true;
+        // The swarm removes the container of the server a moment after its service.
+        if (engineStatus(error) !== 409) throw error;
+        if (Date.now() >= deadline) return false;
+        await sleep(POLL_MS);
+      }
+    }
+  }
+
+  async #prepareVolume(spec: DataRelease): Promise<void> {
+    const task = { name: `volume-${spec.serviceId}`, command: 'prepare the volume' };
+    const { NodeID: nodeId = '' } = await runTask(this.#deps, spec, task, workOptions(), (context) =>
+      volumeService(spec, task.name, context),
+    );
+    const name = (await this.#nodeOf(nodeId))?.Description.Hostname ?? nodeId;
+    await recordNode(this.#deps.db, spec.serviceId, { id: nodeId, name, image: spec.image.manifest.reference ?? '' });
+  }
+
+  async #rowOf(serviceId: string): Promise<DataServerRow> {
+    const row = await findDataServer(this.#deps.db, serviceId);
+    if (!row) throw new ReleaseError('the record of its server is gone');
+    if (row.host_id !== null && row.host_id !== this.#deps.hostId) {
+      throw new ReleaseError(`its volume is on another host (${row.host_id})`);
+    }
+    return row;
+  }
+
+  #nodeIdOf({ node_id: nodeId }: DataServerRow): string {
+    if (nodeId === null) throw new ReleaseError('its volume is on no node of this swarm');
+    return nodeId;
+  }
+
+  async #nodeOf(id: string): Promise<SwarmNode | undefined> {
+    return ((await this.#deps.engine.calls.listNodes()) as SwarmNode[]).find(({ ID }) => ID === id);
+  }
+}
+
+function dataRelease(spec: ReleaseSpec): DataRelease {
+  const { kind } = spec;
+  if (!isDataKind(kind)) throw new ReleaseError(`a service of kind ${kind} has no volume`);
+  return { ...spec, kind };
+}
+
+function workOptions() {
+  return {
+    signal: AbortSignal.timeout(2 * VOLUME_WORK_MS),
+    timeoutMs: VOLUME_WORK_MS,
+    onLine: async () => undefined,
+  };
+}
+
+/** Enough of a release to run a task on the volume of a service whose records are erased. */
+function specOfDeleted(serviceId: string, kind: DataServerRow['kind'], reference: string): ReleaseSpec {
+  const manifest = {
+    type: 'process' as const,
+    runtime: kind,
+    reference,
+    startCommand: '',
+    workingDirectory: '',
+    publishDirectory: '',
+    environment: {},
+  };
+  return {
+    deploymentId: serviceId,
+    serviceId,
+    workspaceId: '',
+    userNumber: 0,
+    kind,
+    slug: 'volume',
+    environmentId: null,
+    configuration: DEFAULT_CONFIGURATION,
+    image: { id: '', digest: '', manifest },
+    environment: {},
+  };
+}

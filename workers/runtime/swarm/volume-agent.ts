@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DATA, type VolumeFiles } from '../../data/data-host.js';
+import { unlessGone } from '../../docker/engine.js';
+import { discardTree } from '../../folders.js';
+import { quote } from '../../sandbox/sandbox-scripts.js';
+import { ReleaseError } from '../runtime-driver.js';
+import { type AgentAddress, callAgent } from './agent-call.js';
+import { AGENT_PORT } from './agent-script.js';
+import { markerOf, VOLUME } from './server-scripts.js';
+import { agentService, type DataRelease } from './server-service.js';
+import type { CommandDeps } from './swarm-command.js';
+import { createService, removeService } from './swarm-services.js';
+import { hasEnded, publishedPort, type SwarmNode, type SwarmTask, SwarmView } from './swarm-view.js';
+
+const POLL_MS = 250;
+/** Copies that are checked before they go to a node are below this folder of DATA_DIR. */
+export const RESTORES = 'restores';
+/** Writes what was changed to the disk of the node. */
+const SYNC = '(sync -f . 2>/dev/null || sync)';
+
+/** Opens the volume of a service by a task on its node. Throws `ReleaseError` if that task does not start in time. */
+export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, node: SwarmNode): Promise<VolumeFiles> {
+  const name = `agent-${spec.serviceId}`;
+  const remove = async () => {
+    const service = await unlessGone(deps.engine.calls.getService(name).inspect());
+    if (service) await removeService(deps, service.ID);
+  };
+  // That of a worker that died: nobody else works on the volume now.
+  await remove();
+  const token = randomBytes(24).toString('hex');
+  await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));
+  try {
+    const address = { ...(await placeOf(deps, name, node)), token };
+    return new RemoteVolume(deps, spec.serviceId, address, remove);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function placeOf(
+  { engine, config }: CommandDeps,
+  name: string,
+  node: SwarmNode,
+): Promise<Pick<AgentAddress, 'host' | 'port'>> {
+  const deadline = Date.now() + config.releaseTimeoutSeconds * 1000;
+  for (;;) {
+    const [task] = (await engine.calls.listTasks({ filters: { service: [name] } })) as SwarmTask[];
+    const port = task?.Status.State === 'running' ? publishedPort(task, AGENT_PORT) : undefined;
+    const host = task && new SwarmView([], [], [node]).addressOf(task);
+    if (port !== undefined && host !== undefined) return { host, port };
+    if ((task && hasEnded(task)) || Date.now() >= deadline) {
+      const reason = task?.Status.Err || task?.Status.Message || 'the swarm made no task of it';
+      throw new ReleaseError(
+        `the task that works on its volume does not run on ${node.Description.Hostname}: ${reason}`,
+      );
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** The files of a volume on a node of the swarm. */
+class RemoteVolume implements VolumeFiles {
+  readonly #deps: CommandDeps;
+  readonly #serviceId: string;
+  readonly #address: AgentAddress;
+  readonly #remove: () => Promise<void>;
+
+  constructor(deps: CommandDeps, serviceId: string, address: AgentAddress, remove: () => Promise<void>) {
+    this.#deps = deps;
+    this.#serviceId = serviceId;
+    this.#address = address;
+    this.#remove = remove;
+  }
+
+  async names(): Promise<string[]> {
+    return (await this.#run('ls -1A')).split('\n').filter((name) => name !== '');
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await this.#run(`[ ! -e ${quote(to)} ] && mv ${quote(from)} ${quote(to)} && ${SYNC}`);
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#run(`rm -rf ${quote(name)}`);
+  }
+
+  async writeMarker(): Promise<void> {
+    await this.#run(
+      `printf '%s\\n' ${quote(markerOf(this.#serviceId))} >ranvier.new && mv ranvier.new ranvier.json && ${SYNC}`,
+    );
+  }
+
+  stagingOf(name: string): string {
+    return join(this.#deps.config.dataDir, RESTORES, name);
+  }
+
+  async adopt(name: string, signal: AbortSignal): Promise<void> {
+    const staging = this.stagingOf(name);
+    const archive = spawn('tar', ['-C', staging, '-cf', '-', DATA], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const ended = new Promise<number | null>((resolve) => {
+      archive.once('error', () => resolve(null));
+      archive.once('close', resolve);
+    });
+    try {
+      const unpack = `mkdir ${quote(name)} && tar -C ${quote(name)} -xpf - && ${SYNC}`;
+      await this.#run(unpack, signal, archive.stdout);
+      const code = await ended;
+      if (code !== 0) throw new Error(`the checked copy cannot be read (tar: exit code ${code})`);
+    } finally {
+      archive.kill('SIGKILL');
+    }
+    await discardTree({ dataDir: this.#deps.config.dataDir, log: this.#deps.log }, staging);
+  }
+
+  close(): Promise<void> {
+    return this.#remove();
+  }
+
+  /** Runs a command in the volume's folder. An agent that has just started may not listen yet. */
+  async #run(command: string, signal = new AbortController().signal, input?: Readable): Promise<string> {
+    const deadline = Date.now() + this.#deps.config.releaseTimeoutSeconds * 1000;
+    for (;;) {
+      try {
+        return await callAgent(this.#address, `cd ${VOLUME} && ${command}`, { ...(input ? { input } : {}), signal });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || Date.now() >= deadline) throw error;
+        await sleep(POLL_MS, undefined, { signal });
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from '../../shared/core/log.js';
+import { processStart } from '../../shared/core/process-identity.js';
+import type { HostNetwork } from '../network/host-network.js';
+import type { NetworkSpec } from '../network/network-model.js';
+import { type Cgroup, type CgroupRoots, makeCgroup } from './cgroup.js';
+import { guardPorts, type PortRange } from './port-guard.js';
+import { MARKER } from './proc.js';
+import { hasMounts, type SandboxSpec } from './sandbox.js';
+import { APP_PATH, HOME_PATH, type Host, joinBelow, type Plan, searchPath } from './sandbox-plan.js';
+import { commandScript } from './sandbox-scripts.js';
+import { prepareScratch } from './scratch-folder.js';
+import { uidOf } from './service-users.js';
+
+/** Where sandboxes are made, and what this host can do for them. */
+export interface SandboxPlace {
+  log: Logger;
+  dataDir: string;
+  host: Host;
+  cgroups: CgroupRoots | null;
+  /** The ports that the kernel refuses to a sandbox, except its own; null if it cannot. */
+  guardedPorts: PortRange | null;
+}
+
+/** A sandbox that is made and not started. */
+export interface Prepared {
+  plan: Plan;
+  cgroup: Cgroup | null;
+  script: string;
+}
+
+/** The folder of all sandboxes' temporary files. */
+export function scratchRoot(dataDir: string): string {
+  return join(dataDir, 'sandboxes');
+}
+
+/**
+ * Makes the folders, the control group and the network of a sandbox. If it rejects, some of them may be left. `marker` stands on
+ * every process of the sandbox, and `tied` means that it ends with this process. `network` is null if it shares the host's.
+ */
+export async function prepareSandbox(
+  place: SandboxPlace,
+  spec: SandboxSpec,
+  { marker, tied, network }: { marker: string; tied: boolean; network: HostNetwork | null },
+): Promise<Prepared> {
+  const { host } = place;
+  const scratch = join(scratchRoot(place.dataDir), spec.id);
+  const uid = host.level === 'rootless' ? (process.getuid?.() ?? 0) : uidOf(spec.userNumber);
+  const owner = tied ? { pid: process.pid, startedAt: (await processStart(process.pid)) ?? '' } : null;
+  const attached = network?.attach(spec.id, spec.network ?? aloneIn(spec)) ?? Promise.resolve(null);
+  const folders = makeFolders(place, spec, { scratch, uid, owner, hasNetwork: network !== null });
+  const [made, joined] = await Promise.allSettled([folders, attached]);
+  if (made.status === 'rejected') throw made.reason;
+  if (joined.status === 'rejected') throw joined.reason;
+  const { directory, image, cgroup } = made.value;
+  const inside = hasMounts(host.level);
+  const env = {
+    PATH: searchPath(host, spec.tools),
+    HOME: inside ? HOME_PATH : join(scratch, 'home'),
+    TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
+    ...spec.env,
+    [MARKER]: marker,
+  };
+  const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
+  const plan: Plan = {
+    marker,
+    uid,
+    directory,
+    image,
+    scratch,
+    writable: spec.writable ?? [],
+    tools: spec.tools ?? [],
+    limits: spec.limits,
+    procsFiles: cgroup?.procsFiles ?? [],
+    tied,
+    network: joined.value,
+  };
+  return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
+}
+
+async function makeFolders(
+  { log, dataDir, host, cgroups, guardedPorts }: SandboxPlace,
+  spec: SandboxSpec,
+  {
+    hasNetwork,
+    ...own
+  }: Pick<Parameters<typeof prepareScratch>[0], 'scratch' | 'uid' | 'owner'> & { hasNetwork: boolean },
+) {
+  const { level } = host;
+  const mounted = hasMounts(level) && host.overlay;
+  const folders = await prepareScratch({ ...spec, ...own, mounted, dataDir, log, level });
+  const cgroup = cgroups === null ? null : await makeCgroup(cgroups, spec.id, spec.limits);
+  // A sandbox with a network of its own shares no port with another.
+  if (!hasNetwork && guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
+    await guardPorts(cgroup.sockets, guardedPorts, spec.port ?? 0);
+  }
+  return { ...folders, cgroup };
+}
+
+/** The network of a command that belongs to no service. */
+function aloneIn({ id }: SandboxSpec): NetworkSpec {
+  const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+  return { scope, use: 'build', hostName: '' };
+}

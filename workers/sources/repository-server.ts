@@ -1,0 +1,144 @@
+import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
+import type { Git, GitResult } from './git-command.js';
+import { explainRemote, isRedirect, lastLine } from './git-failure.js';
+import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './remote.js';
+import { SourceError, TooManyBranches } from './repository-source.js';
+
+const MOST_REDIRECTS = 3;
+const BRANCHES_NAMED = 10;
+const HEADS = 'refs/heads/';
+/** A list of all branches beyond this is not read. */
+const LARGEST_LIST = {
+  bytes: 1024 ** 2,
+  problem: 'the repository has too many branches to list them',
+  error: TooManyBranches,
+};
+const SHA = /^[0-9a-f]{40}$/;
+/** The same names that `configuration.branch` accepts. */
+export const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
+
+export interface FoundRef {
+  remote: Remote;
+  sha: string;
+  /** The branch that was taken because the repository has no branch of the default name. */
+  defaultBranch?: string;
+}
+
+/** Asks the servers of repositories. Every address, also that of a redirect, is checked before git connects to it. */
+export class RepositoryServer {
+  readonly #git: Git;
+  readonly #options: RemoteOptions;
+
+  constructor(git: Git, options: RemoteOptions) {
+    this.#git = git;
+    this.#options = options;
+  }
+
+  /** Checks an address (see `openRemote`). */
+  open(address: string): Promise<Remote> {
+    return openRemote(address, this.#options);
+  }
+
+  /**
+   * The commits of those of these references that exist, or of all branches. Throws `SourceError`, and `TooManyBranches` if all are
+   * wanted and cannot be listed.
+   */
+  async refs(
+    remote: Remote,
+    names: readonly string[] | 'branches',
+    signal: AbortSignal,
+  ): Promise<{ remote: Remote; commits: Map<string, string> }> {
+    const all = names === 'branches';
+    const [options, wanted, bound] = all ? [['--heads'], [], { atMost: LARGEST_LIST }] : [[], names, {}];
+    const found = await this.reach(remote, signal, (to) =>
+      this.#git.run({ args: ['ls-remote', ...options, '--', to.url, ...wanted], config: to.config, signal, ...bound }),
+    );
+    if (found.result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(found.result)}`);
+    // A name also matches as the end of a longer one.
+    const commits = [...parseRefs(found.result.stdout)].filter(
+      ([name, sha]) => SHA.test(sha) && (all ? REF.test(name.slice(HEADS.length)) : names.includes(name)),
+    );
+    return { remote: found.remote, commits: new Map(commits) };
+  }
+
+  /** The commit of a branch or tag, and where it was found. Throws `SourceError`, which names the branches that exist. */
+  async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
+    const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
+    const found = await this.refs(remote, names, signal);
+    for (const name of names) {
+      const sha = found.commits.get(name);
+      if (sha !== undefined) return { remote: found.remote, sha };
+    }
+    const head = ref === DEFAULT_CONFIGURATION.branch ? await this.#head(found.remote, signal) : null;
+    if (head !== null) return head;
+    throw await this.#missingRef(found.remote, ref, signal);
+  }
+
+  /** The branch that a clone of the repository would check out; null if the repository does not say, or has none. */
+  async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
+    const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD'];
+    const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
+    const branch = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(stdout)?.[1] ?? '';
+    const sha = parseRefs(stdout).get('HEAD') ?? '';
+    return code === 0 && REF.test(branch) && SHA.test(sha) ? { remote, sha, defaultBranch: branch } : null;
+  }
+
+  async #missingRef(remote: Remote, ref: string, signal: AbortSignal): Promise<SourceError> {
+    const args = ['ls-remote', '--heads', '--', remote.url];
+    const { stdout } = await this.#git.run({ args, config: remote.config, signal });
+    const branches = [...parseRefs(stdout).keys()].map((name) => name.replace(/^refs\/heads\//, ''));
+    const more = branches.length - BRANCHES_NAMED;
+    const list = `${branches.slice(0, BRANCHES_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    const has = branches.length === 0 ? 'it has no branch at all' : `it has ${list}`;
+    return new SourceError(`branch or tag "${ref}" does not exist in ${remote.url}; ${has}`);
+  }
+
+  /**
+   * Runs a git command against a repository. Redirects are followed here and not by git, so that each new address is checked
+   * like the first one. Throws `SourceError` if the server is the cause of a failure; returns other failures, and those for
+   * which `isAnswer` is true.
+   */
+  async reach(
+    first: Remote,
+    signal: AbortSignal,
+    talk: (remote: Remote) => Promise<GitResult>,
+    isAnswer: (result: GitResult) => boolean = () => false,
+  ): Promise<{ remote: Remote; result: GitResult }> {
+    let remote = first;
+    for (let redirects = 0; ; redirects++) {
+      const result = await talk(remote);
+      if (result.code === 0 || isAnswer(result)) return { remote, result };
+      if (!isRedirect(result)) {
+        const cause = explainRemote(remote, result);
+        if (cause !== null) throw new SourceError(cause);
+        return { remote, result };
+      }
+      if (redirects === MOST_REDIRECTS) {
+        throw new SourceError(`${first.url} redirects more than ${MOST_REDIRECTS} times; use its current address`);
+      }
+      remote = await this.open(redirectedAddress(remote, await this.#locationOf(remote, signal)));
+    }
+  }
+
+  /** The target of the server's redirect. Git reports it only in its trace, which masks secrets and is not stored. */
+  async #locationOf(remote: Remote, signal: AbortSignal): Promise<string> {
+    const { stderr } = await this.#git.run({
+      args: ['ls-remote', '--', remote.url],
+      config: remote.config,
+      env: { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' },
+      signal,
+    });
+    const location = /<= Recv header: location: *(\S+)/i.exec(stderr)?.[1];
+    if (location === undefined) throw new SourceError(`${remote.url} redirects and does not name the new address`);
+    return location;
+  }
+}
+
+function parseRefs(output: string): Map<string, string> {
+  const refs = new Map<string, string>();
+  for (const line of output.split('\n')) {
+    const [sha, name] = line.split('\t');
+    if (sha && name) refs.set(name, sha);
+  }
+  return refs;
+}
