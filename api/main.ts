@@ -10,6 +10,7 @@ import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate.js';
 import { createApp } from './app.js';
+import { internalAddress } from './git/forward.js';
 import { PushedRepositories } from './git/repositories.js';
 import { startPushUpkeep } from './git/settle-pushes.js';
 import { startServer } from './server.js';
@@ -39,7 +40,8 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   lifecycle.onEnd('dispatcher', () => dispatcher.close());
   const mailer = createMailer(config.mail, log);
   lifecycle.onEnd('mailer', () => mailer.close());
-  const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir });
+  const address = internalAddress(config);
+  const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir, address });
   lifecycle.onEnd('upkeep of pushes', startPushUpkeep({ db, log, repositories }));
   const app = createApp({ config, db, engine, dispatcher, keyring, mailer, log, isEnding: () => lifecycle.ending });
   const server = await startServer(app, config.port, {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorMessage } from '../../shared/core/errors.js';
+import { signalGroup } from '../../shared/core/signal-process.js';
 import { recordPushed } from '../../shared/pushes/store.js';
 import type { ApiContext } from '../http/state.js';
 import { gitEnvironment, type Settings, spawnBackend } from './git-process.js';
@@ -144,6 +145,13 @@ async function pump({ ctx }: Exchange, child: ChildProcess): Promise<void> {
   if (stdin) {
     req.pipe(stdin);
     req.once('close', () => stdin.end());
+    // At an early end of its input, `http-backend` reads on for ever. Nothing was accepted yet: git stores only whole requests.
+    const gaveUp = () => {
+      if (!req.complete && child.pid !== undefined && child.exitCode === null) signalGroup(child.pid, 'SIGKILL');
+    };
+    if (req.socket.destroyed) gaveUp();
+    else req.socket.once('close', gaveUp);
+    child.once('exit', () => req.socket.off('close', gaveUp));
   }
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {

@@ -107,5 +107,11 @@ export async function runGit(
  */
 export async function spawnBackend(environment: Record<string, string>): Promise<ChildProcess> {
   const [file = 'git', ...argv] = [...(await bounds()), 'git', 'http-backend'];
-  return spawn(file, argv, { cwd: '/', env: environment, stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'] });
+  return spawn(file, argv, {
+    cwd: '/',
+    env: environment,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+    // A group of its own, so that its helpers can be ended with it.
+    detached: true,
+  });
 }

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { RefUpdate } from '../../shared/pushes/model.js';
+import { MOST_UPDATES, type RefUpdate } from '../../shared/pushes/model.js';
 import { FLUSH, type Packet, PacketReader, packet } from './packets.js';
 
 /** What git tells the hook `proc-receive`. */
@@ -16,7 +16,6 @@ export type HookAnswer =
   | { ref: string; ok: true /** Git moves the ref itself. */; byGit?: boolean }
   | { ref: string; ok: false; reason: string };
 
-const MOST_UPDATES = 1000;
 const LONGEST_LINE = 2000;
 
 /** The API's end of the pipes to the hook. */

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exists } from '../../shared/core/exists.js';
+import { MOST_UPDATES } from '../../shared/pushes/model.js';
 
 /**
  * The hooks of pushed repositories. They are relays: git starts them with the pipes 3, 4 and 5 of `http-backend`, and the API
@@ -26,7 +27,13 @@ exit 0
 
 /** Other refs than branches do not pass `proc-receive`. Refused here, nothing of the push is kept. */
 const PRE_RECEIVE = `#!/bin/sh
+count=0
 while read -r from to ref; do
+  count=$((count + 1))
+  if [ $count -gt ${MOST_UPDATES} ]; then
+    echo 'A push may change ${MOST_UPDATES} branches at most, and this one changes more than ${MOST_UPDATES}. Nothing was stored.' >&2
+    exit 1
+  fi
   case "$ref" in
     refs/heads/*) ;;
     *)

@@ -5,11 +5,13 @@ import { serviceUrl } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { AppError, errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
+import { closePreview, previewOfBranch } from '../../shared/previews/store.js';
 import { newDeploymentId, queuePush } from '../../shared/pushes/commands.js';
 import { decideRef, type RefUpdate, readPushOptions } from '../../shared/pushes/model.js';
 import type { CommandDeps } from '../../shared/secrets/command-deps.js';
 import { isRouted } from '../../shared/services/model.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
+import { getService } from '../../shared/services/store.js';
 import { followDeployment } from './follow-deployment.js';
 import type { HookAnswer, HookChannel, HookRequest } from './hook-channel.js';
 import type { PushedRepository } from './repositories.js';
@@ -69,14 +71,20 @@ export async function receivePush(
           answers.push({ ref, ok: false, reason: decision.reason });
           break;
         case 'delete':
-          answers.push(await deleteBranch(push, channel, update, decision.branch));
+          answers.push(await deleteBranch(deps, push, channel, update, decision.branch));
           break;
-        case 'store':
-          answers.push(await storeBranch(push, channel, update, decision.branch, shallow !== ''));
+        case 'store': {
+          const done =
+            (await showBranch(deps, push, channel, update, { branch: decision.branch, noWait, shallow })) ??
+            (await storeBranch(push, channel, update, decision.branch, shallow !== ''));
+          answers.push(done.answer);
+          afterwards.push(done.afterwards);
           branches.add(decision.branch);
           break;
+        }
         case 'deploy': {
-          const done = await deployBranch(deps, push, channel, update, { noWait, shallow });
+          const done = await deployBranch(deps, push, channel, update, { branch, noWait, shallow });
+          if (done === null) throw new Error('the service deploys its own branch');
           answers.push(done.answer);
           afterwards.push(done.afterwards);
         }
@@ -96,6 +104,7 @@ function isDeployed({ ref }: RefUpdate, branch: string): boolean {
 }
 
 async function deleteBranch(
+  { db, log }: PushDeps,
   { repository, service }: Push,
   channel: HookChannel,
   { ref, from }: RefUpdate,
@@ -105,7 +114,34 @@ async function deleteBranch(
   if (!deleted.ok) return { ref, ok: false, reason: 'the branch has moved meanwhile; fetch and try again' };
   if (branch === service.configuration.branch)
     channel.say(`The branch ${branch} is deleted. ${service.name} goes on running its last release.`);
+  const preview = await previewOfBranch(db, service.id, branch);
+  if (preview && (await closePreview(db, preview.service_id, 'its branch was deleted'))) {
+    log.info({ serviceId: preview.service_id }, 'the branch of a preview was deleted; the preview will be deleted');
+    channel.say(`The preview of ${branch} is deleted in a moment.`);
+  }
   return { ref, ok: true };
+}
+
+/** Deploys a branch to its preview. Null if it has none and gets none; the pusher sees why one that is wanted cannot be made. */
+async function showBranch(
+  deps: PushDeps,
+  push: Push,
+  channel: HookChannel,
+  update: RefUpdate,
+  options: DeployOptions,
+): Promise<Done | null> {
+  const { previewMode } = push.service.configuration;
+  if (previewMode === 'off') return null;
+  const preview = await previewOfBranch(deps.db, push.service.id, options.branch);
+  if (!preview && previewMode !== 'automatic') return null;
+  try {
+    return await deployBranch(deps, push, channel, update, options);
+  } catch (error) {
+    // The branch is stored all the same: a used-up limit of previews is no reason to lose work.
+    if (!(error instanceof AppError)) throw error;
+    channel.say(`-----> No preview of ${options.branch}: ${error.message}`);
+    return null;
+  }
 }
 
 async function storeBranch(
@@ -114,23 +150,33 @@ async function storeBranch(
   { ref, from, to }: RefUpdate,
   branch: string,
   shallow: boolean,
-): Promise<HookAnswer> {
-  if (!(await repository.hasCommit(to))) return { ref, ok: false, reason: 'it is no commit' };
+): Promise<Done> {
+  if (!(await repository.hasCommit(to))) return refused(ref, 'it is no commit');
   channel.say(
     `The branch ${branch} is stored and not deployed: ${service.name} deploys ${service.configuration.branch}.`,
   );
-  if (shallow) return { ref, ok: true, byGit: true };
+  if (shallow) return { answer: { ref, ok: true, byGit: true }, afterwards: async () => undefined };
   const moved = await repository.moveBranch(branch, to, from);
-  return moved.ok ? { ref, ok: true } : { ref, ok: false, reason: 'the branch cannot be moved; fetch and try again' };
+  if (!moved.ok) return refused(ref, 'the branch cannot be moved; fetch and try again');
+  return { answer: { ref, ok: true }, afterwards: async () => undefined };
 }
 
 interface DeployOptions {
+  branch: string;
   noWait: boolean;
   /** The commits at which the history of a shallow push ends; '' if the push is not shallow. */
   shallow: string;
 }
 
+/** What a ref came to. */
+interface Done {
+  answer: HookAnswer;
+  afterwards: Afterwards;
+}
+
 /**
+ * Deploys a pushed commit, and shows the pusher how it goes. Null if the branch has no preview and gets none.
+ *
  * Git fails after a shallow push of a ref that its hook has moved, so git moves that ref itself at the end, and what it may have moved too
  * early is set right afterwards.
  */
@@ -139,10 +185,9 @@ async function deployBranch(
   push: Push,
   channel: HookChannel,
   { ref, from, to }: RefUpdate,
-  { noWait, shallow }: DeployOptions,
-): Promise<{ answer: HookAnswer; afterwards: Afterwards }> {
-  const { repository, service } = push;
-  const { branch } = service.configuration;
+  { branch, noWait, shallow }: DeployOptions,
+): Promise<Done | null> {
+  const { repository } = push;
   if (!(await repository.hasCommit(to))) return refused(ref, 'it is no commit');
   await deps.engine.ping().catch(() => {
     throw new AppError('engine_unavailable');
@@ -151,19 +196,24 @@ async function deployBranch(
   // Before the deployment exists, so that no worker looks for a commit that nothing keeps.
   await repository.keep(wanted, to);
   if (shallow !== '') await repository.noteShallow(wanted, shallow);
-  const { id, joined } = await deps.db
+  const queued = await deps.db
     .transaction(async (trx) => {
       const queued = await queuePush(trx, deps, { ...push, id: wanted, branch, commitSha: to });
+      if (queued === null) return null;
+      const service = await getService(trx, queued.serviceId);
+      if (!service) throw new AppError('not_found');
       const path = `/services/${service.id}/deploys`;
       const target = { operation: 'deployment.create', path, targetId: queued.id, targetName: service.name };
       if (!queued.joined) await insertAuditEntry(trx, { ...push.audited, ...target });
-      return queued;
+      return { ...queued, service };
     })
     .catch(async (error: unknown) => {
       await repository.forget(wanted);
       throw error;
     });
-  if (joined) await repository.forget(wanted);
+  if (queued === null || queued.joined) await repository.forget(wanted);
+  if (queued === null) return null;
+  const { id, joined, service } = queued;
   deps.dispatcher.wake();
   deps.log.info({ serviceId: service.id, deploymentId: id, commit: to, actor: push.actor }, 'a push is deployed');
   channel.say('');
@@ -207,7 +257,7 @@ async function deployBranch(
   return { answer: { ref, ok: true }, afterwards: async () => undefined };
 }
 
-function refused(ref: string, reason: string): { answer: HookAnswer; afterwards: Afterwards } {
+function refused(ref: string, reason: string): Done {
   return { answer: { ref, ok: false, reason }, afterwards: async () => undefined };
 }
 

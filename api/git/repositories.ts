@@ -3,17 +3,18 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { validate as isUuid } from 'uuid';
 import type { Db } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import { linked } from '../../shared/core/lock-file.js';
 import type { Logger } from '../../shared/core/log.js';
 import { branchRef, FOLDER_ID_FILE, keptRef, PUSHED_FOLDER, repositoryFolder } from '../../shared/pushes/model.js';
 import {
+  announceHost,
   goneServices,
   keptDeployments,
   type PushedRepositoryRow,
   recordRepository,
   recordSize,
+  withdrawHost,
 } from '../../shared/pushes/store.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { type GitResult, runGit } from './git-process.js';
@@ -30,9 +31,12 @@ export class PushedRepositories {
   readonly #db: Db;
   readonly #log: Logger;
   readonly #folder: string;
+  readonly #address: string;
   #prepared: Promise<{ id: string; hooks: string }> | null = null;
 
-  constructor({ db, log, dataDir }: { db: Db; log: Logger; dataDir: string }) {
+  /** `address`: at which other API hosts reach this process. */
+  constructor({ db, log, dataDir, address }: { db: Db; log: Logger; dataDir: string; address: string }) {
+    this.#address = address;
     this.#db = db;
     this.#log = log;
     this.#folder = join(dataDir, PUSHED_FOLDER);
@@ -52,25 +56,29 @@ export class PushedRepositories {
   }
 
   /**
-   * The service's repository, with HEAD at the service's branch; made if it is not there. Throws `conflict` if another folder
-   * holds it.
+   * The service's repository, with HEAD at the service's branch; made if it is not there. `repository` is null if another API host
+   * has it.
    */
   async open(
     service: Pick<ServiceRow, 'id' | 'configuration'>,
-  ): Promise<{ repository: PushedRepository; row: PushedRepositoryRow }> {
+  ): Promise<{ repository: PushedRepository | null; row: PushedRepositoryRow }> {
     const { id, hooks } = await this.prepare();
     const row = await recordRepository(this.#db, service.id, id);
-    if (row.folder_id !== id) {
-      throw new AppError(
-        'conflict',
-        'The repository of this service is in the DATA_DIR of another API host. Send /git/ to that host, or let all API hosts share DATA_DIR/pushed',
-      );
-    }
+    if (row.folder_id !== id) return { repository: null, row };
     const path = join(this.#folder, repositoryFolder(service.id));
     if (!(await exists(join(path, 'HEAD')))) await this.#init(path);
     const repository = new PushedRepository(path, hooks);
     await repository.pointHead(service.configuration.branch);
     return { repository, row };
+  }
+
+  /** Tells the other API hosts where the repositories of this folder are. */
+  async announce(): Promise<void> {
+    await announceHost(this.#db, (await this.prepare()).id, this.#address);
+  }
+
+  async withdraw(): Promise<void> {
+    if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
   /** A repository that was opened before. */
@@ -109,7 +117,9 @@ export class PushedRepositories {
     const own = `${path}.${randomUUID()}`;
     await writeFile(own, `${randomUUID()}\n`, { mode: 0o600 });
     await linked(own, path).finally(() => rm(own, { force: true }));
-    return { id: (await readFile(path, 'utf8')).trim(), hooks: await writeHooks(this.#folder) };
+    const id = (await readFile(path, 'utf8')).trim();
+    await announceHost(this.#db, id, this.#address);
+    return { id, hooks: await writeHooks(this.#folder) };
   }
 
   async #init(path: string): Promise<void> {

@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/errors.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
-import { serviceOfFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
+import { hostsOfFolder } from '../../shared/pushes/store.js';
+import { isForwarded, newForwardToken, serviceOfFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
 import { isPushSource } from '../../shared/services/source.js';
 import { findServiceBySlug, findServiceView, type ServiceView } from '../../shared/services/store.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
@@ -12,6 +13,7 @@ import type { ApiDeps, Caller } from '../http/context.js';
 import { API_ROOT, type Endpoint } from '../http/endpoint.js';
 import { createFailureLimit, rateLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward.js';
 import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './repositories.js';
 import { Slots } from './slots.js';
@@ -53,7 +55,8 @@ const FETCHES = { each: 4, all: 16 };
 
 export function serveGit(deps: ApiDeps): ApiMiddleware {
   const { db, config, log } = deps;
-  const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir });
+  const address = internalAddress(config);
+  const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir, address });
   const failures = createFailureLimit(db, config.rateLimits);
   const limit = rateLimit(db, config.rateLimits);
   const slots = { push: new Slots(PUSHES), fetch: new Slots(FETCHES) };
@@ -65,6 +68,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     const release = (request.pushes ? slots.push : slots.fetch).take(request.workspaceId);
     try {
       const { repository, row } = await repositories.open(service);
+      if (repository === null) return await forward(ctx, request, row.folder_id);
       const exchange = { ctx, rest: request.rest, query: ctx.querystring, repository };
       if (!request.pushes) return await fetchFrom(deps, exchange, { anyCommit: visitor.type === 'worker' });
       if (visitor.type === 'worker') throw new AppError('forbidden');
@@ -98,6 +102,18 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     }
   }
 
+  /** Another API host has the repository. */
+  async function forward(ctx: ApiContext, request: GitRequest, folderId: string): Promise<void> {
+    if (wasForwarded(ctx, request))
+      throw new AppError('conflict', 'This API host does not have the repository any more');
+    const token = newForwardToken(deps.keyring, nameOf(request), Date.now());
+    await forwardTo(ctx, await hostsOfFolder(db, folderId), token);
+  }
+
+  function wasForwarded(ctx: ApiContext, request: GitRequest): boolean {
+    return isForwarded(deps.keyring, ctx.get(FORWARDED_HEADER), nameOf(request), Date.now());
+  }
+
   async function identify(ctx: ApiContext, request: GitRequest): Promise<Visitor> {
     const { user, password } = basic(ctx.get('Authorization'));
     if (password === '')
@@ -119,7 +135,8 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     }
     const { caller, found } = known;
     ctx.state.caller = caller;
-    await limit(ctx as Parameters<typeof limit>[0], async () => undefined);
+    // The host that forwards a request has counted it.
+    if (!wasForwarded(ctx, request)) await limit(ctx as Parameters<typeof limit>[0], async () => undefined);
     if (!found.workspace || caller.workspaceId !== request.workspaceId) throw missing();
     const requireMfa = found.workspace.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
     const facts: AccessFacts = {
@@ -138,6 +155,12 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     const authorize = (more: Pick<AccessFacts, 'protectedEnvironment'>) =>
       assertPermitted(operation, { ...facts, ...more });
     authorize({ protectedEnvironment: service.environment_protected });
+    if (service.preview_of !== null) {
+      throw new AppError(
+        'conflict',
+        `${service.name} is a preview; push its branch ${service.configuration.branch} to its service`,
+      );
+    }
     if (!isPushSource(service.configuration)) {
       throw new AppError('conflict', `${service.name} is not deployed by push; set its sourceType to push first`);
     }
@@ -169,6 +192,10 @@ type Visitor =
       caller: Caller;
       authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
     };
+
+function nameOf({ workspaceId, name }: GitRequest): string {
+  return `${workspaceId}/${name}`;
+}
 
 function parse(ctx: ApiContext): GitRequest {
   const [, workspaceId = '', name = '', rest = ''] = PATH.exec(ctx.path) ?? [];

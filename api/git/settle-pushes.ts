@@ -28,6 +28,7 @@ export async function settleEndedPush(db: Db, repository: PushedRepository, id: 
 
 const LOOK_MS = 2000;
 const GONE_MS = 5_000;
+const ANNOUNCED_MS = 10_000;
 
 export interface UpkeepDeps {
   db: Db;
@@ -36,15 +37,20 @@ export interface UpkeepDeps {
 }
 
 /**
- * Settles pushes whose client has gone, and removes the repositories of deleted services. Every API process does it for
- * its own folder. Returns how to stop it.
+ * Settles pushes whose client has gone, removes the repositories of deleted services, and tells other API hosts where these repositories
+ * are. Every API process does it for its own folder. Returns how to stop it.
  */
 export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Promise<void> {
   let running: Promise<void> | null = null;
   let goneAt = performance.now() - GONE_MS;
+  let announcedAt = Number.NEGATIVE_INFINITY;
   const look = async () => {
     if (!(await exists(repositories.folder))) return;
     const { id: folderId } = await repositories.prepare();
+    if (performance.now() - announcedAt >= ANNOUNCED_MS) {
+      await repositories.announce();
+      announcedAt = performance.now();
+    }
     for (const { id, service_id } of await endedPushes(db, folderId)) {
       const repository = await repositories.at(service_id);
       await settleEndedPush(db, repository, id).catch((error: unknown) => {
@@ -68,5 +74,6 @@ export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Pr
   return async () => {
     clearInterval(timer);
     await running;
+    await repositories.withdraw();
   };
 }

@@ -52,3 +52,34 @@ export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failure
 export function firstPoll(fingerprint: Buffer): number {
   return (fingerprint.readUInt32BE(0) % 60) * 1000;
 }
+
+/** Branches of a repository that are noted for previews. Polling makes no previews of a repository with more. */
+export const MOST_BRANCHES = 1000;
+/** Previews that one look at a repository asks for; more are asked for by the next. */
+const MOST_NEWS = 20;
+
+export interface BranchNews {
+  /** Branches that are new, or have another commit than the one that is noted. */
+  news: [branch: string, commit: string][];
+  /** What is to be noted: the news, or with the first look all branches. */
+  noted: [branch: string, commit: string][];
+  /** Noted branches that the repository does not have any more. */
+  gone: string[];
+}
+
+/**
+ * Compares the branches of a repository with those that are noted. With the first look they are only noted, because switching previews on
+ * is no reason to deploy every old branch. `own` is the branch that the service deploys.
+ */
+export function branchNews(
+  heads: ReadonlyMap<string, string>,
+  noted: ReadonlyMap<string, string>,
+  { own, first }: { own: string; first: boolean },
+): BranchNews {
+  const others = [...heads].filter(([branch]) => branch !== own);
+  const changed = others.filter(([branch, commit]) => noted.get(branch) !== commit);
+  const gone = [...noted.keys()].filter((branch) => branch !== own && !heads.has(branch));
+  if (first) return { news: [], noted: changed, gone };
+  const news = changed.slice(0, MOST_NEWS);
+  return { news, noted: news, gone };
+}

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
-import type { KnownCommits } from './model.js';
+import type { BranchNews, KnownCommits } from './model.js';
 
 /** Rows as pg gives them to us. Column comments are in the migration. */
 export interface CommitEventRow {
@@ -9,7 +9,8 @@ export interface CommitEventRow {
   service_id: string;
   hook_id: string | null;
   delivery_id: string | null;
-  kind: 'push' | 'deploy';
+  /** `preview`: a branch for which polling wants a preview, reported to the service itself. */
+  kind: 'push' | 'deploy' | 'preview';
   branch: string;
   before_sha: string;
   after_sha: string;
@@ -98,7 +99,8 @@ export async function liveCommit(db: Db, serviceId: string, branch: string): Pro
 }
 
 /** SQL: the services `s` whose repositories are polled. */
-const WATCHED = `s.configuration ->> 'autoDeploy' = 'commit' and s.deleted_at is null and not s.archived
+const WATCHED = `(s.configuration ->> 'autoDeploy' = 'commit' or s.configuration ->> 'previewMode' = 'automatic')
+  and s.deleted_at is null and not s.archived
   and s.lifecycle_status <> 'deleting' and s.configuration ->> 'sourceType' = 'repository'
   and s.configuration ->> 'buildMethod' <> 'image' and s.configuration ->> 'runtime' <> 'image'
   and s.configuration ->> 'repository' <> '' and s.kind not in ('postgres', 'redis')`;
@@ -145,6 +147,11 @@ export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
   );
+  // If previews are switched on again, old branches are noted anew.
+  await db.raw(
+    `update commit_watches w set branches_at = null where branches_at is not null
+        and not exists (select from services s where s.id = w.service_id and s.configuration ->> 'previewMode' = 'automatic')`,
+  );
   await db.raw(
     'delete from polled_repositories r where not exists (select from commit_watches w where w.fingerprint = r.fingerprint)',
   );
@@ -167,17 +174,52 @@ export async function takeDueRepositories(db: Db, limit: number): Promise<DueRep
   );
 }
 
-export type PolledService = WatchedService & { hooked: boolean };
+export type PolledService = WatchedService & {
+  /** A hook reports its pushes. */
+  hooked: boolean;
+  /** The branches of its repository were noted. */
+  branches_noted: boolean;
+  is_preview: boolean;
+  /** Its branch was not found by the last look. */
+  branch_missing: boolean;
+};
 
-/** The services of a repository. `hooked`: a hook reports its pushes. */
+/** The services of a repository. */
 export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise<PolledService[]> {
   return rowsOf<PolledService>(
     db,
     `select s.id, s.workspace_id, s.configuration, s.sealed_repository, s.updated_at,
-            exists (select from hooks h where h.service_id = s.id and h.provider <> 'generic') as hooked
-       from commit_watches w join services s on s.id = w.service_id where w.fingerprint = ? and ${WATCHED}`,
+            exists (select from hooks h where h.service_id = s.id and h.provider <> 'generic') as hooked,
+            w.branches_at is not null as branches_noted, p.service_id is not null as is_preview,
+            p.missing_at is not null as branch_missing
+       from commit_watches w join services s on s.id = w.service_id left join previews p on p.service_id = s.id
+      where w.fingerprint = ? and ${WATCHED}`,
     [fingerprint],
   );
+}
+
+/** The commits that are noted of a service's branches. */
+export async function notedBranches(db: Db, serviceId: string): Promise<Map<string, string>> {
+  const rows = await db('commit_heads').where({ service_id: serviceId }).select('branch', 'commit_sha');
+  return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));
+}
+
+/** Notes branches and forgets those that are gone, and stores an event for each of which a preview is wanted. */
+export async function noteBranches(
+  trx: Transaction,
+  serviceId: string,
+  { news, noted, gone }: BranchNews,
+): Promise<void> {
+  const rows = noted.map(([branch, commit_sha]) => ({ service_id: serviceId, branch, commit_sha }));
+  if (rows.length > 0) {
+    const changed = { commit_sha: trx.raw('excluded.commit_sha'), updated_at: trx.fn.now() };
+    await trx('commit_heads').insert(rows).onConflict(['service_id', 'branch']).merge(changed);
+  }
+  if (gone.length > 0) await trx('commit_heads').where({ service_id: serviceId }).whereIn('branch', gone).delete();
+  for (const [branch, after_sha] of news) {
+    await insertCommitEvent(trx, { service_id: serviceId, kind: 'preview', branch, after_sha, actor: 'poll' });
+  }
+  await trx('commit_watches').where({ service_id: serviceId }).update({ branches_at: trx.fn.now() });
 }
 
 export async function recordPoll(

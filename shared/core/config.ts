@@ -71,6 +71,8 @@ function assemble(values: Values, env: Environment) {
     apiHosts: values.API_HOSTS,
     /** Without a slash at the end. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
+    /** Null if it is to be found out. Without a slash at the end. */
+    internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
     trustProxy: values.TRUST_PROXY,
     rateLimits: {
       readsPerMinute: values.RATE_LIMIT_READS_PER_MINUTE,

@@ -1,4 +1,4 @@
-import type { Transaction } from '../core/database/client.js';
+import { oneRow, type Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import { assertDataService } from '../data/commands.js';
 import { imageProblem, parseImage } from '../images/reference.js';
@@ -68,10 +68,13 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
   return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
 }
 
+/** A preview is deployed from what was pushed to its service. */
 async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
-  const row = await trx('pushed_repositories')
-    .where({ service_id: serviceId })
-    .whereNotNull('pushed_at')
-    .first('service_id');
-  return row !== undefined;
+  const row = await oneRow(
+    trx,
+    `select service_id from pushed_repositories where pushed_at is not null
+        and service_id = coalesce((select base_id from previews where service_id = :serviceId), :serviceId)`,
+    { serviceId },
+  );
+  return row !== null;
 }

@@ -93,3 +93,15 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
   await rowsOf(db, `delete from replica_samples where sampled_at < now() - interval '1 hour'`);
   return deleted;
 }
+
+/** Deletes the figures of services that were deleted: after a minute, edges have reported the last of them. */
+export async function deleteMetricsOfGone(db: Db): Promise<number> {
+  const rows = await rowsOf<{ count: number }>(
+    db,
+    `with gone as (
+       delete from service_metrics m using services s
+        where s.id = m.service_id and s.deleted_at between now() - interval '1 hour' and now() - interval '1 minute' returning 1)
+     select count(*) as count from gone`,
+  );
+  return rows[0]?.count ?? 0;
+}

@@ -93,6 +93,8 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
   commitSha: string;
   /** The open pull request of the branch, if the report is one of it. */
   pullNumber?: number;
+  /** Deploys the commit also if it was deployed before. */
+  again?: boolean;
 }
 
 /**
@@ -104,7 +106,7 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
 export async function previewForBranch(
   trx: Transaction,
   deps: CommandDeps,
-  { workspaceId, baseId, pullNumber, ...rest }: BranchInput,
+  { workspaceId, baseId, pullNumber, again = false, ...rest }: BranchInput,
 ): Promise<DeploymentRow | null> {
   const { branch, commitSha, deploymentId, actor, authorize } = rest;
   const base = await lockServiceView(trx, workspaceId, baseId);
@@ -117,7 +119,7 @@ export async function previewForBranch(
       throw new AppError('conflict', `an earlier preview of ${branch} is being deleted`);
     }
     const known = await knownCommits(trx, existing.service_id, branch);
-    if (noveltyOf(commitSha, known) === 'known') return null;
+    if (!again && noveltyOf(commitSha, known) === 'known') return null;
     return queueDeployment(trx, deps, {
       ...(deploymentId === undefined ? {} : { id: deploymentId }),
       service: { id: existing.service_id },

@@ -1,11 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../core/database/client.js';
 import { type QueueDeploymentInput, queueDeployment } from '../deployments/commands.js';
+import type { DeploymentRow } from '../deployments/rows.js';
+import { previewForBranch } from '../previews/commands.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceRow } from '../services/rows.js';
 import { branchRef } from './model.js';
 import { findOpenPush, giveUpPushes, insertPush } from './store.js';
 
-export interface QueuePushInput extends Pick<QueueDeploymentInput, 'service' | 'actor' | 'authorize'> {
+export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'authorize'> {
+  /** The service whose repository was pushed to. */
+  service: Pick<ServiceRow, 'id' | 'workspace_id' | 'configuration'>;
   /** The deployment gets this id, under which its commit is kept. */
   id: string;
   branch: string;
@@ -13,32 +18,48 @@ export interface QueuePushInput extends Pick<QueueDeploymentInput, 'service' | '
   folderId: string;
 }
 
+/** A deployment of a pushed commit, of the service itself or of a preview. */
+export interface QueuedPush {
+  id: string;
+  serviceId: string;
+  /** An earlier push of the commit has queued it. */
+  joined: boolean;
+}
+
 /**
  * Queues the deployment of a pushed commit, or finds the one that an earlier push of the same commit has queued and that has
- * not ended. Throws what `queueDeployment` throws.
+ * not ended. A branch that is not the service's is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment`
+ * and `previewForBranch` throw.
  */
 export async function queuePush(
   trx: Transaction,
   deps: CommandDeps,
   input: QueuePushInput,
-): Promise<{ id: string; joined: boolean }> {
-  const { service, branch, commitSha, folderId, actor, authorize } = input;
+): Promise<QueuedPush | null> {
+  const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
   const open = await findOpenPush(trx, push);
-  if (open) return { id: open.id, joined: true };
+  if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);
-  const { id } = await queueDeployment(trx, deps, {
-    id: input.id,
-    service,
-    actor,
-    trigger: 'commit',
-    branch,
-    commitSha,
-    authorize,
-  });
+  const queued = await queue(trx, deps, input);
+  if (queued === null) return null;
+  const { id, service_id } = queued;
   await insertPush(trx, { id, service_id: service.id, folder_id: folderId, ref: push.ref, commit_sha: commitSha });
-  return { id, joined: false };
+  return { id, serviceId: service_id, joined: false };
+}
+
+async function queue(
+  trx: Transaction,
+  deps: CommandDeps,
+  { id, service, branch, commitSha, actor, authorize }: QueuePushInput,
+): Promise<DeploymentRow | null> {
+  if (branch === service.configuration.branch) {
+    return queueDeployment(trx, deps, { id, service, actor, trigger: 'commit', branch, commitSha, authorize });
+  }
+  const { id: baseId, workspace_id: workspaceId } = service;
+  const preview = { workspaceId, baseId, branch, commitSha, deploymentId: id, again: true };
+  return previewForBranch(trx, deps, { ...preview, actor, authorize });
 }
 
 /** An id for a deployment that is to be queued. */

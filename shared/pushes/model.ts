@@ -9,6 +9,8 @@ const NOTHING = /^0+$/;
 const HEADS = 'refs/heads/';
 /** Branches that one repository may have. */
 export const MOST_BRANCHES = 200;
+/** Branches that one push may change. */
+export const MOST_UPDATES = 1000;
 /** The names that `configuration.branch` accepts. */
 const BRANCH = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 

@@ -27,6 +27,32 @@ export async function recordRepository(db: Db, serviceId: string, folderId: stri
   return row;
 }
 
+/** Records that an API process answers at this address for the repositories of a folder. */
+export async function announceHost(db: Db, folderId: string, address: string): Promise<void> {
+  await db.raw(
+    `insert into push_hosts (folder_id, address) values (:folderId, :address)
+     on conflict (folder_id, address) do update set seen_at = now()`,
+    { folderId, address },
+  );
+}
+
+export async function withdrawHost(db: Db, folderId: string, address: string): Promise<void> {
+  await db('push_hosts').where({ folder_id: folderId, address }).delete();
+}
+
+const HOSTS_TRIED = 3;
+
+/** The addresses at which a folder's repositories are served, the one that was seen last first. */
+export async function hostsOfFolder(db: Db, folderId: string): Promise<string[]> {
+  const rows = await rowsOf<{ address: string }>(
+    db,
+    `select address from push_hosts where folder_id = ? and seen_at > now() - interval '1 day'
+      order by seen_at desc limit ${HOSTS_TRIED}`,
+    [folderId],
+  );
+  return rows.map(({ address }) => address);
+}
+
 export async function findRepository(db: Db, serviceId: string): Promise<PushedRepositoryRow | undefined> {
   return db<PushedRepositoryRow>('pushed_repositories').where({ service_id: serviceId }).first();
 }
@@ -68,16 +94,19 @@ export async function goneServices(db: Db, ids: readonly string[]): Promise<stri
   return rows.map(({ id }) => id);
 }
 
-/** The open deployment of this commit that an earlier push of the same branch has queued. */
+/**
+ * The deployment of this commit that an earlier push of the same branch has queued, if it is open, or if it is live and the branch is about
+ * to be moved.
+ */
 export async function findOpenPush(
   trx: Transaction,
   { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
-): Promise<{ id: string } | null> {
-  return oneRow<{ id: string }>(
+): Promise<{ id: string; deployed_service_id: string } | null> {
+  return oneRow<{ id: string; deployed_service_id: string }>(
     trx,
-    `select p.id from pushes p join deployments d on d.id = p.id
+    `select p.id, d.service_id as deployed_service_id from pushes p join deployments d on d.id = p.id
       where p.service_id = :serviceId and p.ref = :ref and p.commit_sha = :commitSha and p.settled_at is null
-        and d.finished_at is null and d.cancel_requested_at is null`,
+        and (d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`,
     { serviceId, ref, commitSha },
   );
 }
@@ -129,12 +158,16 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
   await trx('pushes').where({ id }).update({ settled_at: trx.fn.now(), moved });
 }
 
-/** The deployments whose commits a repository keeps: those that wait or run, the live one, and the newest `most` that went live. */
+/**
+ * The deployments whose commits a repository keeps: those of the service and its previews that wait, run or are live, and the newest
+ * `most` of the service that went live.
+ */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const rows = await rowsOf<{ id: string }>(
     db,
-    `(select id from deployments where service_id = :serviceId and finished_at is null)
-     union select live_deployment_id from services where id = :serviceId and live_deployment_id is not null
+    `with owners as (select cast(:serviceId as uuid) as id union select service_id from previews where base_id = :serviceId)
+     (select d.id from deployments d join owners o on o.id = d.service_id where d.finished_at is null)
+     union select s.live_deployment_id from services s join owners o on o.id = s.id where s.live_deployment_id is not null
      union (select id from deployments where service_id = :serviceId and status = 'live' order by number desc limit :most)`,
     { serviceId, most },
   );

@@ -9,18 +9,39 @@ const CONTEXT = 'internal-fetch';
  * installation's keys can make one.
  */
 export function newFetchToken(keyring: Keyring, serviceId: string, now: number): string {
-  return keyring.seal(JSON.stringify({ serviceId, until: now + VALID_MS }), CONTEXT).toString('base64url');
+  return newToken(keyring, serviceId, CONTEXT, now + VALID_MS);
+}
+
+function newToken(keyring: Keyring, subject: string, context: string, until: number): string {
+  return keyring.seal(JSON.stringify({ subject, until }), context).toString('base64url');
 }
 
 /** The service that a token is for; null if it is forged or has expired. */
 export function serviceOfFetchToken(keyring: Keyring, token: string, now: number): string | null {
+  return subjectOf(keyring, token, CONTEXT, now);
+}
+
+function subjectOf(keyring: Keyring, token: string, context: string, now: number): string | null {
   if (!/^[A-Za-z0-9_-]{40,1000}$/.test(token)) return null;
   try {
-    const { serviceId, until } = JSON.parse(keyring.open(Buffer.from(token, 'base64url'), CONTEXT));
-    return typeof serviceId === 'string' && typeof until === 'number' && until > now ? serviceId : null;
+    const { subject, until } = JSON.parse(keyring.open(Buffer.from(token, 'base64url'), context));
+    return typeof subject === 'string' && typeof until === 'number' && until > now ? subject : null;
   } catch {
     return null;
   }
+}
+
+const FORWARD_MS = 60_000;
+const FORWARD_CONTEXT = 'internal-forward';
+
+/** A token with which an API process forwards one request for a pushed repository to another one. */
+export function newForwardToken(keyring: Keyring, repository: string, now: number): string {
+  return newToken(keyring, repository, FORWARD_CONTEXT, now + FORWARD_MS);
+}
+
+/** True if another API process of this installation forwards a request for this repository. */
+export function isForwarded(keyring: Keyring, token: string, repository: string, now: number): boolean {
+  return subjectOf(keyring, token, FORWARD_CONTEXT, now) === repository;
 }
 
 /** The user name that goes with such a token. */

@@ -158,7 +158,8 @@ describe('Pull requests', () => {
   });
   const valuesOf = async (serviceId: string) => {
     const [first] = await deployments(serviceId);
-    return openSnapshot(api.db, deps().keyring, first);
+    const snapshot = await api.db('snapshots').where({ id: first.snapshot_id }).first();
+    return openSnapshot(api.db, deps().keyring, snapshot);
   };
 
   for (const provider of ['github', 'gitlab', 'gitea'] as const) {

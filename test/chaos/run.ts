@@ -6,6 +6,7 @@ import type { EngineName, Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { hasRedis } from '../support/redis.js';
 import { balance } from './books.js';
+import { Commits } from './commits.js';
 import { Databases } from './databases.js';
 import type { Entry } from './entries.js';
 import { FaultInjector, planFaults } from './faults.js';
@@ -79,12 +80,15 @@ async function strike(
   }
   const [tenant] = tenants;
   const databases = tenant && (await startDatabases(platform, options, tenant.client, promises));
+  // Pushed repositories are on the host of the API.
+  const commits = tenant && options.runtime === 'process' ? await Commits.start(ground, tenant.client) : null;
   say(`${steady.length} services are live; begins`);
 
   const stopVisits = new AbortController();
   const visiting = keepVisiting(steady, platform.edgePort, stopVisits.signal);
   const counting = databases?.run(stopVisits.signal);
   const stopFaults = new AbortController();
+  const committing = commits?.run(stopFaults.signal);
   const faults = [...ground.faults, ...(databases?.faults ?? [])];
   const injector = new FaultInjector(ground, workers, say);
   const striking = injector.run(planFaults(random, PLANNED_FAULTS, { platform, faults }), stopFaults.signal);
@@ -100,12 +104,16 @@ async function strike(
   say('everything is asked for');
   stopFaults.abort();
   await striking;
+  await committing;
   for (const { client, cron } of tenants) await endTicks(client, cron);
   await cameToRest(platform);
   say('at rest; balances the books');
   stopVisits.abort();
   await counting;
+  await commits?.promise(promises);
   const entries = await balance(ground, promises, await visiting, databases ?? null);
+  entries.push(...((await commits?.books()) ?? []));
+  await commits?.remove();
   return {
     entries,
     faults: injector.struck,
@@ -163,6 +171,8 @@ export async function cameToRest(platform: Platform): Promise<void> {
            + (select count(*) from operations where finished_at is null)
            + (select count(*) from runs where finished_at is null)
            + (select count(*) from log_batches)
+           + (select count(*) from commit_events where finished_at is null)
+           + (select count(*) from pushes where settled_at is null)
            + (select count(*) from replicas r join services s on s.id = r.service_id
                where r.state <> 'stopped' and (r.desired = 'stopped' or r.state <> 'ready'
                  or s.live_deployment_id is distinct from r.deployment_id)) as open`);

@@ -19,7 +19,7 @@ import {
   type Service,
 } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
-import { eventually } from '../support/processes.js';
+import { eventually, freePorts } from '../support/processes.js';
 import { TestRepository } from '../support/repositories.js';
 
 const run = promisify(execFile);
@@ -175,6 +175,42 @@ describe('git push to the platform', function () {
     expect(await answer(service)).to.equal('branches one');
   });
 
+  it('deploys other branches to previews if the service asks for them, and ends those whose branch is deleted', async () => {
+    const { service, app, at } = await application('shown', { previewMode: 'automatic' });
+    const previews = async () =>
+      (await platform.client.expect<{ previews: Service[] }>('GET', `/services/${service.id}/previews`)).previews;
+    expect((await git(at, 'push', 'origin', 'main')).code).to.equal(0);
+    await app.git('checkout', '-q', '-b', 'topic');
+    const broken = await app.commit('broken', { ...nodeServer('topic'), 'package.json': '{' });
+    const failed = await git(at, 'push', 'origin', 'topic');
+    expect(failed.code, failed.said).to.equal(1);
+    expect(await branchOf('shown', 'topic'), 'not moved').to.equal('');
+    expect((await git(at, 'push', 'origin', 'topic')).said, 'tried again').to.match(/Deploys|building/);
+    const topic = await app.commit('topic', nodeServer('shown topic'));
+    const pushed = await git(at, 'push', 'origin', 'topic');
+    expect(pushed.code, pushed.said).to.equal(0);
+    expect(pushed.said).to.match(/Live at http:\/\/shown-topic\.localhost/);
+    expect(await branchOf('shown', 'topic'))
+      .to.equal(topic)
+      .and.not.equal(broken);
+    const [preview] = await previews();
+    if (!preview) throw new Error('no preview');
+    expect(await answer(preview)).to.equal('shown topic');
+    expect(await answer(service), 'the service itself').to.equal('shown one');
+    const own = await git(at, 'push', urlOf('shown-topic'), 'topic:topic');
+    expect(own.said).to.match(/is a preview; push its branch topic to its service/);
+
+    await app.commit('topic two', nodeServer('shown topic two'));
+    const both = await git(at, 'push', 'origin', 'topic', 'topic:refs/heads/second');
+    expect(both.code, both.said).to.equal(0);
+    expect(await answer(preview)).to.equal('shown topic two');
+    expect(await previews()).to.have.length(2);
+    const deleted = await git(at, 'push', 'origin', ':topic', ':second');
+    expect(deleted.code, deleted.said).to.equal(0);
+    await eventually('their previews are gone', async () => (await previews()).length === 0, 90_000);
+    expect(await answer(service)).to.equal('shown one');
+  });
+
   it('takes the shallow clones of CI', async () => {
     const { service, app } = await application('shallow');
     for (const word of ['two', 'three']) await app.commit(word, nodeServer(`shallow ${word}`));
@@ -251,6 +287,58 @@ describe('git push to the platform', function () {
       );
     } finally {
       await stranger.stop();
+      await platform.startWorker();
+    }
+  });
+
+  it('another API host without the repository forwards to the one that has it', async () => {
+    const { service, app, at } = await application('forwarded', { previewMode: 'automatic' });
+    const [port] = await freePorts(1);
+    const dataDirs = [await folder(), await folder()];
+    for (const dataDir of dataDirs) await chmod(dataDir, 0o711);
+    const [apiDir = '', workerDir = ''] = dataDirs;
+    const other = await platform.startApi({ PORT: String(port), DATA_DIR: apiDir, PUSH_MAX_MB: '1' });
+    const stranger = await platform.startWorker({
+      DATA_DIR: workerDir,
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
+      RUNTIME_PORTS: '30200-30299',
+      ALLOW_LOCAL_REPOSITORIES: 'false',
+    });
+    const workers = platform.workers.filter((worker) => worker !== stranger);
+    for (const worker of workers) await worker.stop();
+    const elsewhere = urlOf('forwarded').replace(`:${platform.apiPort}/`, `:${port}/`);
+    try {
+      const first = await git(at, 'push', 'origin', 'main');
+      expect(first.code, first.said).to.equal(0);
+      await app.commit('two', nodeServer('forwarded two'));
+      const second = await git(at, 'push', elsewhere, 'main');
+      expect(second.code, second.said).to.equal(0);
+      expect(second.said).to.match(/Live at http:\/\/forwarded\.localhost/);
+      expect(await answer(service)).to.equal('forwarded two');
+      expect(await branchOf('forwarded')).to.equal((await app.git('rev-parse', 'HEAD')).trim());
+      expect(await readdir(join(apiDir, 'pushed'))).to.not.include(`${service.id}.git`);
+      const clone = await folder();
+      await run('git', ['clone', '-q', elsewhere, clone], { env: ENVIRONMENT });
+      const wrong = await git(at, 'push', elsewhere.replace(platform.client.key, 'wrong'), 'main');
+      expect(wrong.said).to.match(/no key of this installation|Authentication failed/);
+
+      await platform.processes.find(({ name, ended }) => name === 'api' && !ended)?.stop('SIGKILL');
+      await app.commit('three', nodeServer('forwarded three'));
+      const alone = await git(at, 'push', elsewhere, 'main');
+      expect(alone.code).to.not.equal(0);
+      expect(alone.said).to.match(/API host that has this repository does not answer/);
+      await platform.startApi();
+      const again = await git(at, 'push', elsewhere, 'main');
+      expect(again.code, again.said).to.equal(0);
+      expect(await answer(service)).to.equal('forwarded three');
+      await platform.client.expect('DELETE', `/services/${service.id}`, { confirm: 'forwarded' });
+      await eventually(
+        'the service is deleted',
+        async () => (await platform.client.call('GET', `/services/${service.id}`)).status === 404,
+      );
+    } finally {
+      await stranger.stop();
+      await other.stop();
       await platform.startWorker();
     }
   });

@@ -59,9 +59,10 @@ export class Platform {
     return this.processes.filter((process) => process.name === 'worker' && !process.ended);
   }
 
-  async startApi(): Promise<PlatformProcess> {
-    const api = this.#spawn('api', 'api/main.js');
-    await api.ready(async () => (await fetch(`http://127.0.0.1:${this.apiPort}/readyz`)).ok);
+  /** A further one has a PORT of its own. */
+  async startApi(env: Record<string, string> = {}): Promise<PlatformProcess> {
+    const api = this.#spawn('api', 'api/main.js', env);
+    await api.ready(async () => (await fetch(`http://127.0.0.1:${env.PORT ?? this.apiPort}/readyz`)).ok);
     return api;
   }
 

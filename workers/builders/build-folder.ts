@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { validate as isUuid } from 'uuid';
 import { exists } from '../../shared/core/exists.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { planOf } from '../../shared/workspaces/catalog.js';
@@ -95,6 +96,18 @@ async function oversize(cache: string, mostMb: number): Promise<string | null> {
 
 export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
+}
+
+/** Removes the caches of services that are gone, which `gone` finds among ids. Returns how many. */
+export async function removeCaches(
+  dataDir: string,
+  gone: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<number> {
+  const ids = (await readdir(cachesFolder(dataDir)).catch(() => [])).filter((name) => isUuid(name));
+  if (ids.length === 0) return 0;
+  const found = await gone(ids);
+  for (const id of found) await removeTree(join(cachesFolder(dataDir), id));
+  return found.size;
 }
 
 /** A service's cache may always have this size, in MB; beyond it, its plan's storage is the bound. */

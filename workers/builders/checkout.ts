@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pullRefOf } from '../sources/deployment-origin.js';
 import type { RepositorySource } from '../sources/repository-source.js';
 import type { BuildContext, BuildRequest } from './builder.js';
 import { readFiles } from './reader/read-files.js';
@@ -21,7 +22,8 @@ export interface CheckedOut {
 /** Checks out the commit's files, and removes those that the path filters leave out. Throws `SourceError`. */
 export async function checkOut({ source, request, directory, log, signal }: CheckoutOptions): Promise<CheckedOut> {
   const { repository, commitSha, configuration } = request;
-  await source.checkout({ url: repository, sha: commitSha, directory, signal });
+  const pull = pullRefOf(configuration.branch);
+  await source.checkout({ url: repository, sha: commitSha, directory, signal, ...pull });
   const { includePaths, ignorePaths } = configuration;
   if (includePaths.length + ignorePaths.length > 0) {
     const patterns = { include: includePaths, ignore: ignorePaths };

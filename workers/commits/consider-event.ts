@@ -1,4 +1,4 @@
-import { deployCommit } from '../../shared/commits/commands.js';
+import { deployCommit, ownEnvironmentOnly } from '../../shared/commits/commands.js';
 import { noveltyOf, reasonAgainst } from '../../shared/commits/model.js';
 import {
   type CommitEventRow,
@@ -8,8 +8,11 @@ import {
   recordHead,
 } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/errors.js';
+import { SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
+import { previewForBranch } from '../../shared/previews/commands.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
 import { isImageSource, isPushSource } from '../../shared/services/source.js';
 import { getService } from '../../shared/services/store.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
@@ -41,16 +44,14 @@ export async function considerEvent(
   const { configuration } = service;
   try {
     if (event.kind === 'deploy') return await queue(deps, event, null);
+    if (event.kind === 'preview') return await end(await preview(deps, service, event, signal));
     const { branch } = configuration;
     if (configuration.autoDeploy !== 'commit') return await end('autoDeploy of the service is off');
     if (event.branch !== branch) return await end(`the service deploys the branch ${branch}`);
     if (isImageSource(configuration) || isPushSource(configuration))
       return await end('the service is not deployed from a repository');
 
-    const url =
-      service.sealed_repository === null
-        ? addressForWorkspace(configuration.repository, service.workspace_id)
-        : openFrom(keyring, SEALED.repository, service.id, service.sealed_repository);
+    const url = addressOf(keyring, service);
     const heads = await deps.source.heads({ url, branches: [branch], signal });
     const sha = heads.get(branch);
     if (sha === undefined) return await end(`the repository has no branch ${branch}`);
@@ -83,6 +84,34 @@ export async function considerEvent(
       return end([error.message, ...(error.details ?? []).map(({ message }) => message)].join('; '));
     throw error;
   }
+}
+
+function addressOf(
+  keyring: JobDeps['keyring'],
+  { id, workspace_id, configuration, sealed_repository }: ServiceRow,
+): string {
+  if (sealed_repository === null) return addressForWorkspace(configuration.repository, workspace_id);
+  return openFrom(keyring, SEALED.repository, id, sealed_repository);
+}
+
+/** Makes or updates the preview of a branch that polling has found. Returns the outcome in words. */
+async function preview(
+  deps: JobDeps,
+  service: ServiceRow,
+  { branch, after_sha: sha, actor }: CommitEventRow,
+  signal: AbortSignal,
+): Promise<string> {
+  const { id: baseId, workspace_id: workspaceId, environment_id } = service;
+  const message = await deps.source.messageOf({ url: addressOf(deps.keyring, service), sha, signal });
+  if (skipsDeployment(message)) return SKIPPED;
+  const made = await deps.db.transaction(async (trx) =>
+    previewForBranch(trx, deps, {
+      ...{ workspaceId, baseId, branch, commitSha: sha, actor },
+      authorize: await ownEnvironmentOnly(trx, environment_id),
+    }),
+  );
+  deps.dispatcher.wake();
+  return made ? `deployment ${made.id} of a preview of ${branch}` : `${branch} gets no preview, or has it already`;
 }
 
 function hasFilters({ includePaths, ignorePaths }: ServiceConfiguration): boolean {

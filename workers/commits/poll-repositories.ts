@@ -1,9 +1,11 @@
-import { firstPoll, noveltyOf, pauseBeforePoll } from '../../shared/commits/model.js';
+import { branchNews, firstPoll, MOST_BRANCHES, noveltyOf, pauseBeforePoll } from '../../shared/commits/model.js';
 import {
   type DueRepository,
   endWatches,
   insertCommitEvent,
   knownCommits,
+  noteBranches,
+  notedBranches,
   type PolledService,
   recordHead,
   recordPoll,
@@ -14,10 +16,11 @@ import {
   watchService,
 } from '../../shared/commits/store.js';
 import { errorMessage } from '../../shared/core/errors.js';
+import { noteBranch } from '../../shared/previews/store.js';
 import { SealError } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
-import { SourceError } from '../sources/repository-source.js';
+import { SourceError, TooManyBranches } from '../sources/repository-source.js';
 import type { JobDeps } from '../worker-deps.js';
 
 type PollDeps = Pick<JobDeps, 'db' | 'keyring' | 'source' | 'dispatcher' | 'log'>;
@@ -95,16 +98,69 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
   const [first] = services;
   const url = first && addressOf(deps.keyring, first);
   if (!first || url === null || url === undefined) return [];
-  const branches = [...new Set(services.map(({ configuration }) => configuration.branch))];
-  const heads = await deps.source.heads({ url, branches, signal: AbortSignal.timeout(LONGEST_MS) });
+  const watching = services.filter(({ configuration }) => configuration.previewMode === 'automatic');
+  const { heads, all } = await headsOf(deps, url, services, watching.length > 0);
   const found: string[] = [];
-  for (const { id, configuration } of services) {
+  for (const service of services) {
+    const { id, configuration } = service;
     const sha = heads.get(configuration.branch);
-    if (sha !== undefined && (await report(deps, id, configuration.branch, sha))) {
+    await noteOwnBranch(deps, service, sha !== undefined);
+    if (configuration.autoDeploy !== 'commit' || sha === undefined) continue;
+    if (await report(deps, id, configuration.branch, sha)) {
       found.push(`found commit ${sha.slice(0, 12)} for service ${id}`);
     }
   }
+  if (all) for (const service of watching) found.push(...(await wantPreviews(deps, service, heads)));
   return found;
+}
+
+/** The commits of the services' branches, or of all branches if one wants previews and they are not too many. */
+async function headsOf(
+  { source, log }: PollDeps,
+  url: string,
+  services: readonly PolledService[],
+  all: boolean,
+): Promise<{ heads: Map<string, string>; all: boolean }> {
+  const signal = AbortSignal.timeout(LONGEST_MS);
+  try {
+    const heads = all ? await source.heads({ url, branches: 'all', signal }) : null;
+    if (heads !== null && heads.size <= MOST_BRANCHES) return { heads, all };
+  } catch (error) {
+    if (!(error instanceof TooManyBranches)) throw error;
+  }
+  if (all) {
+    const ids = services.map(({ id }) => id);
+    log.info(
+      { services: ids },
+      `a repository has more than ${MOST_BRANCHES} branches; polling makes no previews of it`,
+    );
+  }
+  const branches = [...new Set(services.map(({ configuration }) => configuration.branch))];
+  return { heads: await source.heads({ url, branches, signal }), all: false };
+}
+
+/** A preview whose branch is gone comes to its end. */
+async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, there: boolean): Promise<void> {
+  if (!service.is_preview || (there && !service.branch_missing)) return;
+  if (await noteBranch(db, service.id, there)) {
+    log.info({ serviceId: service.id }, 'the branch of a preview is gone; the preview will be deleted');
+  }
+}
+
+/** Notes the branches of a service that makes previews by itself, and stores an event for each that is new or was pushed to. */
+async function wantPreviews(
+  { db }: PollDeps,
+  { id, configuration, branches_noted }: PolledService,
+  heads: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const own = { own: configuration.branch, first: !branches_noted };
+  const news = branchNews(heads, await notedBranches(db, id), own);
+  if (news.noted.length + news.gone.length > 0 || own.first) {
+    await db.transaction((trx) => noteBranches(trx, id, news));
+  }
+  return news.news.map(
+    ([branch, sha]) => `found commit ${sha.slice(0, 12)} of ${branch} for a preview of service ${id}`,
+  );
 }
 
 /** Stores an event if the commit is new. The first commit of a branch of which nothing was deployed is only noted. */

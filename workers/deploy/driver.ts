@@ -214,7 +214,7 @@ async function openOrFail({ db, keyring }: JobDeps, { deployment, snapshot }: De
   try {
     return {
       variables: await openSnapshot(db, keyring, snapshot),
-      repository: openRepository(keyring, deployment),
+      repository: await openRepository(db, keyring, deployment),
     };
   } catch (error) {
     const state = deployment.status;

@@ -1,6 +1,7 @@
 import type { Db } from '../../shared/core/database/client.js';
 import { deploymentParts } from '../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { previewOf } from '../../shared/previews/store.js';
 import { pushedAddress } from '../../shared/pushes/model.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
@@ -11,10 +12,14 @@ import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
 
 /** The address of a deployment's repository, with the secret in it. Throws `SealError`. */
-export function openRepository(keyring: Keyring, deployment: DeploymentRow): string {
+export async function openRepository(db: Db, keyring: Keyring, deployment: DeploymentRow): Promise<string> {
   const { id, configuration, sealed_repository } = deployment;
   if (isPushSource(configuration)) {
-    return pushedAddress({ workspaceId: deployment.workspace_id, serviceId: deployment.service_id });
+    const base = await previewOf(db, deployment.service_id);
+    return pushedAddress({
+      workspaceId: deployment.workspace_id,
+      serviceId: base?.base_id ?? deployment.service_id,
+    });
   }
   if (sealed_repository === null) return addressForWorkspace(configuration.repository, deployment.workspace_id);
   return openFrom(keyring, SEALED.deploymentRepository, id, sealed_repository);
@@ -35,7 +40,7 @@ export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: st
     environmentId: service.environment_id,
     configuration: {
       ...deployment.configuration,
-      repository: openRepository(keyring, deployment),
+      repository: await openRepository(db, keyring, deployment),
       replicas: replicasOfRelease(service, deployment.configuration),
     },
     image: { id: image.id, digest: image.digest, manifest: image.manifest },

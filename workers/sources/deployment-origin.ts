@@ -54,13 +54,23 @@ async function resolveCommit({ source, policy }: OriginOptions, request: OriginR
     : repositoryProblem(givenAddress(repository), policy.allowLocal);
   if (problem) throw new SourceError(problem);
   const ref = request.sha || branch;
-  const { sha, message, defaultBranch } = await source.resolve({ url: repository, ref, signal: request.signal });
+  const { sha, message, defaultBranch } = await source.resolve({
+    url: repository,
+    ref,
+    signal: request.signal,
+    ...pullRefOf(branch),
+  });
   const what = ref === sha ? 'commit' : `branch ${defaultBranch ?? branch} at`;
   const why =
     defaultBranch === undefined
       ? ''
       : ` (the repository has no branch ${branch}, and this is its default branch; set branch to ${defaultBranch}, so that its new commits can deploy themselves)`;
   return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}${why}` };
+}
+
+/** The preview of a fork has the ref of its pull request in the place of a branch. */
+export function pullRefOf(branch: string): { pullRef?: string } {
+  return /^refs\/(pull|merge-requests)\/[1-9][0-9]{0,9}\/head$/.test(branch) ? { pullRef: branch } : {};
 }
 
 async function resolveImage({ images, policy }: OriginOptions, request: OriginRequest): Promise<Origin> {

@@ -18,6 +18,10 @@ interface OutputLimit {
   /** The most records that end with NUL; any number by default. */
   records?: number;
   problem: string;
+  /** The error that is thrown; a `SourceError` by default. */
+  error?: new (
+    problem: string,
+  ) => SourceError;
 }
 
 export interface GitResult {
@@ -166,7 +170,8 @@ function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit):
     child.stdout?.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (atMost.records !== undefined) records += recordsIn(chunk);
-      if (length > atMost.bytes || records > (atMost.records ?? 0)) stop(new SourceError(atMost.problem));
+      if (length > atMost.bytes || records > (atMost.records ?? 0))
+        stop(new (atMost.error ?? SourceError)(atMost.problem));
       else stdout.push(chunk);
     });
     let stderr = '';

@@ -26,6 +26,7 @@ export interface GitSourceOptions {
 }
 
 const MOST_PATHS = 5000;
+const HEADS = 'refs/heads/';
 const SHA = /^[0-9a-f]{40}$/;
 
 /** Reads repositories with the git command line. Mirrors are in `<dataDir>/mirrors`. */
@@ -54,7 +55,7 @@ class GitSource implements RepositorySource {
     return join(this.#dataDir, 'mirrors');
   }
 
-  async resolve({ url, signal, ref }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
+  async resolve({ url, signal, ref, pullRef }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
     if (!REF.test(ref)) throw new SourceError(`"${ref}" is not a name that a branch or tag can have`);
     const remote = await this.#open(url);
     const path = await mirrorPath(this.#mirrors, url);
@@ -66,7 +67,14 @@ class GitSource implements RepositorySource {
     }
     const wanted: FoundRef = SHA.test(ref) ? { remote, sha: ref } : await this.#server.findRef(remote, ref, signal);
     const { sha, defaultBranch } = wanted;
-    const commit = await this.#withCommit(new Mirror(this.#git, path, signal), wanted.remote, sha, signal, describe);
+    const commit = await this.#withCommit(
+      new Mirror(this.#git, path, signal),
+      wanted.remote,
+      sha,
+      signal,
+      describe,
+      pullRef,
+    );
     return defaultBranch === undefined ? commit : { ...commit, defaultBranch };
   }
 
@@ -75,22 +83,24 @@ class GitSource implements RepositorySource {
     signal,
     sha,
     directory,
+    pullRef,
   }: RepositoryRequest & { sha: string; directory: string }): Promise<void> {
     if (!SHA.test(sha)) throw new SourceError(`"${sha}" is not the number of a commit`);
     const remote = await this.#open(url);
     const mirror = new Mirror(this.#git, await mirrorPath(this.#mirrors, url), signal);
-    await this.#withCommit(mirror, remote, sha, signal, (copy, commit) => copy.checkout(commit, directory));
+    await this.#withCommit(mirror, remote, sha, signal, (copy, commit) => copy.checkout(commit, directory), pullRef);
   }
 
   async heads({
     url,
     signal,
     branches,
-  }: RepositoryRequest & { branches: readonly string[] }): Promise<Map<string, string>> {
+  }: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>> {
     const remote = await this.#open(url);
-    const names = branches.filter((branch) => REF.test(branch)).map((branch) => `refs/heads/${branch}`);
-    const { commits } = await this.#server.refs(remote, names, signal);
-    return new Map([...commits].map(([name, sha]) => [name.slice('refs/heads/'.length), sha]));
+    const names =
+      branches === 'all' ? null : branches.filter((branch) => REF.test(branch)).map((branch) => `${HEADS}${branch}`);
+    const { commits } = await this.#server.refs(remote, names ?? 'branches', signal);
+    return new Map([...commits].map(([name, sha]) => [name.slice(HEADS.length), sha]));
   }
 
   async messageOf({ url, sha, signal }: RepositoryRequest & { sha: string }): Promise<string> {
@@ -175,6 +185,7 @@ class GitSource implements RepositorySource {
     sha: string,
     signal: AbortSignal,
     work: (mirror: Mirror, sha: string) => Promise<T>,
+    pullRef?: string,
   ): Promise<T> {
     try {
       return await work(mirror, sha);
@@ -196,7 +207,7 @@ class GitSource implements RepositorySource {
       }
       return this.#mended(remote, mirror, async () => {
         await mirror.open();
-        return work(mirror, await this.#fetch(mirror, remote, sha, signal));
+        return work(mirror, await this.#fetch(mirror, remote, sha, signal, pullRef));
       });
     });
   }
@@ -219,10 +230,10 @@ class GitSource implements RepositorySource {
     }
   }
 
-  async #fetch(mirror: Mirror, remote: Remote, sha: string, signal: AbortSignal): Promise<string> {
+  async #fetch(mirror: Mirror, remote: Remote, sha: string, signal: AbortSignal, pullRef?: string): Promise<string> {
     const { result } = await this.#server.reach(remote, signal, async (to) => {
       const fetched = await mirror.fetchCommit(to.url, to.config, sha);
-      return refusesCommits(fetched) ? mirror.fetchAll(to.url, to.config) : fetched;
+      return refusesCommits(fetched) ? mirror.fetchAll(to.url, to.config, pullRef) : fetched;
     });
     if (result.code !== 0) throw new MirrorDamaged(result);
     const commit = await mirror.find(sha);

@@ -80,9 +80,13 @@ export class Mirror {
     return sha;
   }
 
-  /** Fetches all branches and tags, for servers that give no commit by its number. The caller is alone. */
-  async fetchAll(url: string, config: Settings): Promise<GitResult> {
-    return this.#fetch([], url, config, ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*']);
+  /**
+   * Fetches all branches and tags, or the ref of a pull request, for servers that give no commit by its number. The caller is
+   * alone.
+   */
+  async fetchAll(url: string, config: Settings, pullRef?: string): Promise<GitResult> {
+    const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
+    return this.#fetch([], url, config, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
   }
 
   /** The subject line of a commit. Throws `MirrorDamaged` if this copy does not have the commit. */

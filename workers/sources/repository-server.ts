@@ -2,10 +2,17 @@ import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import type { Git, GitResult } from './git-command.js';
 import { explainRemote, isRedirect, lastLine } from './git-failure.js';
 import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './remote.js';
-import { SourceError } from './repository-source.js';
+import { SourceError, TooManyBranches } from './repository-source.js';
 
 const MOST_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
+const HEADS = 'refs/heads/';
+/** A list of all branches beyond this is not read. */
+const LARGEST_LIST = {
+  bytes: 1024 ** 2,
+  problem: 'the repository has too many branches to list them',
+  error: TooManyBranches,
+};
 const SHA = /^[0-9a-f]{40}$/;
 /** The same names that `configuration.branch` accepts. */
 export const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
@@ -32,18 +39,25 @@ export class RepositoryServer {
     return openRemote(address, this.#options);
   }
 
-  /** The commits of those of these references that exist. Throws `SourceError`. */
+  /**
+   * The commits of those of these references that exist, or of all branches. Throws `SourceError`, and `TooManyBranches` if all are
+   * wanted and cannot be listed.
+   */
   async refs(
     remote: Remote,
-    names: readonly string[],
+    names: readonly string[] | 'branches',
     signal: AbortSignal,
   ): Promise<{ remote: Remote; commits: Map<string, string> }> {
+    const all = names === 'branches';
+    const [options, wanted, bound] = all ? [['--heads'], [], { atMost: LARGEST_LIST }] : [[], names, {}];
     const found = await this.reach(remote, signal, (to) =>
-      this.#git.run({ args: ['ls-remote', '--', to.url, ...names], config: to.config, signal }),
+      this.#git.run({ args: ['ls-remote', ...options, '--', to.url, ...wanted], config: to.config, signal, ...bound }),
     );
     if (found.result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(found.result)}`);
     // A name also matches as the end of a longer one.
-    const commits = [...parseRefs(found.result.stdout)].filter(([name, sha]) => names.includes(name) && SHA.test(sha));
+    const commits = [...parseRefs(found.result.stdout)].filter(
+      ([name, sha]) => SHA.test(sha) && (all ? REF.test(name.slice(HEADS.length)) : names.includes(name)),
+    );
     return { remote: found.remote, commits: new Map(commits) };
   }
 

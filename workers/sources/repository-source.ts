@@ -9,6 +9,8 @@ export interface ResolvedCommit {
 export interface RepositoryRequest {
   /** The stored address. Its user and password are used and never shown. */
   url: string;
+  /** The ref of a pull request that has the commit, for servers that give no commit by its number. */
+  pullRef?: string;
   signal: AbortSignal;
 }
 
@@ -19,6 +21,9 @@ export class SourceError extends Error {
     this.name = 'SourceError';
   }
 }
+
+/** A repository has more branches than are listed. */
+export class TooManyBranches extends SourceError {}
 
 /**
  * Reads repositories with the git command line. Unsafe protocols, hooks, submodules, redirects and injected options are
@@ -35,8 +40,11 @@ export interface RepositorySource {
    * Writes the commit's files into an empty folder, without `.git` and without submodules. Links are kept as they are.
    */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
-  /** The newest commits of those of these branches that exist. The repository is asked once and not copied. */
-  heads(request: RepositoryRequest & { branches: readonly string[] }): Promise<Map<string, string>>;
+  /**
+   * The newest commits of those of these branches that exist, or of all branches. The repository is asked once and not copied. Throws
+   * `TooManyBranches` if all are wanted and cannot be listed.
+   */
+  heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;
   /** The whole message of a commit, at most 64 KiB. */
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
   /** The files in which two commits differ; null if a commit is not there any more, or if they are more than 5000. */

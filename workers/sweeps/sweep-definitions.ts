@@ -10,13 +10,16 @@ import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { deleteExpiredSignInLinks } from '../../shared/identity/sign-in-link-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
 import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
+import { deleteMetricsOfGone } from '../../shared/metrics/history-store.js';
 import { deleteOldPulls } from '../../shared/pulls/store.js';
+import { goneServices } from '../../shared/pushes/store.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
 import { deleteOldDeliveries } from '../../shared/webhooks/store.js';
 import { forgetSilentWorkers } from '../../shared/workers/store.js';
 import { removeHiddenBackups } from '../backups/remove-backups.js';
+import { removeCaches } from '../builders/build-folder.js';
 import { pollRepositories } from '../commits/poll-repositories.js';
 import { watchStorage } from '../data/storage-watch.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
@@ -141,8 +144,12 @@ async function keepPreviews(deps: JobDeps): Promise<string[]> {
   return [...(await reapPreviews(deps)), ...(await showPullRequests(deps))];
 }
 
-async function removeVolumes({ data }: JobDeps): Promise<string[]> {
-  return removed(await data.removeVolumes(), 'volumes of deleted services');
+async function removeVolumes({ db, data, config: { dataDir } }: JobDeps): Promise<string[]> {
+  const gone = async (ids: readonly string[]) => new Set(await goneServices(db, ids));
+  return [
+    ...removed(await data.removeVolumes(), 'volumes of deleted services'),
+    ...removed(await removeCaches(dataDir, gone), 'build caches of deleted services'),
+  ];
 }
 
 async function noteHostsAway({ db }: JobDeps): Promise<string[]> {
@@ -156,6 +163,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
   await ensureLogDays(db);
   return [
     ...removed(await dropExpiredLogs(db), 'days of expired log lines'),
+    ...removed(await deleteMetricsOfGone(db), 'figures of deleted services'),
     ...removed(await deleteOldReplicas(db), 'stopped replicas'),
     ...removed(await deleteOldRuns(db), 'runs'),
     ...removed(await deleteExpiredReceipts(db), 'receipts'),

@@ -29,6 +29,12 @@ export const API_SETTINGS = {
     'The address at which people, and workers with another `DATA_DIR`, reach the API. Links in e-mails lead there. With `https://`, session cookies are those of TLS.',
     '`http://localhost:<PORT>`',
   ),
+  INTERNAL_URL: setting(
+    optional(urlOf('https?', 'must be an address such as http://10.0.0.5:3000')),
+    ['api'],
+    'The address at which the other API hosts reach this one. They forward `/git/` to the host that has the repository.',
+    "`http://<this host's first address>:<PORT>`",
+  ),
   TRUST_PROXY: setting(
     flag(false),
     ['api'],

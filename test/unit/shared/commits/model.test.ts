@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { noveltyOf, pauseBeforePoll, reasonAgainst } from '../../../../shared/commits/model.js';
+import { branchNews, noveltyOf, pauseBeforePoll, reasonAgainst } from '../../../../shared/commits/model.js';
 import { createPathFilter } from '../../../../workers/builders/path-filter.js';
 
 describe('A commit that was reported', () => {
@@ -52,5 +52,36 @@ describe('The pause before the next poll', () => {
     const minutes = (hooked: boolean, failures: number) => pauseBeforePoll({ hooked, failures }) / 60_000;
     expect([0, 1, 2, 3, 6, 50].map((failures) => minutes(false, failures))).to.deep.equal([1, 2, 4, 8, 60, 60]);
     expect([0, 1, 3, 4, 6].map((failures) => minutes(true, failures))).to.deep.equal([15, 15, 15, 16, 60]);
+  });
+});
+
+describe('Branches for which polling wants previews', () => {
+  const own = 'main';
+  const of = (branches: Record<string, string>) => new Map(Object.entries(branches));
+
+  it('are none with the first look, which only notes them', () => {
+    const news = branchNews(of({ main: '1', old: '2' }), of({}), { own, first: true });
+    expect(news).to.deep.equal({ news: [], noted: [['old', '2']], gone: [] });
+  });
+
+  it('are those that are new or have another commit, without that of the service', () => {
+    const heads = of({ main: '9', same: '2', moved: '4', fresh: '5' });
+    const { news, noted, gone } = branchNews(heads, of({ main: '1', same: '2', moved: '3', lost: '6' }), {
+      own,
+      first: false,
+    });
+    expect(news).to.deep.equal([
+      ['moved', '4'],
+      ['fresh', '5'],
+    ]);
+    expect(noted).to.deep.equal(news);
+    expect(gone).to.deep.equal(['lost']);
+  });
+
+  it('are asked for in small numbers; the rest is not noted and comes with the next look', () => {
+    const heads = of(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`b${i}`, 'x'])));
+    const { news, noted } = branchNews(heads, of({}), { own, first: false });
+    expect(news).to.have.length(20);
+    expect(noted).to.have.length(20);
   });
 });
