@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { reapPreviews } from '../../workers/sweeps/reap-previews.js';
 import { showPullRequests } from '../../workers/sweeps/show-pull-requests.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { snapshotValues } from '../support/records.js';
 
 const [A, B, C] = ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(40)];
 
@@ -158,8 +158,7 @@ describe('Pull requests', () => {
   });
   const valuesOf = async (serviceId: string) => {
     const [first] = await deployments(serviceId);
-    const snapshot = await api.db('snapshots').where({ id: first.snapshot_id }).first();
-    return openSnapshot(api.db, deps().keyring, snapshot);
+    return snapshotValues(api.db, deps().keyring, first);
   };
 
   for (const provider of ['github', 'gitlab', 'gitea'] as const) {
