@@ -89,6 +89,8 @@ async function strike(
   const counting = databases?.run(stopVisits.signal);
   const stopFaults = new AbortController();
   const committing = commits?.run(stopFaults.signal);
+  // They are awaited at the end. Without a handler until then, a failure would end the run without its books.
+  for (const load of [visiting, counting, committing]) load?.catch(() => undefined);
   const faults = [...ground.faults, ...(databases?.faults ?? [])];
   const injector = new FaultInjector(ground, workers, say);
   const striking = injector.run(planFaults(random, PLANNED_FAULTS, { platform, faults }), stopFaults.signal);
