@@ -219,15 +219,4 @@ describe('Backups', () => {
     await workspace.owner.client.delete(path, { confirm: service.name });
     expect(await api.db('backups').where({ id }).first()).to.include({ status: 'failed', sealed_key: null });
   });
-
-  it('are not available on a swarm, and the answer says so', async () => {
-    await live();
-    const { runtime } = api.config;
-    api.config.runtime = 'swarm';
-    try {
-      expectRefusal(await post(), 409, 'conflict', 'RUNTIME=swarm');
-    } finally {
-      api.config.runtime = runtime;
-    }
-  });
 });

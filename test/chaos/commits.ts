@@ -130,8 +130,16 @@ export class Commits {
     }
     const unsettled = await db('pushes').whereNull('settled_at').select('id');
     const undecided = await db('commit_events').whereNull('finished_at').select('id');
-    entries.push({ what: 'pushes that are not settled', counted: unsettled.length, wrong: unsettled.map(({ id }) => id) });
-    entries.push({ what: 'reports that are not decided', counted: undecided.length, wrong: undecided.map(({ id }) => id) });
+    entries.push({
+      what: 'pushes that are not settled',
+      counted: unsettled.length,
+      wrong: unsettled.map(({ id }) => id),
+    });
+    entries.push({
+      what: 'reports that are not decided',
+      counted: undecided.length,
+      wrong: undecided.map(({ id }) => id),
+    });
     return entries;
   }
 

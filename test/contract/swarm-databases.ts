@@ -219,7 +219,11 @@ export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: Dock
       'succeeded',
       'succeeded',
     ]);
-    expect(await Promise.all([database, store].map(containersOf))).to.deep.equal([[], []]);
+    await eventually('their containers have ended', async () => {
+      const left = (await Promise.all([database, store].map(containersOf))).flat();
+      if (left.length > 0) throw new Error(left.map(({ Names }) => Names.join()).join(' '));
+      return true;
+    });
     await client().expect('PATCH', `/services/${database.id}`, { configuration: { plan: 'starter' } });
     expect(await Promise.all([database, store].map(({ id }) => act(client(), id, 'resume')))).to.deep.equal([
       'succeeded',

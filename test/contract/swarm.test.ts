@@ -88,35 +88,38 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     swarmDatabases(() => ({ swarm, second }));
   });
 
-  it('a host dies: its services are back on the other one, and what its worker built goes live from there', async () => {
-    const { client, edgePort } = platform;
-    const files = answering('slow');
-    const slow = await repositoryOf({
-      ...files,
-      Dockerfile: files.Dockerfile.replace('COPY', 'RUN echo building now && sleep 6\nCOPY'),
-    });
-    const service = await createService(client, {
-      name: 'slow',
-      configuration: { repository: slow.url, buildMethod: 'dockerfile' },
-    });
-    // The other host's worker shall have it, so this one's holds still until it does.
-    own.kill('SIGSTOP');
-    const { id } = await queueDeploy(client, service.id);
-    await eventually('it is being built', async () =>
-      (await readLogs(client, service.id)).some((line) => line.message.includes('building now')),
-    );
-    own.kill('SIGCONT');
-    await Promise.all([swarm.cut(second), other.stop('SIGKILL')]);
+  // A suite of its own: mocha runs the tests of a suite before the suites in it, and the databases need both hosts.
+  describe('of which one is gone', () => {
+    it('has its services back on the other one, and what its worker built goes live from there', async () => {
+      const { client, edgePort } = platform;
+      const files = answering('slow');
+      const slow = await repositoryOf({
+        ...files,
+        Dockerfile: files.Dockerfile.replace('COPY', 'RUN echo building now && sleep 6\nCOPY'),
+      });
+      const service = await createService(client, {
+        name: 'slow',
+        configuration: { repository: slow.url, buildMethod: 'dockerfile' },
+      });
+      // The other host's worker shall have it, so this one's holds still until it does.
+      own.kill('SIGSTOP');
+      const { id } = await queueDeploy(client, service.id);
+      await eventually('it is being built', async () =>
+        (await readLogs(client, service.id)).some((line) => line.message.includes('building now')),
+      );
+      own.kill('SIGCONT');
+      await Promise.all([swarm.cut(second), other.stop('SIGKILL')]);
 
-    const deployment = await ended(client, service.id, id);
-    expect(deployment).to.include({ status: 'live', error: '' });
-    expect((await visit(service.url, edgePort)).body).to.equal('slow');
-    const app = await platform.database.db('services').where({ name: 'app' }).first();
-    await eventually('the replicas of the dead node are ready on the other', async () => {
-      const now = await places(app.id);
-      return now.length === 2 && now.every((address) => address === manager.address);
+      const deployment = await ended(client, service.id, id);
+      expect(deployment).to.include({ status: 'live', error: '' });
+      expect((await visit(service.url, edgePort)).body).to.equal('slow');
+      const app = await platform.database.db('services').where({ name: 'app' }).first();
+      await eventually('the replicas of the dead node are ready on the other', async () => {
+        const now = await places(app.id);
+        return now.length === 2 && now.every((address) => address === manager.address);
+      });
+      expect((await visit(`http://${app.slug}.localhost`, edgePort)).body).to.equal('four');
+      expect((await readDeployment(client, app.id, app.live_deployment_id)).status).to.equal('live');
     });
-    expect((await visit(`http://${app.slug}.localhost`, edgePort)).body).to.equal('four');
-    expect((await readDeployment(client, app.id, app.live_deployment_id)).status).to.equal('live');
   });
 });

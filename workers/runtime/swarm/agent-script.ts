@@ -12,6 +12,7 @@ const perlOf = (port: number) => `
 use IO::Socket::INET;
 my $listener = IO::Socket::INET->new(Listen => 8, LocalPort => ${port}, ReuseAddr => 1) or die "cannot listen: $!";
 $SIG{CHLD} = 'IGNORE';
+$SIG{TERM} = sub { exit };
 while (1) {
   my $peer = $listener->accept or next;
   if (fork) { close $peer; next }

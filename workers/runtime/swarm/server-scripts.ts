@@ -34,9 +34,9 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
   ].join('\n');
 }
 
-/** Removes everything from a volume; runs as root. */
+/** Removes everything from a volume (not every busybox has `find -delete`), once the last process of its server has ended; runs as root. */
 export function emptyScript(): string {
-  return `cd ${VOLUME} && find . -mindepth 1 -delete && sync`;
+  return `cd ${VOLUME} && exec 9<. && flock -w ${LOCK_SECONDS} 9 && rm -rf ./* ./.[!.]* ./..?* && sync`;
 }
 
 /**

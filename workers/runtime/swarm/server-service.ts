@@ -12,6 +12,8 @@ import { onNode } from './task-placement.js';
 
 /** The least time that a server has to stop, in seconds: it writes its data. */
 const SERVER_GRACE_SECONDS = 30;
+/** How long work on a volume's files may take to end, in nanoseconds. */
+const WORK_GRACE_NS = 2 * 10 ** 9;
 /** The memory of work on a volume's files. */
 const WORK_MEMORY_MB = 256;
 
@@ -147,6 +149,8 @@ function workService(spec: ReleaseSpec, work: VolumeWork, context: SwarmContext)
         Env: work.environment,
         User: work.user,
         Mounts: [volumeMount(spec.serviceId, context)],
+        // The shell of an agent ignores TERM, and nothing of this work is worth waiting for.
+        StopGracePeriod: WORK_GRACE_NS,
       },
       // Beside the server, it must not need room that the node does not have.
       Resources: anywhere ? base.TaskTemplate.Resources : { Limits: { MemoryBytes: WORK_MEMORY_MB * MEGABYTE } },

@@ -51,7 +51,7 @@ describe('Pushed commits', () => {
 
   it('a commit that is being deployed is found by its service, branch and number', async () => {
     const id = await push();
-    expect(await open()).to.deep.equal({ id });
+    expect(await open()).to.deep.equal({ id, deployed_service_id: service.id });
     expect(await open({ commitSha: B })).to.equal(null);
     expect(await open({ ref: 'refs/heads/dev' })).to.equal(null);
     expect(await open({ serviceId: uuidv7() })).to.equal(null);
@@ -70,7 +70,7 @@ describe('Pushed commits', () => {
     expect(await lock(old)).to.equal(null);
     expect(await lock(other)).to.include({ id: other });
     const id = await push();
-    expect(await open()).to.deep.equal({ id });
+    expect(await open()).to.deep.equal({ id, deployed_service_id: service.id });
   });
 
   it('waits to be settled when its deployment has ended, in the folder that has it', async () => {
