@@ -5,7 +5,7 @@ import { DATA_IMAGES, importDataServers } from '../support/data-images.js';
 import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
 import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
 import type { Platform } from '../support/platform.js';
-import { eventually, type PlatformProcess } from '../support/processes.js';
+import { eventually } from '../support/processes.js';
 import { NO_SWARM_PLATFORM, SwarmPlatform } from '../support/swarm-platform.js';
 import { swarmDatabases } from './swarm-databases.js';
 
@@ -25,8 +25,6 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
   let platform: Platform;
   let manager: DockerNode;
   let second: DockerNode;
-  let own: PlatformProcess;
-  let other: PlatformProcess;
   const repositories: AppRepository[] = [];
 
   before(async function () {
@@ -36,8 +34,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     [second = manager] = swarm.machines.nodes.slice(1);
     // A worker looks for the images when it starts.
     await importDataServers(manager, platform.dataDir);
-    own = await swarm.startWorker(0);
-    other = await swarm.startWorker(1);
+    for (const host of [0, 1]) await swarm.startWorker(host);
   });
   after(async () => {
     await swarm?.stop();
@@ -101,6 +98,8 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
         name: 'slow',
         configuration: { repository: slow.url, buildMethod: 'dockerfile' },
       });
+      const [own, other] = platform.workers;
+      if (!own || !other) throw new Error('each host has a worker');
       // The other host's worker shall have it, so this one's holds still until it does.
       own.kill('SIGSTOP');
       const { id } = await queueDeploy(client, service.id);
