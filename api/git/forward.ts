@@ -39,12 +39,17 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
   const { req, res } = ctx;
   const headers = { ...req.headers };
   for (const name of OWN_HEADERS) delete headers[name];
-  const target = new URL(req.url ?? '/', address);
+  const target = new URL(address);
   const request = target.protocol === 'https:' ? requestHttps : requestHttp;
   ctx.status = 200;
   ctx.respond = false;
   await new Promise<void>((resolve) => {
-    const onward = request(target, { method: ctx.method, headers: { ...headers, [FORWARDED_HEADER]: token } });
+    const onward = request(target, {
+      method: ctx.method,
+      // Not `req.url`: a request line may name a host, which must not decide who gets the key and the proof of forwarding.
+      path: `${ctx.path}${ctx.search}`,
+      headers: { ...headers, [FORWARDED_HEADER]: token },
+    });
     const fail = () => {
       if (!res.headersSent) {
         res.writeHead(502, { 'Content-Type': 'text/plain; charset=utf-8' });
