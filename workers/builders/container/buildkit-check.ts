@@ -5,25 +5,35 @@ import { packContext } from './build-context.js';
 
 /** A Dockerfile that every BuildKit refuses, so that the check leaves nothing behind. */
 const DOCKERFILE = 'FROM scratch\nNOTHING\n';
-const PATIENCE_MS = 60_000;
+/** An engine that is busy, or was just started, may not answer the first time. */
+const TRIES = 4;
+const PATIENCE_MS = 30_000;
 
 /**
  * Makes sure that the engine builds with BuildKit. Builds of tenants must not use the older builder: it takes a few hex
  * digits as the id of an image, which may be another tenant's. Throws `EngineError`.
  */
 export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
-  const context = packContext({ folders: [], files: { Dockerfile: DOCKERFILE } });
-  const problem = await tryBuild(streams, context).catch((error: unknown) => engineMessage(error));
-  context.destroy();
-  if (problem === null) return;
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const context = packContext({ folders: [], files: { Dockerfile: DOCKERFILE } });
+    const patience = AbortSignal.timeout(PATIENCE_MS);
+    const problem = await tryBuild(streams, context, patience).catch((error: unknown) => engineMessage(error));
+    context.destroy();
+    if (problem === null) return;
+    if (patience.aborted) continue;
+    throw new EngineError(
+      `RUNTIME=swarm needs an engine that builds with BuildKit, and the one at DOCKER_HOST=${host} does not (${problem}); ` +
+        'upgrade Docker to 23.0 or newer, or enable BuildKit in its configuration ("features": { "buildkit": true })',
+    );
+  }
   throw new EngineError(
-    `RUNTIME=swarm needs an engine that builds with BuildKit, and the one at DOCKER_HOST=${host} does not (${problem}); ` +
-      'upgrade Docker to 23.0 or newer, or enable BuildKit in its configuration ("features": { "buildkit": true })',
+    `the engine at DOCKER_HOST=${host} did not answer a build in ${TRIES} tries of ${PATIENCE_MS / 1000} s; ` +
+      'look at its log and at the load of its host, and start the worker again',
   );
 }
 
 /** Null if BuildKit handles the build, otherwise why not. */
-async function tryBuild(streams: Engine['streams'], context: Readable): Promise<string | null> {
+async function tryBuild(streams: Engine['streams'], context: Readable, signal: AbortSignal): Promise<string | null> {
   const stream = await new Promise<Readable>((resolve, reject) => {
     streams.modem.dial(
       {
@@ -31,7 +41,7 @@ async function tryBuild(streams: Engine['streams'], context: Readable): Promise<
         method: 'POST',
         file: context,
         options: { version: '2', dockerfile: 'Dockerfile' },
-        abortSignal: AbortSignal.timeout(PATIENCE_MS),
+        abortSignal: signal,
         isStream: true,
         statusCodes: { 200: true, 500: 'server error' },
       },

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -49,6 +50,8 @@ export async function callAgent(
   // It may reject while the input is still being sent.
   answer.catch(() => undefined);
   try {
+    // Before the input is touched: if nothing listens yet, the caller tries again with it.
+    await once(socket, 'connect');
     socket.write(`${token}\n${command}\n`);
     if (input === undefined) socket.end();
     else await pipeline(input, socket).catch(() => undefined);
