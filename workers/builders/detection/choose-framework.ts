@@ -1,5 +1,6 @@
 import { type Application, dependsOn, type FoundFramework } from './application.js';
-import { FRAMEWORKS, type FrameworkRow } from './frameworks.js';
+import type { FrameworkRow } from './framework-row.js';
+import { FRAMEWORKS } from './frameworks.js';
 import { programsOf } from './start-scripts.js';
 
 /** The framework of an application: what build-info found, unless our table knows something that contains it. */

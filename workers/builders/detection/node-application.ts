@@ -2,7 +2,8 @@ import type { ServiceConfiguration } from '../../../shared/services/configuratio
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
-import { FRAMEWORKS, type FrameworkRow } from './frameworks.js';
+import type { FrameworkRow } from './framework-row.js';
+import { FRAMEWORKS } from './frameworks.js';
 import {
   buildOf,
   compilation,
