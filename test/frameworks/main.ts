@@ -9,7 +9,8 @@ import { type Platform, startPlatform } from '../support/platform.js';
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
 import { createRepository, type TestRepository, writeFiles } from '../support/repositories.js';
-import { type FrameworkProject, PROJECTS } from './projects.js';
+import type { FrameworkProject } from './project.js';
+import { PROJECTS } from './projects.js';
 import { type Row, writeTable } from './table.js';
 
 /**
@@ -30,8 +31,12 @@ let platform: Platform | null = null;
 const rows: Row[] = [];
 try {
   platform = await startPlatform({ engine: 'postgres' });
-  for (const project of chosen) {
-    const row = await tried(platform, project);
+  let following = made(chosen[0]);
+  for (const [at, project] of chosen.entries()) {
+    const repository = await following;
+    // Generators wait for the registry most of the time.
+    following = made(chosen[at + 1]);
+    const row = await tried(platform, project, repository);
     rows.push(row);
     await saveTable();
     process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
@@ -51,26 +56,32 @@ async function saveTable(): Promise<void> {
   await writeFile(DOCUMENT, writeTable(before, rows, names));
 }
 
-async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
+/** The project's repository, or why there is none. */
+async function made(project: FrameworkProject | undefined): Promise<TestRepository | Error> {
+  if (project === undefined) return new Error('there is no project');
+  return make(project).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+}
+
+async function tried(on: Platform, project: FrameworkProject, repository: TestRepository | Error): Promise<Row> {
   const { name } = project;
-  let repository: TestRepository | null = null;
   const began = Date.now();
+  const row = (works: boolean, detail: string): Row => {
+    return { name, works, detail, seconds: Math.round((Date.now() - began) / 1000) };
+  };
+  if (repository instanceof Error) return row(false, `not made: ${shortened(repository)}`);
   try {
-    repository = await make(project);
-    const generated = Date.now();
     const { detail, works } = await deploys(on, project, repository);
-    return { name, works, detail, seconds: Math.round((Date.now() - generated) / 1000) };
+    return row(works, detail);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    return {
-      name,
-      works: false,
-      detail: text.slice(0, 600).replace(/\s+/g, ' '),
-      seconds: Math.round((Date.now() - began) / 1000),
-    };
+    return row(false, shortened(error));
   } finally {
-    await repository?.remove();
+    await repository.remove();
   }
+}
+
+function shortened(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.slice(0, 600).replace(/\s+/g, ' ');
 }
 
 /** A repository with what the generator makes. The lock file is written without installing anything. */
