@@ -98,6 +98,9 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
       ASTRO_TELEMETRY_DISABLED: '1',
       NG_CLI_ANALYTICS: 'false',
       npm_config_yes: 'true',
+      // A lock file of its own is what this run makes.
+      YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
+      YARN_ENABLE_TELEMETRY: '0',
     };
     const inFolder = (command: string, args: readonly string[]) =>
       run(command, [...args], { cwd: folder, env: environment, timeout: GENERATE_MS, maxBuffer: 64 * 1024 ** 2 });
@@ -110,21 +113,7 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
     await rm(join(folder, '.git'), { recursive: true, force: true });
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
     await writeFiles(folder, files);
-    if (manager === 'npm') await lockByNpm(folder, inFolder);
-    if (manager === 'pnpm')
-      await inFolder('npm', ['exec', '--yes', '--', 'pnpm@9', 'install', '--lockfile-only', '--ignore-scripts']);
-    if (manager === 'yarn')
-      await inFolder('npm', [
-        'exec',
-        '--yes',
-        '--',
-        'yarn@1',
-        'install',
-        '--ignore-scripts',
-        '--ignore-engines',
-        '--no-progress',
-      ]);
-    if (manager === 'bun') await inFolder('npm', ['exec', '--yes', '--', 'bun@1', 'install', '--lockfile-only']);
+    await lock(manager, folder, inFolder);
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
     const repository = await createRepository({});
     await run('cp', ['-a', `${folder}/.`, repository.folder]);
@@ -135,11 +124,27 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
   }
 }
 
+type Run = (command: string, args: string[]) => Promise<unknown>;
+
+const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
+  pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
+  yarn: ['yarn@1', 'install', '--ignore-scripts', '--ignore-engines', '--no-progress'],
+  yarn4: ['--package=@yarnpkg/cli-dist@4', 'yarn', 'install', '--mode=update-lockfile'],
+  bun: ['bun@1', 'install', '--lockfile-only'],
+};
+
+/** Writes the lock file of a package manager. */
+async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: string, inFolder: Run): Promise<void> {
+  if (manager === 'npm') await lockByNpm(folder, inFolder);
+  else if (manager !== 'none') {
+    const [first = '', ...rest] = LOCKS[manager];
+    const args = first.startsWith('--') ? [first, '--', ...rest] : ['--', first, ...rest];
+    await inFolder('npm', ['exec', '--yes', ...args]);
+  }
+}
+
 /** A registry that lacks packages of other platforms makes npm write a lock file that it refuses itself. */
-async function lockByNpm(
-  folder: string,
-  inFolder: (command: string, args: string[]) => Promise<unknown>,
-): Promise<void> {
+async function lockByNpm(folder: string, inFolder: Run): Promise<void> {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
   try {
     await inFolder('npm', ['install', '--package-lock-only', ...quiet]);
@@ -175,9 +180,10 @@ async function deploys(
   if (deployment?.status !== 'live')
     return { works: false, detail: `${detected} — ${deployment?.error.slice(0, 500).replace(/\s+/g, ' ')}` };
   const { url } = await readService(client, service.id);
-  for (const path of ['/', ...(project.route === undefined ? [] : [project.route])]) {
+  const own = project.visit ?? '/';
+  for (const path of [own, ...(project.route === undefined ? [] : [project.route])]) {
     const page = await visit(url, edgePort, path);
-    const expected = path === '/' ? project.page : /./s;
+    const expected = path === own ? project.page : /./s;
     if (page.status !== 200 || !expected.test(page.body)) {
       return {
         works: false,

@@ -8,11 +8,13 @@ export interface FrameworkProject {
   /** Files written over what the generator made. */
   files?: Files;
   /** Writes the lock file of this package manager; npm's own if it is absent. */
-  manager?: 'npm' | 'pnpm' | 'yarn' | 'bun' | 'none';
+  manager?: 'npm' | 'pnpm' | 'yarn' | 'yarn4' | 'bun' | 'none';
   kind?: 'web' | 'static';
   rootDirectory?: string;
   /** What its own page contains. */
   page: RegExp;
+  /** The path of its own page; `/` if it is absent. */
+  visit?: string;
   /** A path that no file has and that the single page must answer. */
   route?: string;
 }

@@ -8,6 +8,8 @@ export interface FrameworkRow {
   name: string;
   /** Packages by which the table itself recognises it. The first row that matches is used. */
   packages: readonly string[];
+  /** False if a project has these packages for something beside. Absent means always true. */
+  applies?: (app: Application) => boolean;
   /** Run if package.json has no build script. */
   build?: string | ((app: Application) => string | null);
   /** Runs instead of the `build` script, because that script's result cannot be started. */
@@ -29,6 +31,8 @@ export interface FrameworkRow {
   isLibrary?: true;
 }
 
+/** Where the page of an application is. */
+export const PAGES = ['index.html', 'public/index.html', 'src/index.html'];
 export const PORT = '$' + '{PORT:-3000}';
 export const yes = () => true;
 export const start = (command: string, needs: string | null = null): Start => ({ command, needs });

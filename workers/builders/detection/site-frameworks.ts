@@ -1,5 +1,5 @@
-import { configText, property } from './application.js';
-import { type FrameworkRow, folder, page, plain, yes } from './framework-row.js';
+import { configText, dependsOn, property } from './application.js';
+import { type FrameworkRow, folder, PAGES, page, plain, yes } from './framework-row.js';
 
 /** Frameworks and tools whose builds write files. Ordered: frameworks that contain others come first. */
 export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
@@ -75,6 +75,15 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   'solid-js': { name: 'SolidJS', packages: [], ...page('dist') },
   'tanstack-router': { name: 'TanStack Router', packages: [], ...page('dist') },
   // Tools that build
+  storybook: {
+    name: 'Storybook',
+    packages: ['storybook', '@storybook/react', '@storybook/vue3', '@storybook/html', '@storybook/web-components'],
+    // Applications show their components with it. A library of components has no other page.
+    applies: ({ files }) => files.has('.storybook') && !PAGES.some(files.has),
+    buildInstead: (app) => (dependsOn(app, 'storybook') ? 'storybook build' : 'build-storybook'),
+    ...folder('storybook-static'),
+    buildEnvironment: () => ({ STORYBOOK_DISABLE_TELEMETRY: '1' }),
+  },
   vite: {
     name: 'Vite',
     packages: ['vite', 'rolldown-vite'],
