@@ -19,7 +19,7 @@ import { type Row, writeTable } from './table.js';
  */
 const run = promisify(execFile);
 const DOCUMENT = 'docs/frameworks.md';
-const GENERATE_MS = 300_000;
+const GENERATE_MS = 600_000;
 const DEPLOY_MS = 900_000;
 
 const wanted = process.argv.slice(2).map((word) => word.toLowerCase());
@@ -28,6 +28,8 @@ const chosen = PROJECTS.filter(
 );
 await mochaGlobalSetup();
 let platform: Platform | null = null;
+/** If time is up, nothing of the platform is left behind. */
+const terminated = new Promise<null>((resolve) => process.once('SIGTERM', () => resolve(null)));
 const rows: Row[] = [];
 try {
   platform = await startPlatform({ engine: 'postgres' });
@@ -36,7 +38,8 @@ try {
     const repository = await following;
     // Generators wait for the registry most of the time.
     following = made(chosen[at + 1]);
-    const row = await tried(platform, project, repository);
+    const row = await Promise.race([tried(platform, project, repository), terminated]);
+    if (row === null) break;
     rows.push(row);
     await saveTable();
     process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
@@ -47,7 +50,7 @@ try {
 }
 const live = rows.filter(({ works }) => works).length;
 process.stdout.write(`${live} of ${rows.length} went live\n`);
-process.exitCode = live === rows.length ? 0 : 1;
+process.exit(live === rows.length ? 0 : 1);
 
 /** After each project, so that a run that is cut short is not lost. */
 async function saveTable(): Promise<void> {

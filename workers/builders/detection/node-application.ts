@@ -3,6 +3,7 @@ import type { ServiceKind } from '../../../shared/services/model.js';
 import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
 import { compiledEntries, developmentEntry, entriesOf } from './entry-files.js';
+import { servedFolder } from './file-servers.js';
 import type { FrameworkRow } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
 import {
@@ -75,14 +76,21 @@ export function decideNode(input: NodeInput): NodeDecision {
     notes.push(
       `${missing.join(' and ')} is not in the repository: it is empty here, because the service has its own variables`,
     );
+  const served = servedFolder(app.manifest.scripts.start ?? '', known);
   const siteOf = platforms.filter(({ publishDirectory }) => publishDirectory !== null);
   return {
     framework,
     prepare: [...missing.map((file) => `touch ${file}`), ...generate],
     build,
     starts,
-    publish: [...siteOf.map(({ publishDirectory }) => publishDirectory ?? ''), ...publishOf(known, row, build)],
-    singlePage: (row?.singlePage?.(known) ?? false) || platforms.some(({ singlePage }) => singlePage),
+    publish: [
+      ...siteOf.map(({ publishDirectory }) => publishDirectory ?? ''),
+      ...(served === null ? [] : [served.folder]),
+      ...publishOf(known, row, build),
+    ],
+    singlePage: [row?.singlePage?.(known), served?.singlePage, ...platforms.map((one) => one.singlePage)].includes(
+      true,
+    ),
     environment: row?.environment ?? {},
     buildEnvironment: { ...legacyOpenssl(known, input.node), ...row?.buildEnvironment?.(known) },
     notes,
@@ -98,6 +106,11 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
     if (foreground !== null) {
       notes.push(`${from} leaves the application in the background; production runs "${foreground}"`);
       return { command: foreground, needs: null };
+    }
+    const served = servedFolder(command, app);
+    if (served !== null) {
+      notes.push(`${from} only serves files, with a program that is not among the packages: publishes them`);
+      return null;
     }
     const use = commandUse(command, scripts, app.manifest.main);
     const found = accepted(use, shown, command, app);
@@ -118,6 +131,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
     starts.push(...list(take(scripts.start, shown, 'The start script')));
   }
   const own = starts.length > 0;
+  if (!own && servedFolder(scripts.start ?? '', app) !== null) return [];
   const buildsPages = onlyPages(app, row);
   // The pages are what a project without a server offers: neither an entry file nor a preview is better.
   const isPage = buildsPages && !hasServer(app);

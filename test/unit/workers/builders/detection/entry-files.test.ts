@@ -88,3 +88,15 @@ describe('Storybook', () => {
     expect(application.framework?.id).to.equal('vite');
   });
 });
+
+describe('A start that only serves files', () => {
+  it('is replaced by publishing them, unless its program is installed', () => {
+    const scripts = { build: 'node build.js', start: 'npx serve -s -l 5000 ./www' };
+    const found = plan({ scripts }, { 'index.js': '' });
+    expect(found).to.include({ type: 'static' });
+    expect(found.publish).to.include({ singlePage: true });
+    expect(found.publish?.folders).to.deep.equal(['www']);
+    expect(starts({ scripts, devDependencies: { serve: '14' } })).to.deep.equal(['npm start']);
+    expect(plan({ scripts: { start: 'http-server' } }, { 'index.html': '' }).publish?.folders).to.deep.equal(['.']);
+  });
+});
