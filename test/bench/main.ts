@@ -6,6 +6,7 @@ import { benchDeploy } from './deploy.bench.js';
 import { benchEngine } from './engine.bench.js';
 import { benchLogs } from './logs.bench.js';
 import { benchMetrics } from './metrics.bench.js';
+import { benchMonth } from './month.bench.js';
 import { benchNetwork } from './network.bench.js';
 import { benchOverload } from './overload.bench.js';
 import { benchScale } from './scale.bench.js';
@@ -18,13 +19,14 @@ const BENCHES = {
   engine: benchEngine,
   logs: benchLogs,
   metrics: benchMetrics,
+  month: benchMonth,
   network: benchNetwork,
   overload: benchOverload,
   scale: benchScale,
 };
 
 /** What concerns the database alone runs once. */
-const WITHOUT_QUEUES = new Set(['admission', 'logs']);
+const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month']);
 
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without
