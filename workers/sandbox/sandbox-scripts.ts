@@ -33,8 +33,7 @@ while [ "$1" != -- ]; do
     bind) must mkdir -p "$3"; must mount -n --bind "$2" "$3"; shift 3 ;;
     # In a user namespace the mount keeps the flags that its file system has on the host.
     readonly)
-      must mkdir -p "$3"; must mount -n --bind "$2" "$3"
-      mount -n -o remount,bind,ro "$3" 2>/dev/null || must mount -n -o remount,bind,ro,nosuid,nodev "$3"; shift 3 ;;
+      must mkdir -p "$3"; must mount -n --bind "$2" "$3"; must mount -n -o remount,bind,ro,nosuid,nodev "$3"; shift 3 ;;
     tree) must mount -n --rbind "$2" "$3"; shift 3 ;;
     file) must mount -n --bind "$2" "$3"; shift 3 ;;
     hide) must mount -n -t tmpfs -o mode=0755,size=64k tmpfs "$2"; shift 2 ;;
