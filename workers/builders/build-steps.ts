@@ -25,8 +25,9 @@ export interface StepsSetting {
   limit: TimeLimit;
   /** The folder with the repository's files. */
   app: string;
-  /** The folder of the service's caches. */
+  /** The folder of the service's caches, and when it can be used. */
   cache: string;
+  cacheOpened: Promise<unknown>;
   kept: KeptDependencies;
   /** `lockedInstall` of the plan. */
   locked: string | null;
@@ -56,6 +57,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
       return { tools, dependencies };
     }
   }
+  await setting.cacheOpened;
   await limit.within('the checkout', () => ownDirectory(setting.app, request.userNumber, limit.signal));
   const done = await runCommands(setting, plan, tools);
   const isWhole = dependencies !== null && done.asPlanned && (await isInstalled(setting, folder));

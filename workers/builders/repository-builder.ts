@@ -13,6 +13,7 @@ import { BUILD_SANDBOX, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
+  cacheFolder,
   cachesFolder,
   openBuildFolder,
   openCache,
@@ -148,8 +149,8 @@ class RepositoryBuild {
     const kept = new KeptDependencies({ dataDir: config.dataDir, log, images }, this.#request.serviceId);
     // If nothing runs, the files stay the platform's own.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
-      const cache = await this.#cache;
-      const place = { app: this.#app, cache, kept, locked };
+      const cache = cacheFolder(config.dataDir, this.#request.serviceId);
+      const place = { app: this.#app, cache, cacheOpened: this.#cache, kept, locked };
       const steps = { sandbox, config, toolchains, request: this.#request, context: this.#context, limit: this.#limit };
       ({ tools, dependencies } = await runSteps({ ...steps, ...place }, plan, tools));
     }

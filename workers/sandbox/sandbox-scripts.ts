@@ -110,7 +110,8 @@ if [ -n "$term" ]; then
   [ "$again" -eq 127 ] || code=$again
   if [ "$session" = setsid ]; then while group_lives; do sleep 0.05; done; fi
 fi
-[ -z "$guard" ] || kill -s KILL "$guard" 2>/dev/null
+# It is waited for, because nothing of the sandbox may be left after its init.
+[ -z "$guard" ] || { kill -s KILL "$guard"; wait "$guard"; } 2>/dev/null
 exit "$code"
 `;
 
