@@ -4,24 +4,28 @@ import { type Db, lockUntilCommit, oneRow, returnedRow, rowsOf, type Transaction
 export const ONLINE_SECONDS = 15;
 
 /**
- * The first look takes one workspace for each free slot and some more. If they were not enough, each further look takes the
- * most.
+ * The first look takes one workspace for each free slot and `LOOK_BEYOND` more, because some may have nothing that can be admitted.
+ * If slots stay free, each further look takes `MOST_LOOKED_AT`.
  */
 const LOOK_BEYOND = 16;
 const MOST_LOOKED_AT = 128;
 const MOST_LOOKS = 8;
-/** What makes a deployment ready need not be a deployment, as with a database that is resumed: such lines are looked at again. */
+/**
+ * A line that was blocked is looked at again after this time, because no change of a deployment may unblock it: a database on which it
+ * waits can be resumed.
+ */
 const LOOK_AGAIN_SECONDS = 5;
 const LOOK_AGAIN = 32;
 
 /**
- * Lets deployments run: the oldest of each service that has none running, as many for each
- * workspace as its buildConcurrency, and in all as many as the online workers have slots. The workspaces take turns: next
- * is the one whose last turn is longest ago, however many older deployments another has.
- * Atomic under any number of callers. The first job of each is due at once. Returns how many were admitted.
+ * Admits waiting deployments: the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and at
+ * most as many in all as the online workers have slots. Workspaces take turns: the next is the one whose last turn is longest ago,
+ * even if another has older deployments. Safe under concurrent callers. The job of an admitted deployment is due at once. Returns
+ * how many were admitted.
  *
- * A round looks at the first lines of `admission_lines` only, so that its time depends on the free slots and not on what
- * waits. A trigger keeps the lines. What is looked up for each of them is a subquery, which is never made a join of whole tables.
+ * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only the first
+ * lines, so that its time depends on the number of free slots and not on how many deployments wait. For the same reason each line's
+ * facts are read by subqueries: the planner may turn a join into a scan of whole tables.
  */
 export async function admitDeployments(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.admission');
@@ -42,8 +46,8 @@ const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where se
   - (select count(*) from deployments where finished_at is null and admitted_at is not null)`;
 
 /**
- * Locks the workspaces whose turn it is, if a slot is free. A line that somebody changes now is left out: their commit is
- * followed by a round of its own. What is read after the lock is complete, because whoever changes a line has it locked.
+ * Locks the lines of the workspaces whose turn it is, if a slot is free. A line that another transaction has locked is skipped: that
+ * transaction changes it, and another round follows its commit. No line can change between this lock and the end of the round.
  */
 async function takeLines(trx: Transaction, beyond: number): Promise<{ id: string; wanted: number }[]> {
   return rowsOf(
@@ -90,7 +94,7 @@ async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ 
        select id, workspace_id, row_number() over (order by position, last_turn nulls first, number) as turn
          from heads where position <= most
      ), locked as (
-       -- One that is being cancelled is locked by those who cancel it, or has ended.
+       -- A deployment that is being cancelled is locked by the cancellation, and skipped.
        select d.id from deployments d
         where d.id in (select id from allowed where turn <= (select slots from free)) and d.finished_at is null
           for update skip locked

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
-import type { FrameworkRow } from './frameworks.js';
+import type { FrameworkRow } from './framework-row.js';
 import { programsOf, RUNNERS } from './start-scripts.js';
 
 /** Scripts that build, in order of preference. Platforms run the ones with their names. */

@@ -1,4 +1,4 @@
-import { OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
+import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
 
 /**
  * What a start command is for. Patterns are for one word each, and every command is cut into words first, so that a
@@ -41,11 +41,21 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   if (development !== undefined) return development;
   const watched = uses.findIndex(({ use }) => use === 'watched');
   const found = uses[watched];
-  // A watcher beside other commands has no simple counterpart.
+  // A watcher beside other commands has no simple counterpart, unless they only come before it.
   if (found?.use === 'watched') {
-    return parts.length === 1 ? found : { use: 'development', tool: found.tool };
+    if (parts.length === 1) return found;
+    const before = watched === parts.length - 1 ? stepsBefore(command) : null;
+    return before === null
+      ? { use: 'development', tool: found.tool }
+      : { ...found, command: `${before} && ${found.command}` };
   }
   return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
+}
+
+/** What a line runs before its last command, if each command waits for the one before; null otherwise. */
+function stepsBefore(line: string): string | null {
+  if (line.length > LONGEST || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
+  return line.slice(0, line.lastIndexOf('&&')).trim();
 }
 
 /** The names of the programs that a script calls itself. */
@@ -82,7 +92,11 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   if (MANY.has(program)) return worst(rest, about, depth);
   if (WATCHERS.has(program)) return withoutWatcher(program, rest, about);
   if ((program === 'tsx' || program === 'node' || program === 'deno') && rest.some(isWatch)) {
-    const kept = rest.filter((word) => !isWatch(word));
+    const file = rest.findIndex((word, at) => isSource(word) && rest[at - 1] !== '--watch-path');
+    // Behind the file it is an option of the file: `node build.mjs --watch`.
+    if (file >= 0 && !rest.slice(0, file).some(isWatch))
+      return { use: 'development', tool: `${program} ${rest[file]} --watch` };
+    const kept = rest.filter((word, at) => !isWatch(word) && rest[at - 1] !== '--watch-path');
     return { use: 'watched', tool: `${program} watch`, command: [program, ...kept].join(' ') };
   }
   if (OPTION_DECIDES.has(program) && rest.some((word) => WATCHING.has(word))) {
@@ -186,6 +200,10 @@ function matchesStar(script: string, name: string): boolean {
   return name.endsWith(':*') && script.startsWith(name.slice(0, -1));
 }
 
+function isSource(word: string): boolean {
+  return /^[\w./@+-]*[./][\w./@+-]*$/.test(word) && !word.startsWith('-');
+}
+
 function isWatch(word: string): boolean {
   return word === 'watch' || word === '--watch' || /^--watch-(path|preserve-output)/.test(word);
 }
@@ -193,7 +211,8 @@ function isWatch(word: string): boolean {
 /** `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`; `nodemon app.js` → `node app.js`. */
 function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
   const words: string[] = [];
-  for (let at = 0; at < rest.length; at++) {
+  const valued = tool === 'forever' ? FOREVER_VALUED : VALUED;
+  for (let at = tool === 'forever' && rest[0] === 'start' ? 1 : 0; at < rest.length; at++) {
     const word = rest[at] ?? '';
     if (word === '--exec' || word === '-x') {
       const command = rest.slice(at + 1).filter((next) => next !== '--');
@@ -201,7 +220,7 @@ function withoutWatcher(tool: string, rest: readonly string[], { main }: About):
         ? { use: 'development', tool }
         : { use: 'watched', tool, command: withEntry(command, main) };
     }
-    if (VALUED.test(word)) at += 1;
+    if (valued.test(word)) at += 1;
     else if (words.length > 0 || !word.startsWith('-')) words.push(word);
   }
   const file = words[0] ?? main;
