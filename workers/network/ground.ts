@@ -21,8 +21,8 @@ export interface Ground {
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
   /** Closes the port again. */
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /** Opens the ports of these sandboxes that are not open, and closes others. */
-  settle(slots: readonly NetworkSlot[], addressOf: (slot: NetworkSlot) => string): Promise<void>;
+  /** Opens the ports of all sandboxes that are not open, and closes those of sandboxes that are gone. */
+  settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
   /** Removes it. */
   end(): Promise<void>;
 }

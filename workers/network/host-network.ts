@@ -226,6 +226,7 @@ export class HostNetwork {
 
   /** Sets the rules again, and removes namespaces, links, slots and files that nobody uses. */
   async sweep(): Promise<void> {
+    await Promise.all(this.#pending);
     for (const slot of await this.#slots.orphans(Date.now())) await this.#remove(slot);
     const found = await strays(this.#ground, namePrefix(this.#settings.token));
     const slots = await this.#slots.all();
@@ -268,7 +269,10 @@ export class HostNetwork {
       await this.#nft(networkRules(current, slots));
       set = names;
     }
-    await this.#ground.settle(await this.#slots.all(), (slot) => this.#addressOf(slot));
+    await this.#ground.settle(
+      () => this.#slots.all(),
+      (slot) => this.#addressOf(slot),
+    );
   }
 
   async #slotAt(outside: string): Promise<NetworkSlot | null> {

@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Attachment, HostNetwork } from './host-network.js';
+import type { HostNetwork } from './host-network.js';
+import type { Attachment } from './network-model.js';
 import { runTool } from './run-tool.js';
 
 const TRIAL_MS = 5_000;

@@ -108,16 +108,18 @@ export class RootlessGround implements Ground {
     }
   }
 
-  async settle(slots: readonly NetworkSlot[], addressOf: (slot: NetworkSlot) => string): Promise<void> {
+  async settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void> {
     await this.#processes.trimLog();
-    const present = await this.#api.list();
-    for (const slot of slots) {
-      const guestPort = entryPort(slot.number);
-      if (!slot.entry || present.some((forward) => forward.guestPort === guestPort)) continue;
+    // A sandbox has its slot before its port is opened, so the ports are asked first.
+    const open = await this.#api.list();
+    const wanted = new Map((await slots()).map((slot) => [entryPort(slot.number), slot]));
+    for (const { id, guestPort } of open) if (!wanted.has(guestPort)) await this.#api.remove(id);
+    for (const [guestPort, slot] of wanted) {
+      if (!slot.entry || open.some((forward) => forward.guestPort === guestPort)) continue;
       const { port } = slot.entry;
       await this.#api
         .add({ address: mirrorOf(addressOf(slot)), port, guestPort }, this.#options.network.address)
-        .catch((error: unknown) => this.#options.log.error({ err: error, id: slot.id }, 'no requests reach a replica'));
+        .catch((error: unknown) => this.#options.log.error({ err: error, id: slot.id }, 'no requests reach a sandbox'));
     }
   }
 
