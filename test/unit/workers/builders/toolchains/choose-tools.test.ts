@@ -72,8 +72,8 @@ describe('The choice of tools', () => {
     expect(await choose('14.x', 'npm')).to.equal('node-14.21.3 npm-8.19.4');
     expect(await choose('22.x', 'npm')).to.equal('node-22.20.0');
     expect(await choose('22.4', 'npm')).to.equal('node-22.4.0 npm-10.9.0');
-    expect(await choose('4.0.0', 'npm')).to.equal('node-4.0.0 npm-5.10.0');
-    expect(await choose('0.12.18', 'npm')).to.equal('node-0.12.18 npm-3.10.10');
+    expect(await choose('4.9.1', 'npm')).to.equal('node-4.9.1 npm-5.10.0');
+    expect(await choose('4.0.0', 'npm')).to.equal('node-4.0.0 npm-3.10.10');
   });
 
   it('gives a package manager the Node.js that it runs on, if the project allows that', async () => {
