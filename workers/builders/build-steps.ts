@@ -8,6 +8,7 @@ import type { BuildContext, BuildRequest } from './builder.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { linkKept } from './toolchains/framework-caches.js';
+import { nodeHeaders } from './toolchains/node-headers.js';
 import { buildRecovery, installRecovery, nodeRecovery } from './toolchains/recovery.js';
 import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
@@ -33,7 +34,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   const { context, cache } = setting;
   let commands = commandsWith(setting, plan, tools);
   await commands.requireTools(plan);
-  const failure = await installAll(commands, plan, context).then(
+  const failure = await installAll(setting, plan, commands, tools).then(
     () => null,
     (error: unknown) => error,
   );
@@ -43,7 +44,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   if (other !== null) {
     commands = commandsWith(setting, plan, other);
     await commands.run('rm -rf node_modules');
-    await installAll(commands, plan, context);
+    await installAll(setting, plan, commands, other);
   }
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;
@@ -53,7 +54,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
       if (recovery === null) throw error;
       recovered = true;
       await context.log(recovery.note, 'warn');
-      if (recovery.install !== null) await install(commands, recovery.install, context);
+      if (recovery.install !== null) await install(commands, recovery.install, { context, headers: null });
       await commands.run(command, recovery.environment, build);
     });
   }
@@ -88,24 +89,39 @@ async function otherTools(
   return other;
 }
 
-async function installAll(commands: Commands, plan: BuildPlan, context: BuildContext): Promise<void> {
-  for (const command of plan.install) await install(commands, command, context);
+async function installAll(
+  { context, toolchains }: StepsSetting,
+  plan: BuildPlan,
+  commands: Commands,
+  tools: readonly string[],
+): Promise<void> {
+  const headers = await nodeHeaders(tools.map((name) => toolchains.pathOf(name)));
+  for (const command of plan.install) await install(commands, command, { context, headers });
+}
+
+interface InstallOptions {
+  context: BuildContext;
+  /** Where the headers of Node.js are; null if this host has none. */
+  headers: string | null;
+  tried?: readonly string[];
+  environment?: Record<string, string>;
 }
 
 /** Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. */
-async function install(
-  commands: Commands,
-  command: string,
-  context: BuildContext,
-  tried: readonly string[] = [],
-): Promise<void> {
+async function install(commands: Commands, command: string, options: InstallOptions): Promise<void> {
+  const { context, headers, tried = [], environment = {} } = options;
   try {
-    await commands.run(command, { NODE_ENV: 'development' });
+    await commands.run(command, { NODE_ENV: 'development', ...environment });
   } catch (error) {
     const recovery = error instanceof CommandError ? installRecovery(command, error.output) : null;
     if (recovery === null || tried.includes(recovery.command)) throw error;
+    if (recovery.ownHeaders && headers === null) throw error;
     await context.log(recovery.note, 'warn');
-    await install(commands, recovery.command, context, [...tried, command]);
+    await install(commands, recovery.command, {
+      ...options,
+      tried: [...tried, command],
+      environment: recovery.ownHeaders && headers !== null ? { npm_config_nodedir: headers } : environment,
+    });
   }
 }
 

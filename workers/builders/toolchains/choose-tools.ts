@@ -84,8 +84,17 @@ async function chooseManager(
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;
   const major = semver.major(version);
-  const range =
-    semver.lt(version, '4.7.0') ? '3.x' : major < 6 ? '5.x' : major < 14 ? '6.x' : major < 18 ? '8.x' : major < 24 ? '10.x' : '11.x';
+  const range = semver.lt(version, '4.7.0')
+    ? '3.x'
+    : major < 6
+      ? '5.x'
+      : major < 14
+        ? '6.x'
+        : major < 18
+          ? '8.x'
+          : major < 24
+            ? '10.x'
+            : '11.x';
   return choose('npm', { range, source: `Node.js ${version}` }, versionsOf);
 }
 
