@@ -8,7 +8,7 @@ import type { BuildContext, BuildRequest } from './builder.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { linkKept } from './toolchains/framework-caches.js';
-import { nodeHeaders } from './toolchains/node-headers.js';
+import { hasHeaders, USE_HEADERS } from './toolchains/node-headers.js';
 import { buildRecovery, installRecovery, nodeRecovery } from './toolchains/recovery.js';
 import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
@@ -54,7 +54,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
       if (recovery === null) throw error;
       recovered = true;
       await context.log(recovery.note, 'warn');
-      if (recovery.install !== null) await install(commands, recovery.install, { context, headers: null });
+      if (recovery.install !== null) await install(commands, recovery.install, { context, headers: false });
       await commands.run(command, recovery.environment, build);
     });
   }
@@ -95,32 +95,32 @@ async function installAll(
   commands: Commands,
   tools: readonly string[],
 ): Promise<void> {
-  const headers = await nodeHeaders(tools.map((name) => toolchains.pathOf(name)));
+  const headers = await hasHeaders(tools.map((name) => toolchains.pathOf(name)));
   for (const command of plan.install) await install(commands, command, { context, headers });
 }
 
 interface InstallOptions {
   context: BuildContext;
-  /** Where the headers of Node.js are; null if this host has none. */
-  headers: string | null;
+  /** True if this host has the headers of the build's Node.js. */
+  headers: boolean;
   tried?: readonly string[];
-  environment?: Record<string, string>;
+  preparation?: string;
 }
 
 /** Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. */
 async function install(commands: Commands, command: string, options: InstallOptions): Promise<void> {
-  const { context, headers, tried = [], environment = {} } = options;
+  const { context, headers, tried = [], preparation = '' } = options;
   try {
-    await commands.run(command, { NODE_ENV: 'development', ...environment });
+    await commands.run(command, { NODE_ENV: 'development' }, { preparation });
   } catch (error) {
     const recovery = error instanceof CommandError ? installRecovery(command, error.output) : null;
     if (recovery === null || tried.includes(recovery.command)) throw error;
-    if (recovery.ownHeaders && headers === null) throw error;
+    if (recovery.ownHeaders && !headers) throw error;
     await context.log(recovery.note, 'warn');
     await install(commands, recovery.command, {
       ...options,
       tried: [...tried, command],
-      environment: recovery.ownHeaders && headers !== null ? { npm_config_nodedir: headers } : environment,
+      preparation: recovery.ownHeaders ? USE_HEADERS : preparation,
     });
   }
 }

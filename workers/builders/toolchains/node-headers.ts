@@ -2,16 +2,18 @@ import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 
+/** A shell command by which native modules are compiled with the headers beside the Node.js that the PATH leads to. */
+export const USE_HEADERS =
+  'export npm_config_nodedir="$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")"; ';
+
 /**
- * The folder whose `include` has the headers of the Node.js that a build uses, with which native modules are compiled;
- * null if there are none. `tools` are the folders of the tools that the platform installed for the project.
+ * True if the Node.js that a build uses has its headers beside it. `tools` are the folders of the tools that the platform
+ * installed for the project.
  */
-export async function nodeHeaders(tools: readonly string[], own = process.execPath): Promise<string | null> {
+export async function hasHeaders(tools: readonly string[], own = process.execPath): Promise<boolean> {
   for (const program of [...tools.map((folder) => join(folder, 'bin/node')), own]) {
     const real = await realpath(program).catch(() => null);
-    if (real === null) continue;
-    const folder = dirname(dirname(real));
-    return (await exists(join(folder, 'include/node/node.h'))) ? folder : null;
+    if (real !== null) return exists(join(dirname(dirname(real)), 'include/node/node.h'));
   }
-  return null;
+  return false;
 }

@@ -55,6 +55,12 @@ describe('The choice of tools', () => {
     expect(await choose(null, 'bun', '1.x')).to.equal('bun-1.4.5');
   });
 
+  it('adds the other package managers that scripts call', async () => {
+    const wishes: ToolWishes = { node: null, manager: { name: 'npm', wish: null }, also: ['yarn', 'bun'] };
+    const chosen = await chooseTools(wishes, OWN, async (name) => VERSIONS[name]);
+    expect(chosen.map(installedName)).to.deep.equal(['yarn-1.22.22', 'bun-1.4.5']);
+  });
+
   it('takes an exact version without a look at the registry', async () => {
     const wishes: ToolWishes = { node: { range: '22.99.0', source }, manager: null };
     const chosen = await chooseTools(wishes, OWN, () => Promise.reject(new Error('the registry was asked')));

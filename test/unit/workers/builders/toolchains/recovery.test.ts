@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { nodeHeaders } from '../../../../../workers/builders/toolchains/node-headers.js';
+import { hasHeaders } from '../../../../../workers/builders/toolchains/node-headers.js';
 import { buildRecovery, installRecovery, nodeRecovery } from '../../../../../workers/builders/toolchains/recovery.js';
 
 describe('A second attempt of an installation', () => {
@@ -47,9 +47,9 @@ describe('A second attempt of an installation', () => {
         await writeFile(join(place, name, 'include/node/node.h'), '');
       }
       const own = join(place, 'own/bin/node');
-      expect(await nodeHeaders([], own)).to.equal(join(place, 'own'));
-      expect(await nodeHeaders([join(place, 'npm'), join(place, 'tool')], own)).to.equal(join(place, 'tool'));
-      expect(await nodeHeaders([join(place, 'bare')], own)).to.equal(null);
+      expect(await hasHeaders([], own)).to.equal(true);
+      expect(await hasHeaders([join(place, 'npm'), join(place, 'tool')], join(place, 'bare/bin/node'))).to.equal(true);
+      expect(await hasHeaders([join(place, 'bare')], own)).to.equal(false);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
