@@ -6,6 +6,7 @@ import { benchDeploy } from './deploy.bench.js';
 import { benchEngine } from './engine.bench.js';
 import { benchLogs } from './logs.bench.js';
 import { benchMetrics } from './metrics.bench.js';
+import { benchMonth } from './month.bench.js';
 import { benchNetwork } from './network.bench.js';
 import { benchOverload } from './overload.bench.js';
 
@@ -16,12 +17,13 @@ const BENCHES = {
   engine: benchEngine,
   logs: benchLogs,
   metrics: benchMetrics,
+  month: benchMonth,
   network: benchNetwork,
   overload: benchOverload,
 };
 
 /** What concerns the database alone runs once. */
-const WITHOUT_QUEUES = new Set(['admission', 'logs']);
+const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month']);
 
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without

@@ -274,6 +274,47 @@ describe('Detection in a repository', function () {
         'apps/shop',
         /the only application/,
       ],
+      [
+        'an application of Nx whose packages the root installs',
+        {
+          'package.json': packageJson({ dependencies: { '@nestjs/core': '11' }, devDependencies: { nx: '20' } }),
+          'nx.json': '{}',
+          'apps/api/project.json': '{ "name": "api", "projectType": "application" }',
+          'apps/api/src/main.ts': '',
+        },
+        'web',
+        'apps/api',
+        /the only application/,
+      ],
+      [
+        'the only folder with a server without a library',
+        { 'my-app/package.json': packageJson({ scripts: { start: 'node server.js' } }), 'my-app/server.js': '' },
+        'web',
+        'my-app',
+        /the only application/,
+      ],
+      [
+        'an application, and not the components that it uses',
+        {
+          ...workspace(),
+          'apps/shop/package.json': app('next'),
+          'packages/ui/package.json': packageJson({ devDependencies: { storybook: '9' } }),
+          'packages/ui/.storybook/main.js': '',
+        },
+        'web',
+        'apps/shop',
+        /the only application/,
+      ],
+      [
+        'a server that has only a script for developers',
+        {
+          ...workspace(),
+          'apps/api/package.json': packageJson({ scripts: { dev: 'tsx watch a.ts' }, dependencies: { hono: '4' } }),
+        },
+        'web',
+        'apps/api',
+        /the only application/,
+      ],
     ];
     for (const [name, files, kind, folder, why] of cases) {
       it(name, async () => {

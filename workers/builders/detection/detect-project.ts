@@ -6,6 +6,7 @@ import { NoApplicationError } from '../plan-parts.js';
 import { folderInside } from '../project-files.js';
 import { chooseMain } from './choose-application.js';
 import { type DetectedProject, ProjectReader } from './detected-project.js';
+import { ENTRY_FILES } from './entry-files.js';
 import {
   type FoundApplication,
   findApplications,
@@ -13,7 +14,6 @@ import {
   isApplication,
   isOwnApplication,
 } from './find-applications.js';
-import { ENTRY_FILES } from './node-application.js';
 import { platformSettings } from './platform-files.js';
 import { inFolder, normal, parentOf, readTree } from './repository-tree.js';
 

@@ -38,7 +38,7 @@ const CONFIGURATIONS = [
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
   ),
   ...['.eleventy.js', '.eleventy.cjs', 'pages/+config.ts', 'pages/+config.js'],
-  ...['angular.json', 'nest-cli.json', 'nx.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json'],
+  ...['angular.json', 'nest-cli.json', 'nx.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json', 'tsconfig.json'],
   ...PLATFORM_FILES,
 ];
 
@@ -112,7 +112,13 @@ export class ProjectReader {
     if (text === undefined && (nx === null || workspace === null)) return null;
     const manifest =
       text === undefined
-        ? { ...(workspace?.manifest ?? readManifest('{}')), name: nx?.name ?? null, scripts: {}, main: null }
+        ? {
+            ...(workspace?.manifest ?? readManifest('{}')),
+            name: nx?.name ?? null,
+            scripts: {},
+            main: null,
+            module: null,
+          }
         : withConfigured(readManifest(text, inFolder(folder, 'package.json')), files, workspace);
     const hasPackages = Object.keys(manifest.dependencies).length > 0 && text !== undefined;
     const [framework = null] = hasPackages ? await this.#frameworks(folder) : [];

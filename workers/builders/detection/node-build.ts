@@ -2,8 +2,9 @@ import semver from 'semver';
 import type { ManagerName } from '../toolchains/version-wish.js';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
-import type { FrameworkRow } from './frameworks.js';
-import { programsOf, RUNNERS } from './start-scripts.js';
+import type { FrameworkRow } from './framework-row.js';
+import { programsOf } from './script-words.js';
+import { RUNNERS } from './start-scripts.js';
 
 /** Scripts that build, in order of preference. Platforms run the ones with their names. */
 const BUILD_SCRIPTS = [

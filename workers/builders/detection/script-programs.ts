@@ -90,3 +90,5 @@ export const WATCHERS = new Set(['nodemon', 'node-dev', 'ts-node-dev', 'tsnd', '
 /** Options of watchers that take the next word as their value. */
 export const VALUED =
   /^(-w|--watch|-e|--ext|-i|--ignore|-d|--delay|-C|--cwd|--signal|-V|--config|--poll|--ignore-watch|--debounce|--project|-P|-r|--require)$/;
+export const FOREVER_VALUED =
+  /^(-m|-l|-o|-e|-c|--uid|--killSignal|--minUptime|--spinSleepTime|--sourceDir|--workingDir|--pidFile|--watchDirectory)$/;

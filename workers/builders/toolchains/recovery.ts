@@ -21,7 +21,20 @@ interface Known {
 
 const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
 
+/** A command asks git, for example for the version that a page shows, and a build has only the files of its commit. */
+const ASKS_GIT = /fatal: not (?:in )?a git (?:repository|directory)/;
+const EMPTY_HISTORY =
+  'git init -q && git -c user.name=build -c user.email=build@localhost commit -q --allow-empty -m "without history"';
+const GIT_NOTE =
+  'A command asks git about the repository, and a build has only its files: runs again with a history of one empty commit. ' +
+  'Let the command do without git if there is no folder .git';
+
 const INSTALLATIONS: readonly Known[] = [
+  {
+    shows: ASKS_GIT,
+    instead: (command) => (command.startsWith('git init') ? null : `${EMPTY_HISTORY} && ${command}`),
+    note: GIT_NOTE,
+  },
   {
     shows: /ERESOLVE|unable to resolve dependency tree/,
     instead: (command) => (/^npm \S+$/.test(command) ? `${command} --legacy-peer-deps` : null),
@@ -96,7 +109,7 @@ export function nodeRecovery(output: readonly string[]): VersionWish | null {
 
 /** What changes before a build command runs again. */
 export interface BuildRecovery {
-  /** Runs first; null if nothing has to be installed. */
+  /** Runs first, where packages are installed; null if nothing has to. */
   install: string | null;
   environment: Record<string, string>;
   note: string;
@@ -111,6 +124,7 @@ export function buildRecovery(install: readonly string[], output: readonly strin
       'variable CI to false';
     return { install: null, environment: { CI: 'false' }, note };
   }
+  if (shows(ASKS_GIT)) return { install: EMPTY_HISTORY, environment: {}, note: GIT_NOTE };
   if (install[0] !== 'npm ci' || !shows(LEFT_OUT)) return null;
   return {
     install: 'rm -rf node_modules package-lock.json && npm install',

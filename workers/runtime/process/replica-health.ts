@@ -23,7 +23,7 @@ export class ReplicaHealth {
 
   constructor(deps: PortDeps) {
     this.#deps = deps;
-    this.#watch = new HealthWatch(deps.db, deps.config, { probe: deps.data ?? undefined });
+    this.#watch = new HealthWatch(deps.db, deps.config, { probe: deps.data?.health });
     this.#ports = new PortFinder(deps.sandbox);
   }
 
@@ -48,7 +48,7 @@ export class ReplicaHealth {
   async #checkServer(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     const { config, data } = this.#deps;
     await this.#watch.check(row, spec, async () => true);
-    const silentMs = data?.silentMs(row.id) ?? 0;
+    const silentMs = data?.health.silentMs(row.id) ?? 0;
     return row.ready_at !== null && silentMs >= config.healthReplaceSeconds * 1000 ? 'silent' : 'none';
   }
 

@@ -401,7 +401,9 @@ describe('Frameworks in production', () => {
     const found = plan({ packages: ['http-server'], scripts });
     expect(found.startCommand).to.equal('http-server ./app -p 8000');
     expect(found.explanation.join('\n')).to.match(/prestart installs packages/);
-    expect(starts({ scripts: { ...scripts, prestart: 'npm run build' } })).to.deep.equal(['npm start']);
+    expect(starts({ packages: ['http-server'], scripts: { ...scripts, prestart: 'npm run build' } })).to.deep.equal([
+      'npm start',
+    ]);
   });
 
   it('builds the pages of a library, and not its package', () => {

@@ -65,6 +65,14 @@ describe('A second attempt of an installation', () => {
     expect(buildRecovery(['yarn install'], [line])).to.deep.include({ install: null, environment: { CI: 'false' } });
   });
 
+  it('has an empty history for commands that ask git', () => {
+    const line = 'fatal: not a git repository (or any of the parent directories): .git';
+    expect(buildRecovery(['npm ci'], [line])?.install).to.match(/^git init -q && git .*commit -q --allow-empty/);
+    const second = instead('npm ci', 'fatal: not in a git directory') ?? '';
+    expect(second).to.match(/^git init .* && npm ci$/);
+    expect(instead(second, line)).to.equal(undefined);
+  });
+
   it('leaves out a lock file that lacks the programs of this platform', () => {
     const line =
       'Error: Cannot find module @rollup/rollup-linux-x64-gnu. npm has a bug related to optional dependencies';

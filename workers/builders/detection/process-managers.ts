@@ -1,0 +1,24 @@
+import { type Application, dependsOn } from './application.js';
+
+/** A start that leaves the application in the background and ends: a replica ends with it. */
+const PM2 = /(^|[\s;&|])(?:npx )?pm2 (?:start|startOrRestart|startOrReload)\s+([^&|;\n]{1,1000})/;
+
+/**
+ * The command with which PM2 stays in the foreground; null if a command does not start it. PM2 brings `pm2-runtime` for this.
+ * If the project does not depend on PM2, its file is run without it.
+ */
+export function withoutDaemon(command: string, app: Pick<Application, 'manifest'>): string | null {
+  const found = PM2.exec(command.slice(0, 4096));
+  if (found === null) return null;
+  const [all, before = '', rest = ''] = found;
+  const words = rest.split(/\s+/).filter((word) => word !== '' && word !== '--watch');
+  const [file = ''] = words;
+  const instead = dependsOn(app, 'pm2')
+    ? `pm2-runtime start ${words.join(' ')}`
+    : /^[\w./@+-]+\.[cm]?js$/.test(file) && !/\.config\.[cm]?js$/.test(file)
+      ? `node ${file}`
+      : null;
+  return instead === null
+    ? null
+    : `${command.slice(0, found.index)}${before}${instead}${command.slice(found.index + all.length)}`.trim();
+}
