@@ -136,17 +136,21 @@ function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: readonly st
     context,
     deadline: limit.deadline,
     writable: [cache],
-    environment: environmentOf(setting, plan),
+    environment: environmentOf(setting, plan, tools),
     tools: tools.map((name) => toolchains.pathOf(name)),
   });
 }
 
 /** The service's variables take precedence. Of the platform's variables, a build gets only those configured for builds. */
-function environmentOf({ config, request, cache }: StepsSetting, plan: BuildPlan): Record<string, string> {
+function environmentOf(
+  { config, request, cache }: StepsSetting,
+  plan: BuildPlan,
+  tools: readonly string[],
+): Record<string, string> {
   const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
   return {
+    ...registryEnvironment(config.buildEnvironment, tools),
     ...config.buildEnvironment,
-    ...registryEnvironment(config.buildEnvironment),
     CI: 'true',
     ...plan.environment,
     ...plan.buildEnvironment,
