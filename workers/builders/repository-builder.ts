@@ -185,6 +185,7 @@ class RepositoryBuild {
             publishDirectory: '',
             environment: {},
             ...(settled.fallback === '' ? {} : { fallback: settled.fallback }),
+            ...(settled.base === '' ? {} : { base: settled.base }),
           }
         : {
             type: 'process',
