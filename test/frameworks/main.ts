@@ -21,6 +21,12 @@ const run = promisify(execFile);
 const DOCUMENT = 'docs/frameworks.md';
 const GENERATE_MS = 600_000;
 const DEPLOY_MS = 900_000;
+const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
+  pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
+  yarn: ['yarn@1', 'install', '--ignore-scripts', '--ignore-engines', '--no-progress'],
+  yarn4: ['--package=@yarnpkg/cli-dist@4', 'yarn', 'install', '--mode=update-lockfile'],
+  bun: ['bun@1', 'install', '--lockfile-only'],
+};
 
 const wanted = process.argv.slice(2).map((word) => word.toLowerCase());
 const chosen = PROJECTS.filter(
@@ -128,13 +134,6 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
 }
 
 type Run = (command: string, args: string[]) => Promise<unknown>;
-
-const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
-  pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
-  yarn: ['yarn@1', 'install', '--ignore-scripts', '--ignore-engines', '--no-progress'],
-  yarn4: ['--package=@yarnpkg/cli-dist@4', 'yarn', 'install', '--mode=update-lockfile'],
-  bun: ['bun@1', 'install', '--lockfile-only'],
-};
 
 /** Writes the lock file of a package manager. */
 async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: string, inFolder: Run): Promise<void> {

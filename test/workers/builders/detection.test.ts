@@ -324,6 +324,20 @@ describe('Detection in a repository', function () {
     expect(found.publish?.folders[0]).to.equal('./out');
   });
 
+  it('knows the framework of an application of Nx by its configuration, although the root installs others', async () => {
+    const found = await plan({
+      'package.json': packageJson({ dependencies: { '@nestjs/core': '11' }, devDependencies: { nx: '20', vite: '6' } }),
+      'nx.json': '{}',
+      'apps/api/project.json': '{ "name": "api" }',
+      'apps/web/project.json': '{ "name": "web" }',
+      'apps/web/vite.config.ts': '',
+      'apps/web/index.html': '',
+    });
+    expect(found.folders.project).to.equal('apps/web');
+    expect(found.framework?.id).to.equal('vite');
+    expect(found.publish?.folders[0]).to.equal('../../dist/apps/web');
+  });
+
   it('asks for the Node.js that the lock file says the packages need', async () => {
     const lock = JSON.stringify({ packages: { 'node_modules/astro': { engines: { node: '>=22.12.0' } } } });
     const found = await plan({

@@ -2,7 +2,7 @@ import type { ServiceConfiguration } from '../../../shared/services/configuratio
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
-import { compiledEntries, developmentEntry, entriesOf } from './entry-files.js';
+import { developmentEntry, entriesOf, unbuiltEntries } from './entry-files.js';
 import { servedFolder } from './file-servers.js';
 import type { FrameworkRow } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
@@ -135,8 +135,8 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const buildsPages = onlyPages(app, row);
   // The pages are what a project without a server offers: neither an entry file nor a preview is better.
   const isPage = buildsPages && !hasServer(app);
-  const output = app.nx?.output ?? null;
-  if (output !== null && !own) starts.push({ command: `node ${output}/main.js`, needs: `${output}/main.js` });
+  const programs = app.nx === null || own ? [] : [`${app.nx.output ?? 'dist'}/main.js`, 'dist/main.js'];
+  starts.push(...programs.map((file) => ({ command: `node ${file}`, needs: file })));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => !isPreview) ?? []));
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
   for (const name of names) {
@@ -154,7 +154,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
-  if (starts.length === 0 && hasServer(app)) starts.push(...compiledEntries(app));
+  if (starts.length === 0 && hasServer(app)) starts.push(...unbuiltEntries(app));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
   // A start that needs nothing is always used.
   const last = starts.findIndex(({ needs }) => needs === null);

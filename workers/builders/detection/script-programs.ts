@@ -67,7 +67,7 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   wds: { development: ['*'] },
   farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
   gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
-  grunt: { development: ['serve', 'watch', 'server', 'dev'] },
+  grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
 /** `nest start` compiles each time; with --watch it is a development server. The option decides for these. */

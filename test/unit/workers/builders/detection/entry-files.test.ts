@@ -37,6 +37,11 @@ describe('The file that starts a project', () => {
     expect(found.startCommand).to.equal('node build/server.js');
   });
 
+  it('is run as it is by what the project installs for that', () => {
+    const found = plan({ main: 'src/server.ts', dependencies: { ...typescript, tsx: '4' } }, sources);
+    expect(found).to.deep.include({ startCommand: 'tsx src/server.ts', build: [] });
+  });
+
   it('is run by bun as it is', () => {
     expect(starts({ module: 'index.ts' }, { 'index.ts': '', 'bun.lock': '' })).to.deep.equal(['bun index.ts']);
     const compiled = { module: 'src/index.js', dependencies: { elysia: '1' } };
