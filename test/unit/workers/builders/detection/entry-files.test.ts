@@ -73,6 +73,7 @@ describe('A start in the background', () => {
     );
     expect(kept('pm2-runtime start server.js')).to.equal(null);
     expect(kept('node server.js')).to.equal(null);
+    expect(kept('egg-scripts start --daemon --title=app')).to.equal('egg-scripts start --title=app');
   });
 
   it('needs no PM2 for a plain file if the project does not depend on it', () => {
