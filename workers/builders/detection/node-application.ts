@@ -6,6 +6,7 @@ import { developmentEntry, entriesOf, unbuiltEntries } from './entry-files.js';
 import { servedFolder } from './file-servers.js';
 import type { FrameworkRow } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
+import { missingPrograms } from './missing-programs.js';
 import {
   buildOf,
   compilation,
@@ -15,6 +16,7 @@ import {
   legacyOpenssl,
   missingEnvFiles,
 } from './node-build.js';
+import type { PackageManifest } from './package-manifest.js';
 import type { PlatformSettings } from './platform-files.js';
 import { withoutDaemon } from './process-managers.js';
 import { type CommandUse, commandUse, fileOf } from './start-scripts.js';
@@ -28,6 +30,8 @@ export interface NodeInput {
   procfile: string | null;
   /** How the package manager runs a script: `npm run`. */
   run: string;
+  /** The dependencies of the workspace's root, which its packages may use; absent if there is no workspace. */
+  shared?: PackageManifest['dependencies'];
   /** The range of Node.js versions that the project names; null if it names none. */
   node: string | null;
 }
@@ -80,7 +84,11 @@ export function decideNode(input: NodeInput): NodeDecision {
   const siteOf = platforms.filter(({ publishDirectory }) => publishDirectory !== null);
   return {
     framework,
-    prepare: [...missing.map((file) => `touch ${file}`), ...generate],
+    prepare: [
+      ...missing.map((file) => `touch ${file}`),
+      ...missingPrograms(starts[0]?.command ?? '', app.manifest, { ...input.shared, ...app.manifest.dependencies }),
+      ...generate,
+    ],
     build,
     starts,
     publish: [

@@ -95,6 +95,18 @@ describe('Storybook', () => {
   });
 });
 
+describe('A tool of the start that nothing installs', () => {
+  it('is installed by the build, unless a package brings it', () => {
+    const [command = ''] = plan({ scripts: { start: 'NODE_ENV=production npx tsx app.ts' } }).build;
+    expect(command).to.match(
+      /^command -v tsx >\/dev\/null \|\| \(npm install --no-save --prefix node_modules\/\.tools tsx &&/,
+    );
+    expect(plan({ scripts: { start: 'npx tsx app.ts' }, devDependencies: { tsx: '4' } }).build).to.deep.equal([]);
+    expect(plan({ scripts: { start: 'cross-env A=b node app.js' } }).build).to.have.length(1);
+    expect(plan({ scripts: { start: 'node serve' } }).build).to.have.length(0);
+  });
+});
+
 describe('A start that only serves files', () => {
   it('is replaced by publishing them, unless its program is installed', () => {
     const scripts = { build: 'node build.js', start: 'npx serve -s -l 5000 ./www' };
