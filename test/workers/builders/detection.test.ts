@@ -254,6 +254,20 @@ describe('Detection in a repository', function () {
         /the first of 2/,
       ],
       [
+        'the pages beside a server whose entry is in a folder of its own',
+        { 'client/package.json': app('next'), 'server/package.json': server, 'server/index.js': '' },
+        'web',
+        'client',
+        /by its name/,
+      ],
+      [
+        'an application beside a Dockerfile that this host cannot build',
+        { Dockerfile: 'FROM scratch', 'client/package.json': app('next'), 'client/index.html': '' },
+        'web',
+        'client',
+        /the only application/,
+      ],
+      [
         'an application of a root that installs a tool of another platform',
         { 'package.json': root({ devDependencies: { wrangler: '4' } }), 'apps/shop/package.json': app('next') },
         'web',

@@ -84,7 +84,8 @@ async function chooseManager(
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;
   const major = semver.major(version);
-  const range = major < 14 ? '6.x' : major < 18 ? '8.x' : major < 24 ? '10.x' : '11.x';
+  const range =
+    major < 4 ? '3.x' : major < 6 ? '5.x' : major < 14 ? '6.x' : major < 18 ? '8.x' : major < 24 ? '10.x' : '11.x';
   return choose('npm', { range, source: `Node.js ${version}` }, versionsOf);
 }
 
