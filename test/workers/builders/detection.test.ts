@@ -394,10 +394,18 @@ describe('Detection in a repository', function () {
   });
 
   it('decides by what the build has written', async () => {
-    const settle = async (files: Files, starts: Start[], folders: string[] = [], singlePage = false) => {
+    const settle = async (files: Files, starts: Start[], folders: string[] = [], singlePage = false, below = '') => {
       const app = await repository(files);
       const publish = { folders, singlePage, pages: [] };
-      const input = { app, project: app, starts, publish, publishDirectory: 'dist', isDefault: true, built: true };
+      const input = {
+        app,
+        project: join(app, below),
+        starts,
+        publish,
+        publishDirectory: 'dist',
+        isDefault: true,
+        built: true,
+      };
       const settled = await readFiles('settleResult', input, { signal });
       return settled.type === 'static' ? { ...settled, folder: settled.folder.slice(app.length + 1) } : settled;
     };
@@ -415,6 +423,10 @@ describe('Detection in a repository', function () {
       folder: 'public',
     });
     expect(await settle({ 'made/by/index.html': '' }, [])).to.include({ folder: 'made/by', fallback: '' });
+    const nx = { 'dist/apps/shop/index.html': '', 'dist/apps/api/main.js': '', 'apps/shop/x': '', 'apps/api/x': '' };
+    expect(await settle(nx, [], ['../../dist/apps/shop'], false, 'apps/shop')).to.include({ folder: 'dist/apps/shop' });
+    const program: Start = { command: 'node ../../dist/apps/api/main.js', needs: '../../dist/apps/api/main.js' };
+    expect(await settle(nx, [server, program], [], false, 'apps/api')).to.include({ startCommand: program.command });
     const page = { 'www/index.html': '' };
     expect(await settle(page, [], ['www'], true)).to.include({ fallback: 'index.html' });
     expect(await settle({ ...page, 'www/404.html': '' }, [], ['www'], true)).to.include({ fallback: '' });

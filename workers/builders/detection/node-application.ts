@@ -4,7 +4,7 @@ import { type Application, dependsOn, type FoundFramework, type Start } from './
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
 import { developmentEntry, entriesOf, unbuiltEntries } from './entry-files.js';
 import { servedFolder } from './file-servers.js';
-import type { FrameworkRow } from './framework-row.js';
+import { type FrameworkRow, PAGES } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
 import { missingPrograms } from './missing-programs.js';
 import {
@@ -143,7 +143,8 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const buildsPages = onlyPages(app, row);
   // The pages are what a project without a server offers: neither an entry file nor a preview is better.
   const isPage = buildsPages && !hasServer(app);
-  const programs = app.nx === null || own ? [] : [`${app.nx.output ?? 'dist'}/main.js`, 'dist/main.js'];
+  const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
+  const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];
   starts.push(...programs.map((file) => ({ command: `node ${file}`, needs: file })));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => !isPreview) ?? []));
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
