@@ -8,7 +8,7 @@ import { onlineWorkers } from '../../shared/workers/store.js';
 import { ApiClient } from './client.js';
 import { makeUser } from './factories.js';
 import { commandOf, giveTo, PLATFORM_USER } from './platform-user.js';
-import { createTestDatabase, type TestDatabase } from './postgres.js';
+import { createTestDatabase, openTestPostgres, type TestDatabase } from './postgres.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
 import { hasRedis, startRedis, type TestRedis } from './redis.js';
 
@@ -163,7 +163,10 @@ export async function startPlatform({
   const redis = engine === 'redis' ? await startRedis() : null;
   const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-platform-'));
   await chmod(dataDir, 0o711);
-  await giveTo(user, dataDir);
+  if (user !== null) {
+    await giveTo(user, dataDir);
+    await openTestPostgres();
+  }
   const [apiPort = 0, edgePort = 0] = await freePorts(2);
   const { workspace, key } = await seed(database);
   const platform = new Platform({
