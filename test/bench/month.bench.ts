@@ -81,11 +81,15 @@ class Month {
   /** A day's lines, then the sweep of midnight and the reads of somebody who looks in the morning. */
   async #day(services: readonly string[]): Promise<Day> {
     const ingestMs = await measure(() => Promise.all(services.map((serviceId) => this.#print(serviceId))));
-    await this.#setup('clock').withSchema('motion').update({ at: new Date(this.#today.getTime() + DAY_MS) });
+    await this.#setup('clock')
+      .withSchema('motion')
+      .update({ at: new Date(this.#today.getTime() + DAY_MS) });
     const sweepMs = await measure(async () => {
       await ensureLogDays(this.#db);
       await dropExpiredLogs(this.#db);
     });
+    // Autovacuum looks once a minute: too late for a day of a few seconds.
+    await this.#setup.raw('analyze log_lines');
     const serviceId = services.at(-1) ?? '';
     const [size] = await rowsOf<{ bytes: number }>(
       this.#db,

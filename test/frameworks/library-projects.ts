@@ -97,7 +97,7 @@ export const LIBRARY_PROJECTS: readonly FrameworkProject[] = [
         module: 'src/index.js',
       }),
       'src/index.ts':
-        "import { Elysia } from 'elysia';\nconst app = new Elysia().get('/', () => 'own page').listen(3000);\nconsole.log(`http://${app.server?.hostname}:${app.server?.port}`);\n",
+        "import { Elysia } from 'elysia';\nconst app = new Elysia().get('/', () => 'own page').listen(3000);\nconsole.log(app.server?.port);\n",
     },
     page: /own page/,
   },
@@ -126,7 +126,7 @@ export const LIBRARY_PROJECTS: readonly FrameworkProject[] = [
       'prisma/migrations/20250101000000_words/migration.sql':
         'CREATE TABLE "Word" ("id" INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, "text" TEXT NOT NULL);\n',
       'src/index.ts':
-        "import { PrismaClient } from '@prisma/client';\nimport express from 'express';\nconst prisma = new PrismaClient();\nexpress().get('/', async (_request, response) => { await prisma.word.create({ data: { text: 'own' } }); response.send(`own page ${await prisma.word.count()}`); }).listen(process.env.PORT ?? 3000);\n",
+        "import { PrismaClient } from '@prisma/client';\nimport express from 'express';\nconst prisma = new PrismaClient();\nexpress().get('/', async (_request, response) => { await prisma.word.create({ data: { text: 'own' } }); response.send('own page ' + (await prisma.word.count())); }).listen(process.env.PORT ?? 3000);\n",
     },
     page: /own page/,
   },

@@ -13,10 +13,29 @@ export const SITE_PROJECTS: readonly FrameworkProject[] = [
     page: /<div id="app">/,
   },
   {
-    name: 'Vite, Svelte, yarn',
-    generator: ['create-vite@6', '.', '--template', 'svelte'],
+    name: 'Svelte, Rollup, yarn',
     manager: 'yarn',
-    page: /<div id="app">/,
+    files: {
+      'package.json': packageJson({
+        type: 'module',
+        scripts: { build: 'rollup -c', dev: 'rollup -c -w', start: 'sirv public --no-clear' },
+        dependencies: { 'sirv-cli': '2' },
+        // Version 4 has a package for each platform, which a registry may lack and yarn 1 cannot do without.
+        devDependencies: {
+          '@rollup/plugin-node-resolve': '15',
+          rollup: '3',
+          'rollup-plugin-svelte': '7',
+          'rollup-plugin-css-only': '4',
+          svelte: '4',
+        },
+      }),
+      'rollup.config.js':
+        "import resolve from '@rollup/plugin-node-resolve';\nimport css from 'rollup-plugin-css-only';\nimport svelte from 'rollup-plugin-svelte';\nexport default { input: 'src/main.js', output: { format: 'iife', name: 'app', file: 'public/build/bundle.js' }, plugins: [svelte(), css({ output: 'bundle.css' }), resolve({ browser: true, exportConditions: ['svelte'] })] };\n",
+      'src/main.js': "import App from './App.svelte';\nexport default new App({ target: document.body });\n",
+      'src/App.svelte': '<main>own page</main>\n',
+      'public/index.html': '<!doctype html><title>own page</title><script defer src="/build/bundle.js"></script>',
+    },
+    page: /own page/,
   },
   {
     name: 'Vite, vanilla, as a static service',

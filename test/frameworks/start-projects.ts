@@ -175,6 +175,31 @@ export const START_PROJECTS: readonly FrameworkProject[] = [
     page: /own page/,
   },
   {
+    name: 'Asks git in its installation and its build',
+    files: {
+      ...server(PORT),
+      'package.json': JSON.stringify({
+        scripts: {
+          prepare: 'git config core.hooksPath .githooks',
+          build: "node -e \"fs.writeFileSync('version', child_process.execSync('git rev-parse --short HEAD'))\"",
+          start: 'node server.js',
+        },
+      }),
+    },
+    page: /own page/,
+  },
+  {
+    name: 'npx serve, not installed',
+    files: {
+      'package.json': JSON.stringify({
+        scripts: { build: 'mkdir www && cp page.html www/index.html', start: 'npx serve -s www' },
+      }),
+      'page.html': 'own page',
+    },
+    page: /own page/,
+    route: '/some/route',
+  },
+  {
     name: 'A Procfile with several processes',
     files: { ...server(PORT), Procfile: 'release: node -e 1\nweb: node server.js\nworker: node -e 2\n' },
     page: /own page/,

@@ -8,6 +8,7 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { removeTree } from '../folders.js';
+import { mountProgram } from './mount-program.js';
 import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
 import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';
@@ -33,6 +34,7 @@ export async function describeHost(level: SandboxLevel, overlay: boolean, dataDi
     overlay,
     tools: { setsid, prlimit },
     filter: level === 'none' ? [] : await usableFilter(),
+    mounter: hasMounts(level) ? await usableMounter(level) : [],
     nodeFolder: dirname(process.execPath),
     hidden: hiddenFolders(existing, [
       await realpath(dataDir),
@@ -72,6 +74,20 @@ async function usableFilter(): Promise<readonly string[]> {
   try {
     await run('setpriv', ['--no-new-privs', '--', ...filter, '/bin/sh', '-c', '! unshare --user true 2>/dev/null']);
     return filter;
+  } catch {
+    return [];
+  }
+}
+
+/** The arguments of the program that makes all mounts if a trial shows that it works here; otherwise none. */
+async function usableMounter(level: SandboxLevel): Promise<readonly string[]> {
+  const program = mountProgram();
+  if (program === null) return [];
+  const asRoot = level === 'rootless' ? ['--user', '--map-root-user'] : [];
+  const trial = [...program, 'hide', INSIDE, '--', '/bin/sh', '-c', '[ ! -e "$1" ]', 'trial', `${INSIDE}/app`];
+  try {
+    await run('unshare', [...asRoot, '--mount', '--propagation', 'private', ...trial]);
+    return program;
   } catch {
     return [];
   }

@@ -26,6 +26,8 @@ export interface Host {
   tools: { setsid: boolean; prlimit: boolean };
   /** Arguments before a command that make the kernel refuse it dangerous system calls; empty if that does not work here. */
   filter: readonly string[];
+  /** Arguments before mount operations that make all of them in one process; empty if the init has to make them. */
+  mounter: readonly string[];
   /** The folder of the `node` that runs the platform. It is first in the PATH of commands. */
   nodeFolder: string;
   /** Real folders of the host that no command may see. */
@@ -90,9 +92,13 @@ function networkArguments({ network }: Plan): string[] {
 
 function withoutNetwork(host: Host, plan: Plan): string[] {
   const init = ['/bin/sh', '-c', INIT, 'sandbox-init', host.tools.setsid ? 'setsid' : 'same'];
-  const mounts = hasMounts(host.level) ? mountOperations(host, plan) : [];
-  const inner = [...init, ...mounts, '--', ...plan.procsFiles, '--', ...commandArguments(host, plan)];
-  if (!hasMounts(host.level)) return inner;
+  const command = ['--', ...plan.procsFiles, '--', ...commandArguments(host, plan)];
+  if (!hasMounts(host.level)) return [...init, ...command];
+  const mounts = mountOperations(host, plan);
+  const inner =
+    host.mounter.length > 0
+      ? [...host.mounter, ...mounts, '--', ...init, ...command]
+      : [...init, ...mounts, ...command];
   // An ordinary user may make mounts only as the root of a user namespace. The command itself gets the user back.
   const asRoot = host.level === 'rootless' ? ['--user', '--map-root-user'] : [];
   const unshare = [

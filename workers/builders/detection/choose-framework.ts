@@ -1,7 +1,7 @@
 import { type Application, dependsOn, type FoundFramework } from './application.js';
 import type { FrameworkRow } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
-import { programsOf } from './start-scripts.js';
+import { programsOf } from './script-words.js';
 
 /** The framework of an application: what build-info found, unless our table knows something that contains it. */
 export function chooseFramework(app: Application): FoundFramework | null {

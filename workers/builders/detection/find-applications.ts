@@ -6,7 +6,8 @@ import { ENTRY_FILES } from './entry-files.js';
 import { PAGES } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
 import { exists } from './node-build.js';
-import { commandUse, fileOf, programsOf } from './start-scripts.js';
+import { programsOf } from './script-words.js';
+import { commandUse, fileOf } from './start-scripts.js';
 import type { Workspace } from './workspace.js';
 
 /** A folder that can be deployed. */

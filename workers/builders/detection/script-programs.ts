@@ -7,7 +7,7 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   'react-app-rewired': { development: ['start'] },
   craco: { development: ['start'] },
   'vue-cli-service': { development: ['serve', ''] },
-  astro: { development: ['dev', 'start'], preview: ['preview'] },
+  astro: { development: ['', 'dev', 'start'], preview: ['preview'] },
   next: { development: ['', 'dev'] },
   blitz: { development: ['dev'] },
   nuxt: { development: ['', 'dev'], preview: ['preview'] },
@@ -66,8 +66,11 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   'web-dev-server': { development: ['*'] },
   wds: { development: ['*'] },
   farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
+  // Servers of files that no package of npm brings.
+  caddy: { preview: ['run', 'start', 'file-server'] },
+  nginx: { preview: [''] },
   gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
-  grunt: { development: ['serve', 'watch', 'server', 'dev'] },
+  grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
 /** `nest start` compiles each time; with --watch it is a development server. The option decides for these. */

@@ -1,4 +1,5 @@
 import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
+import { commandsOf, LONGEST, nameOf, withoutPrefixes } from './script-words.js';
 
 /**
  * What a start command is for. Patterns are for one word each, and every command is cut into words first, so that a
@@ -19,9 +20,6 @@ type Scripts = Readonly<Record<string, string>>;
 /** Scripts that call each other are followed this far, and no command follows more of them. */
 const DEEPEST = 5;
 const MOST_FOLLOWED = 50;
-/** Commands of one line that are looked at. */
-const MOST_COMMANDS = 50;
-const LONGEST = 4096;
 
 /** How a shell command, for example a start script, is to be taken. */
 export function commandUse(command: string, scripts: Scripts, main: string | null = null): CommandUse {
@@ -58,24 +56,7 @@ function stepsBefore(line: string): string | null {
   return line.slice(0, line.lastIndexOf('&&')).trim();
 }
 
-/** The names of the programs that a script calls itself. */
-export function programsOf(script: string): string[] {
-  return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
-}
-
-/** The commands of a line, each as its words. Quotes are dropped, because only the names of programs count. */
-function commandsOf(line: string): string[][] {
-  return line
-    .slice(0, LONGEST)
-    .replace(/["'`\\]/g, ' ')
-    .split(/&&|\|\||[;|&\n]/)
-    .map((part) => part.split(/\s+/).filter((word) => word !== ''))
-    .filter((words) => words.length > 0)
-    .slice(0, MOST_COMMANDS);
-}
-
 export const RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
-const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
 const MANY = new Set(['concurrently', 'npm-run-all', 'npm-run-all2', 'run-p', 'run-s', 'wireit', 'conc']);
 
 function useOfWords(all: readonly string[], about: About, depth: number): CommandUse {
@@ -137,29 +118,6 @@ function useOfProgram(program: string, rest: readonly string[]): CommandUse {
     return { use: 'development', tool };
   }
   return { use: 'production' };
-}
-
-/** `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
-function withoutPrefixes(words: readonly string[]): readonly string[] {
-  let at = 0;
-  for (; at < words.length; at++) {
-    const word = words[at] ?? '';
-    if (/^[A-Za-z_]\w*=/.test(word) || EXECUTORS.has(nameOf(word)) || (at > 0 && word === '--')) continue;
-    // Options of the prefix, for example `npx --yes` and `dotenv -e .env --`.
-    if (at > 0 && word.startsWith('-')) {
-      if (word === '-e' || word === '-p' || word === '--package') at += 1;
-      continue;
-    }
-    break;
-  }
-  return words.slice(at);
-}
-
-/** The program's name without its folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
-function nameOf(word: string): string {
-  const name = word.startsWith('@') ? word : (word.split('/').at(-1) ?? word);
-  const version = name.indexOf('@', 1);
-  return version > 0 ? name.slice(0, version) : name;
 }
 
 /** The script that `npm run x`, `npm start` or `yarn x` runs; null if it runs none of the project's. */

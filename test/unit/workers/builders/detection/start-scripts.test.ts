@@ -17,6 +17,7 @@ describe('What a start script is for', () => {
       'react-scripts start',
       'cross-env PORT=3000 react-scripts start',
       'astro dev',
+      'astro',
       'next dev --turbo',
       'next',
       'nuxt dev',
@@ -79,6 +80,8 @@ describe('What a start script is for', () => {
     for (const command of [
       'vite preview',
       'astro preview --port 3',
+      'exec caddy run --config Caddyfile',
+      'nginx -g "daemon off;"',
       'nuxt preview',
       'gatsby serve',
       'docusaurus serve',
