@@ -30,7 +30,7 @@ export interface Ground {
 /** The host itself. */
 export const HOST_GROUND: Ground = {
   enter: [],
-  join: [],
+  join: ['nsenter'],
   namespaces: '/run/netns',
   links: '/proc/net/dev',
   ensure: async () => false,

@@ -124,7 +124,8 @@ export class RootlessProcesses {
   }
 
   async #startUplink(holder: number): Promise<DetachedProcess & { args: string }> {
-    const log = await open(this.#log, 'w', 0o600);
+    await rm(this.#log, { force: true });
+    const log = await open(this.#log, 'a', 0o600);
     await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
     try {
       // Descriptor 3 says that it is ready, and 4 that the holder has ended.
