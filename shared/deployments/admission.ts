@@ -17,27 +17,29 @@ const MOST_LOOKS = 8;
  */
 const LOOK_AGAIN_SECONDS = 5;
 const LOOK_AGAIN = 32;
+/** Whoever admits a deployment makes its first job within this time; after it, anybody does. */
+const HANDOVER_SECONDS = 2;
 
 /**
  * Admits waiting deployments: the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and at
  * most as many in all as the online workers have slots. Workspaces take turns: the next is the one whose last turn is longest ago,
- * even if another has older deployments. Safe under concurrent callers. The job of an admitted deployment is due at once. Returns
- * how many were admitted.
+ * even if another has older deployments. Safe under concurrent callers. Returns the ids of the admitted deployments. After the commit
+ * the caller makes their jobs. Each is due two seconds later, in case the caller crashes before; the claim of a worker ends that.
  *
  * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only the first
  * lines, so that its time depends on the number of free slots and not on how many deployments wait. For the same reason each line's
  * facts are read by subqueries: the planner may turn a join into a scan of whole tables.
  */
-export async function admitDeployments(trx: Transaction): Promise<number> {
+export async function admitDeployments(trx: Transaction): Promise<string[]> {
   await lockUntilCommit(trx, 'ranvier.admission');
-  let admitted = 0;
+  const admitted: string[] = [];
   for (let look = 0; look < MOST_LOOKS; look++) {
     const lines = await takeLines(trx, look === 0 ? LOOK_BEYOND : MOST_LOOKED_AT);
     const [first] = lines;
     if (first === undefined) break;
     const ids = lines.map(({ id }) => id);
     const outcome = await admitFrom(trx, ids);
-    admitted += outcome.admitted;
+    admitted.push(...outcome.admitted);
     if (outcome.free <= 0 || lines.length < first.wanted) break;
   }
   return admitted;
@@ -69,7 +71,7 @@ function takeLines(trx: Transaction, beyond: number): Promise<{ id: string; want
   return rowsOfPrepared(trx, TURNS, [beyond]);
 }
 
-const ADMIT = prepare<{ admitted: number; free: number }>(
+const ADMIT = prepare<{ admitted: string[]; free: number }>(
   `with lines as materialized (
      select chosen.id as workspace_id,
             (select l.last_turn from admission_lines l where l.workspace_id = chosen.id) as last_turn,
@@ -99,7 +101,7 @@ const ADMIT = prepare<{ admitted: number; free: number }>(
         for update skip locked
    ), admitted as (
      update deployments d
-        set admitted_at = now(), dispatches = 1, due_at = now(), blocked_reason = '', updated_at = now()
+        set admitted_at = now(), dispatches = 1, due_at = now() + interval '${HANDOVER_SECONDS} seconds', blocked_reason = '', updated_at = now()
        from locked where d.id = locked.id
      returning d.id
    ), blocked as (
@@ -110,11 +112,12 @@ const ADMIT = prepare<{ admitted: number; free: number }>(
       where l.workspace_id = any(cast($1 as uuid[]))
         and not exists (select from allowed a where a.workspace_id = l.workspace_id)
    )
-   select (select count(*) from admitted) as admitted, (select slots from free) - (select count(*) from admitted) as free`,
+   select array(select a.id from admitted join allowed a on a.id = admitted.id order by a.turn) as admitted,
+          (select slots from free) - (select count(*) from admitted) as free`,
 );
 
-/** Admits deployments of these workspaces. Returns how many, and how many slots are free after that. */
-async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ admitted: number; free: number }> {
+/** Admits deployments of these workspaces. Returns which, in the order of their turns, and how many slots are free after that. */
+async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ admitted: string[]; free: number }> {
   return returnedRow(await rowOfPrepared(trx, ADMIT, [lines]));
 }
 

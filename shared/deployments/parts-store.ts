@@ -81,7 +81,7 @@ const CLAIMED = prepare<Record<string, unknown>>(
      update deployments d
         set takeovers = takeovers + case when worker_id is null then 0 else 1 end,
             worker_faults = worker_faults + case when $3 then 1 else 0 end,
-            blocked_reason = '', started_at = coalesce(started_at, now()), ${CLAIM.replace(':workerId', '$2')}
+            blocked_reason = '', due_at = null, started_at = coalesce(started_at, now()), ${CLAIM.replace(':workerId', '$2')}
       where id = $1 and finished_at is null and admitted_at is not null and ($4 or worker_faults = 0)
       returning ${DEPLOYMENT_COLUMNS.map((name) => `d.${name}`).join(', ')}
    ) ${partsSql('claimed')}`,
@@ -89,7 +89,7 @@ const CLAIMED = prepare<Record<string, unknown>>(
 
 /**
  * Claims a deployment: raises its fence, so that the last holder can change nothing more, and counts a takeover if that
- * holder had not released it. Undefined if it has ended or may not run yet.
+ * holder had not released it. It needs no job any more. Undefined if it has ended or may not run yet.
  */
 export async function claimDeployment(
   db: Db,

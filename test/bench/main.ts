@@ -1,4 +1,4 @@
-import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
+import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
 import { hasRedis } from '../support/redis.js';
 import { benchAdmission } from './admission.bench.js';
 import { benchApi } from './api.bench.js';
@@ -9,6 +9,8 @@ import { benchMetrics } from './metrics.bench.js';
 import { benchMonth } from './month.bench.js';
 import { benchNetwork } from './network.bench.js';
 import { benchOverload } from './overload.bench.js';
+import { benchScale } from './scale.bench.js';
+import { noteLogLine } from './statements.js';
 
 const BENCHES = {
   admission: benchAdmission,
@@ -20,6 +22,7 @@ const BENCHES = {
   month: benchMonth,
   network: benchNetwork,
   overload: benchOverload,
+  scale: benchScale,
 };
 
 /** What concerns the database alone runs once. */
@@ -30,7 +33,7 @@ const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month']);
  * names all benches run, on both engines.
  */
 const [chosen, chosenEngine] = process.argv.slice(2);
-await mochaGlobalSetup();
+await startTestPostgres({ durable: false, onLine: noteLogLine });
 try {
   for (const [name, bench] of Object.entries(BENCHES)) {
     if (chosen !== undefined && chosen !== name) continue;

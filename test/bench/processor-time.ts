@@ -10,13 +10,19 @@ export async function processorMs(pid: number): Promise<number> {
   return (user + system) * TICK_MS;
 }
 
+/** Milliseconds of processor time of the children of a process that have ended. */
+export async function endedChildrenMs(pid: number): Promise<number> {
+  const [, , user = 0, system = 0] = await timesOf(pid);
+  return (user + system) * TICK_MS;
+}
+
 /** Milliseconds of processor time that the PostgreSQL of this run has used: its processes, and those that have ended. */
 export async function postgresMs(): Promise<number> {
   const pid = testPostgresPid();
-  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = await timesOf(pid);
+  const ended = await endedChildrenMs(pid);
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
   const alive = await Promise.all(children.map((child) => processorMs(Number(child))));
-  return alive.reduce((sum, ms) => sum + ms, (user + system + endedUser + endedSystem) * TICK_MS);
+  return alive.reduce((sum, ms) => sum + ms, ended + (await processorMs(pid)));
 }
 
 /** User and system time of the process, then of its children that have ended, in ticks. */

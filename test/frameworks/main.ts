@@ -21,6 +21,14 @@ const run = promisify(execFile);
 const DOCUMENT = 'docs/frameworks.md';
 const GENERATE_MS = 600_000;
 const DEPLOY_MS = 900_000;
+/** Generators and installations wait for the registry most of the time. */
+const AT_ONCE = 3;
+const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
+  pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
+  yarn: ['yarn@1', 'install', '--ignore-scripts', '--ignore-engines', '--no-progress'],
+  yarn4: ['--package=@yarnpkg/cli-dist@4', 'yarn', 'install', '--mode=update-lockfile'],
+  bun: ['bun@1', 'install', '--lockfile-only'],
+};
 
 const wanted = process.argv.slice(2).map((word) => word.toLowerCase());
 const chosen = PROJECTS.filter(
@@ -33,17 +41,17 @@ const terminated = new Promise<null>((resolve) => process.once('SIGTERM', () => 
 const rows: Row[] = [];
 try {
   platform = await startPlatform({ engine: 'postgres' });
-  let following = made(chosen[0]);
-  for (const [at, project] of chosen.entries()) {
-    const repository = await following;
-    // Generators wait for the registry most of the time.
-    following = made(chosen[at + 1]);
-    const row = await Promise.race([tried(platform, project, repository), terminated]);
-    if (row === null) break;
-    rows.push(row);
-    await saveTable();
-    process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
-  }
+  const on = platform;
+  const left = [...chosen];
+  const some = async (): Promise<void> => {
+    for (let project = left.shift(); project !== undefined; project = left.shift()) {
+      const row = await tried(on, project);
+      rows.push(row);
+      await saveTable();
+      process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
+    }
+  };
+  await Promise.race([Promise.all(Array.from({ length: AT_ONCE }, some)), terminated]);
 } finally {
   await platform?.stop();
   await mochaGlobalTeardown();
@@ -59,26 +67,22 @@ async function saveTable(): Promise<void> {
   await writeFile(DOCUMENT, writeTable(before, rows, names));
 }
 
-/** The project's repository, or why there is none. */
-async function made(project: FrameworkProject | undefined): Promise<TestRepository | Error> {
-  if (project === undefined) return new Error('there is no project');
-  return make(project).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
-}
-
-async function tried(on: Platform, project: FrameworkProject, repository: TestRepository | Error): Promise<Row> {
+async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
   const { name } = project;
-  const began = Date.now();
+  let repository: TestRepository | null = null;
+  let began = Date.now();
   const row = (works: boolean, detail: string): Row => {
     return { name, works, detail, seconds: Math.round((Date.now() - began) / 1000) };
   };
-  if (repository instanceof Error) return row(false, `not made: ${shortened(repository)}`);
   try {
+    repository = await make(project);
+    began = Date.now();
     const { detail, works } = await deploys(on, project, repository);
     return row(works, detail);
   } catch (error) {
-    return row(false, shortened(error));
+    return row(false, `${repository === null ? 'not made: ' : ''}${shortened(error)}`);
   } finally {
-    await repository.remove();
+    await repository?.remove();
   }
 }
 
@@ -128,13 +132,6 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
 }
 
 type Run = (command: string, args: string[]) => Promise<unknown>;
-
-const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
-  pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
-  yarn: ['yarn@1', 'install', '--ignore-scripts', '--ignore-engines', '--no-progress'],
-  yarn4: ['--package=@yarnpkg/cli-dist@4', 'yarn', 'install', '--mode=update-lockfile'],
-  bun: ['bun@1', 'install', '--lockfile-only'],
-};
 
 /** Writes the lock file of a package manager. */
 async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: string, inFolder: Run): Promise<void> {

@@ -27,6 +27,7 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
     platforms,
     procfile: procfileCommand(files, kind),
     run,
+    shared: workspace?.manifest.dependencies ?? {},
     node: plan.versions.node?.range ?? null,
   });
   const given = settings.startCommand.trim();

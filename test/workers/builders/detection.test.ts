@@ -338,6 +338,20 @@ describe('Detection in a repository', function () {
     expect(found.publish?.folders[0]).to.equal('./out');
   });
 
+  it('knows the framework of an application of Nx by its configuration, although the root installs others', async () => {
+    const found = await plan({
+      'package.json': packageJson({ dependencies: { '@nestjs/core': '11' }, devDependencies: { nx: '20', vite: '6' } }),
+      'nx.json': '{}',
+      'apps/api/project.json': '{ "name": "api" }',
+      'apps/web/project.json': '{ "name": "web" }',
+      'apps/web/vite.config.ts': '',
+      'apps/web/index.html': '',
+    });
+    expect(found.folders.project).to.equal('apps/web');
+    expect(found.framework?.id).to.equal('vite');
+    expect(found.publish?.folders[0]).to.equal('../../dist/apps/web');
+  });
+
   it('asks for the Node.js that the lock file says the packages need', async () => {
     const lock = JSON.stringify({ packages: { 'node_modules/astro': { engines: { node: '>=22.12.0' } } } });
     const found = await plan({
@@ -380,10 +394,18 @@ describe('Detection in a repository', function () {
   });
 
   it('decides by what the build has written', async () => {
-    const settle = async (files: Files, starts: Start[], folders: string[] = [], singlePage = false) => {
+    const settle = async (files: Files, starts: Start[], folders: string[] = [], singlePage = false, below = '') => {
       const app = await repository(files);
       const publish = { folders, singlePage, pages: [] };
-      const input = { app, project: app, starts, publish, publishDirectory: 'dist', isDefault: true, built: true };
+      const input = {
+        app,
+        project: join(app, below),
+        starts,
+        publish,
+        publishDirectory: 'dist',
+        isDefault: true,
+        built: true,
+      };
       const settled = await readFiles('settleResult', input, { signal });
       return settled.type === 'static' ? { ...settled, folder: settled.folder.slice(app.length + 1) } : settled;
     };
@@ -401,6 +423,10 @@ describe('Detection in a repository', function () {
       folder: 'public',
     });
     expect(await settle({ 'made/by/index.html': '' }, [])).to.include({ folder: 'made/by', fallback: '' });
+    const nx = { 'dist/apps/shop/index.html': '', 'dist/apps/api/main.js': '', 'apps/shop/x': '', 'apps/api/x': '' };
+    expect(await settle(nx, [], ['../../dist/apps/shop'], false, 'apps/shop')).to.include({ folder: 'dist/apps/shop' });
+    const program: Start = { command: 'node ../../dist/apps/api/main.js', needs: '../../dist/apps/api/main.js' };
+    expect(await settle(nx, [server, program], [], false, 'apps/api')).to.include({ startCommand: program.command });
     const page = { 'www/index.html': '' };
     expect(await settle(page, [], ['www'], true)).to.include({ fallback: 'index.html' });
     const below = { 'www/index.html': '<script type="module" src="/shop/assets/a.js">', 'www/assets/a.js': '' };

@@ -1,4 +1,4 @@
-import { type Application, property, type Start, withoutComments } from './application.js';
+import { type Application, dependsOn, property, type Start, withoutComments } from './application.js';
 import { hasServer } from './choose-framework.js';
 import { plain } from './framework-row.js';
 import { exists } from './node-build.js';
@@ -59,15 +59,27 @@ function sourceEntry(app: Application, run: string): Start[] {
   return file == null ? [] : [{ command: `bun ${file}`, needs: file }];
 }
 
+/** How an entry in TypeScript is started that nothing builds: by what runs it as it is, or compiled. */
+export function unbuiltEntries(app: Application): Start[] {
+  const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
+  const source = sourceOf(app);
+  return runner === undefined || source === null
+    ? compiledEntries(app)
+    : [{ command: `${runner} ${source}`, needs: source }];
+}
+
+/** The file in TypeScript that a script runs, or whose name says that it is the entry; null if there is none. */
+function sourceOf({ files, manifest: { scripts, main } }: Application): string | null {
+  const texts = ['dev', 'start:dev', 'watch', 'start'].map((name) => scripts[name]?.slice(0, 4096));
+  const named = [...texts, main].flatMap((text) => TYPESCRIPT.exec(text ?? '')?.[0] ?? []);
+  return [...named.map(normal), ...SOURCE_ENTRIES].find((file) => plain(file) && files.has(file)) ?? null;
+}
+
 /** The files that TypeScript writes for the entry in the sources, in the folders of tsconfig.json. */
-export function compiledEntries(app: Application): Start[] {
-  const { files, manifest } = app;
-  if (!files.has('tsconfig.json')) return [];
-  const watched = ['dev', 'start:dev', 'watch', 'start'].flatMap(
-    (name) => manifest.scripts[name]?.match(TYPESCRIPT) ?? [],
-  );
-  const source = [...watched.map(normal), ...SOURCE_ENTRIES].find((file) => plain(file) && files.has(file));
-  if (source === undefined) return [];
+function compiledEntries(app: Application): Start[] {
+  const { files } = app;
+  const source = sourceOf(app);
+  if (source === null || !files.has('tsconfig.json')) return [];
   const config = withoutComments(files.text('tsconfig.json') ?? '');
   const [out, root] = ['outDir', 'rootDir'].map((name) => normal(property(config, name) ?? ''));
   const outs = out ? [out] : ['dist', 'build', ''];

@@ -31,5 +31,7 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   restify: { name: 'Restify', packages: ['restify'], isLibrary: true },
   polka: { name: 'Polka', packages: ['polka'], isLibrary: true },
   apollo: { name: 'Apollo Server', packages: ['@apollo/server', 'apollo-server', 'graphql-yoga'], isLibrary: true },
+  egg: { name: 'Egg.js', packages: ['egg'], isLibrary: true },
+  connect: { name: 'Connect', packages: ['connect', '@tinyhttp/app', 'hyper-express'], isLibrary: true },
   'socket.io': { name: 'Socket.IO', packages: ['socket.io', 'ws', 'h3', 'micro'], isLibrary: true },
 };

@@ -2,10 +2,11 @@ import type { ServiceConfiguration } from '../../../shared/services/configuratio
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
-import { compiledEntries, developmentEntry, entriesOf } from './entry-files.js';
+import { developmentEntry, entriesOf, unbuiltEntries } from './entry-files.js';
 import { servedFolder } from './file-servers.js';
-import type { FrameworkRow } from './framework-row.js';
+import { type FrameworkRow, PAGES } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
+import { missingPrograms } from './missing-programs.js';
 import {
   buildOf,
   compilation,
@@ -15,6 +16,7 @@ import {
   legacyOpenssl,
   missingEnvFiles,
 } from './node-build.js';
+import type { PackageManifest } from './package-manifest.js';
 import type { PlatformSettings } from './platform-files.js';
 import { withoutDaemon } from './process-managers.js';
 import { type CommandUse, commandUse, fileOf } from './start-scripts.js';
@@ -28,6 +30,8 @@ export interface NodeInput {
   procfile: string | null;
   /** How the package manager runs a script: `npm run`. */
   run: string;
+  /** The dependencies of the workspace's root, which its packages may use; absent if there is no workspace. */
+  shared?: PackageManifest['dependencies'];
   /** The range of Node.js versions that the project names; null if it names none. */
   node: string | null;
 }
@@ -80,7 +84,11 @@ export function decideNode(input: NodeInput): NodeDecision {
   const siteOf = platforms.filter(({ publishDirectory }) => publishDirectory !== null);
   return {
     framework,
-    prepare: [...missing.map((file) => `touch ${file}`), ...generate],
+    prepare: [
+      ...missing.map((file) => `touch ${file}`),
+      ...missingPrograms(starts[0]?.command ?? '', app.manifest, { ...input.shared, ...app.manifest.dependencies }),
+      ...generate,
+    ],
     build,
     starts,
     publish: [
@@ -135,8 +143,9 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const buildsPages = onlyPages(app, row);
   // The pages are what a project without a server offers: neither an entry file nor a preview is better.
   const isPage = buildsPages && !hasServer(app);
-  const output = app.nx?.output ?? null;
-  if (output !== null && !own) starts.push({ command: `node ${output}/main.js`, needs: `${output}/main.js` });
+  const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
+  const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];
+  starts.push(...programs.map((file) => ({ command: `node ${file}`, needs: file })));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => !isPreview) ?? []));
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
   for (const name of names) {
@@ -154,7 +163,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
-  if (starts.length === 0 && hasServer(app)) starts.push(...compiledEntries(app));
+  if (starts.length === 0 && hasServer(app)) starts.push(...unbuiltEntries(app));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
   // A start that needs nothing is always used.
   const last = starts.findIndex(({ needs }) => needs === null);

@@ -70,7 +70,7 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   caddy: { preview: ['run', 'start', 'file-server'] },
   nginx: { preview: [''] },
   gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
-  grunt: { development: ['serve', 'watch', 'server', 'dev'] },
+  grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
 /** `nest start` compiles each time; with --watch it is a development server. The option decides for these. */

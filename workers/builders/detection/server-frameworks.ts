@@ -42,7 +42,13 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     name: 'Next.js',
     packages: ['next'],
     build: 'next build',
-    starts: (app) => (nextExports(app) ? [] : [start('next start')]),
+    starts: (app) => {
+      if (nextExports(app)) return [];
+      const out = app.nx?.output ?? null;
+      // Nx may build into a folder of its own.
+      const ofNx = out === null ? [] : [start(`next start ${out}`, `${out}/.next`)];
+      return [...ofNx, start('next start')];
+    },
     // It refuses a project that is exported.
     replaces: (app, script) => nextExports(app) && /\bnext start\b/.test(script),
     publish: (app) => [property(configText(app, 'next.config'), 'distDir') ?? 'out', 'out'],

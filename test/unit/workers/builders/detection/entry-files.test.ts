@@ -37,6 +37,11 @@ describe('The file that starts a project', () => {
     expect(found.startCommand).to.equal('node build/server.js');
   });
 
+  it('is run as it is by what the project installs for that', () => {
+    const found = plan({ main: 'src/server.ts', dependencies: { ...typescript, tsx: '4' } }, sources);
+    expect(found).to.deep.include({ startCommand: 'tsx src/server.ts', build: [] });
+  });
+
   it('is run by bun as it is', () => {
     expect(starts({ module: 'index.ts' }, { 'index.ts': '', 'bun.lock': '' })).to.deep.equal(['bun index.ts']);
     const compiled = { module: 'src/index.js', dependencies: { elysia: '1' } };
@@ -68,6 +73,7 @@ describe('A start in the background', () => {
     );
     expect(kept('pm2-runtime start server.js')).to.equal(null);
     expect(kept('node server.js')).to.equal(null);
+    expect(kept('egg-scripts start --daemon --title=app')).to.equal('egg-scripts start --title=app');
   });
 
   it('needs no PM2 for a plain file if the project does not depend on it', () => {
@@ -86,6 +92,18 @@ describe('Storybook', () => {
     expect(library.publish?.folders[0]).to.equal('storybook-static');
     const application = plan({ scripts, devDependencies: packages }, { '.storybook': '', 'index.html': '' });
     expect(application.framework?.id).to.equal('vite');
+  });
+});
+
+describe('A tool of the start that nothing installs', () => {
+  it('is installed by the build, unless a package brings it', () => {
+    const [command = ''] = plan({ scripts: { start: 'NODE_ENV=production npx tsx app.ts' } }).build;
+    expect(command).to.match(
+      /^command -v tsx >\/dev\/null \|\| \(npm install --no-save --prefix node_modules\/\.tools tsx &&/,
+    );
+    expect(plan({ scripts: { start: 'npx tsx app.ts' }, devDependencies: { tsx: '4' } }).build).to.deep.equal([]);
+    expect(plan({ scripts: { start: 'cross-env A=b node app.js' } }).build).to.have.length(1);
+    expect(plan({ scripts: { start: 'node serve' } }).build).to.have.length(0);
   });
 });
 
