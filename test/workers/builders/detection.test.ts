@@ -429,6 +429,9 @@ describe('Detection in a repository', function () {
     expect(await settle(nx, [server, program], [], false, 'apps/api')).to.include({ startCommand: program.command });
     const page = { 'www/index.html': '' };
     expect(await settle(page, [], ['www'], true)).to.include({ fallback: 'index.html' });
+    const below = { 'www/index.html': '<script type="module" src="/shop/assets/a.js">', 'www/assets/a.js': '' };
+    expect(await settle(below, [], ['www'])).to.include({ base: '/shop' });
+    expect(await settle({ ...below, 'www/shop/assets/a.js': '' }, [], ['www'])).to.include({ base: '' });
     expect(await settle({ ...page, 'www/404.html': '' }, [], ['www'], true)).to.include({ fallback: '' });
     expect(await settle({ ...page, 'www/200.html': '' }, [], ['www'])).to.include({ fallback: '200.html' });
     expect(await settle({ ...page, 'www/_redirects': '/* /index.html 200\n' }, [], ['www'])).to.include({

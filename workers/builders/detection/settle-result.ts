@@ -5,6 +5,7 @@ import { BuildError } from '../builder.js';
 import type { PublishPlan } from '../plan-model.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../project-files.js';
 import type { Start } from './application.js';
+import { baseOfPage } from './site-base.js';
 
 export interface SettleInput {
   /** Real paths of the repository's files and of the project. */
@@ -28,6 +29,8 @@ export type Settled =
       folder: string;
       /** The page that answers every unknown path, below `folder`; '' if there is none. */
       fallback: string;
+      /** The folder below the address at which the pages expect the site (`/shop`); '' if it is the address itself. */
+      base: string;
       notes: string[];
     };
 
@@ -74,7 +77,7 @@ function previewNotes(start: Start): string[] {
 type SiteInput = SettleInput & { publish: PublishPlan };
 
 async function publishedSite(input: SiteInput, page: string | null): Promise<Settled> {
-  const { app, project, publishDirectory, isDefault, publish } = input;
+  const { app, project, publishDirectory, isDefault, publish, built } = input;
   const chosen = isDefault ? (page ?? (await anyFolder(input))) : publishDirectory;
   // A link that leads out is refused below; that it exists is no secret of this host.
   const leadsOut = (await resolveInside(project, publishDirectory)) === OUTSIDE;
@@ -89,7 +92,12 @@ async function publishedSite(input: SiteInput, page: string | null): Promise<Set
     isDefault && chosen !== publishDirectory
       ? [`Publishes ${chosen === '.' ? "the project's folder" : chosen}; set publishDirectory to change it`]
       : [];
-  return { type: 'static', folder, fallback: await fallbackOf(folder, publish.singlePage), notes };
+  const base = built ? await baseOf(folder) : '';
+  if (base !== '')
+    notes.push(
+      `The pages expect to be at ${base}/: the site answers there, and / leads there; build for the path / to change it`,
+    );
+  return { type: 'static', folder, fallback: await fallbackOf(folder, publish.singlePage), base, notes };
 }
 
 async function nothingToPublish({
@@ -182,6 +190,15 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 }
 
 const LARGEST_RULES = 256 * 1024;
+const LARGEST_PAGE = 4 * 1024 * 1024;
+
+async function baseOf(folder: string): Promise<string> {
+  const path = await resolveInside(folder, 'index.html');
+  if (typeof path !== 'string') return '';
+  const stat = await lstat(path);
+  if (!stat.isFile() || stat.size > LARGEST_PAGE) return '';
+  return baseOfPage(await readFile(path, 'utf8'), async (file) => (await kindOf(folder, file)) === 'file');
+}
 
 /** `200.html` is what generators call the page of every path. A site with a 404.html answers with that. */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {

@@ -5,6 +5,8 @@ import type { VersionWish } from './version-wish.js';
 export interface Recovery {
   /** Runs instead. */
   command: string;
+  /** True if native modules shall be compiled with the headers of this host's Node.js. */
+  ownHeaders: boolean;
   /** For the log: what happened, and what makes the first attempt succeed the next time. */
   note: string;
 }
@@ -13,6 +15,7 @@ interface Known {
   shows: RegExp;
   /** Null if there is nothing else to try. */
   instead: (command: string) => string | null;
+  ownHeaders?: true;
   note: string;
 }
 
@@ -52,6 +55,15 @@ const INSTALLATIONS: readonly Known[] = [
     },
     note: `The lock file does not match package.json: installs what package.json says; ${ADVICE}`,
   },
+  {
+    // node-gyp says this if it cannot fetch the headers of Node.js.
+    shows: /most likely not a problem with node-gyp or the package itself/,
+    instead: (command) => command,
+    ownHeaders: true,
+    note:
+      'A native module has to be compiled, and the headers of Node.js could not be fetched: installs again with those of ' +
+      'this host. A version of the module with finished programs in the package registry needs neither',
+  },
 ];
 
 /** Programs for each platform that npm leaves out of lock files that it writes on another one. */
@@ -60,11 +72,11 @@ const LEFT_OUT =
 
 /** What to install with, after `command` failed with these last lines of output; null if nothing else helps. */
 export function installRecovery(command: string, output: readonly string[]): Recovery | null {
-  for (const { shows, instead, note } of INSTALLATIONS) {
+  for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
     // npm warns of conflicts that it has solved.
     if (!output.some((line) => !/^npm warn\b/i.test(line) && shows.test(line.slice(0, 400)))) continue;
     const other = instead(command);
-    if (other !== null) return { command: other, note };
+    if (other !== null) return { command: other, note, ownHeaders };
   }
   return null;
 }

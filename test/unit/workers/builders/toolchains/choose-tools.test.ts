@@ -55,6 +55,12 @@ describe('The choice of tools', () => {
     expect(await choose(null, 'bun', '1.x')).to.equal('bun-1.4.5');
   });
 
+  it('adds the other package managers that scripts call', async () => {
+    const wishes: ToolWishes = { node: null, manager: { name: 'npm', wish: null }, also: ['yarn', 'bun'] };
+    const chosen = await chooseTools(wishes, OWN, async (name) => VERSIONS[name]);
+    expect(chosen.map(installedName)).to.deep.equal(['yarn-1.22.22', 'bun-1.4.5']);
+  });
+
   it('takes an exact version without a look at the registry', async () => {
     const wishes: ToolWishes = { node: { range: '22.99.0', source }, manager: null };
     const chosen = await chooseTools(wishes, OWN, () => Promise.reject(new Error('the registry was asked')));
@@ -72,8 +78,8 @@ describe('The choice of tools', () => {
     expect(await choose('14.x', 'npm')).to.equal('node-14.21.3 npm-8.19.4');
     expect(await choose('22.x', 'npm')).to.equal('node-22.20.0');
     expect(await choose('22.4', 'npm')).to.equal('node-22.4.0 npm-10.9.0');
-    expect(await choose('4.0.0', 'npm')).to.equal('node-4.0.0 npm-5.10.0');
-    expect(await choose('0.12.18', 'npm')).to.equal('node-0.12.18 npm-3.10.10');
+    expect(await choose('4.9.1', 'npm')).to.equal('node-4.9.1 npm-5.10.0');
+    expect(await choose('4.0.0', 'npm')).to.equal('node-4.0.0 npm-3.10.10');
   });
 
   it('gives a package manager the Node.js that it runs on, if the project allows that', async () => {

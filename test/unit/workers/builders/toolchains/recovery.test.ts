@@ -1,4 +1,8 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { hasHeaders } from '../../../../../workers/builders/toolchains/node-headers.js';
 import { buildRecovery, installRecovery, nodeRecovery } from '../../../../../workers/builders/toolchains/recovery.js';
 
 describe('A second attempt of an installation', () => {
@@ -24,6 +28,31 @@ describe('A second attempt of an installation', () => {
     expect(instead('bun install --frozen-lockfile', 'error: lockfile had changes, but lockfile is frozen')).to.equal(
       'bun install',
     );
+  });
+
+  it('compiles native modules with the headers of this host if none can be fetched', () => {
+    const line = 'gyp ERR! stack Error: This is most likely not a problem with node-gyp or the package itself and';
+    expect(installRecovery('yarn install', [line])).to.deep.include({ command: 'yarn install', ownHeaders: true });
+  });
+
+  it('finds the headers beside the Node.js that a build uses, and takes no others', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ranvier-headers-'));
+    const place = await realpath(folder);
+    try {
+      for (const name of ['own', 'tool', 'bare']) {
+        await mkdir(join(place, name, 'bin'), { recursive: true });
+        await writeFile(join(place, name, 'bin/node'), '');
+        if (name === 'bare') continue;
+        await mkdir(join(place, name, 'include/node'), { recursive: true });
+        await writeFile(join(place, name, 'include/node/node.h'), '');
+      }
+      const own = join(place, 'own/bin/node');
+      expect(await hasHeaders([], own)).to.equal(true);
+      expect(await hasHeaders([join(place, 'npm'), join(place, 'tool')], join(place, 'bare/bin/node'))).to.equal(true);
+      expect(await hasHeaders([join(place, 'bare')], own)).to.equal(false);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it('is not made for other failures', () => {
