@@ -177,5 +177,5 @@ export function endedSteps(): string {
 }
 
 function isoNow(): string {
-  return `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24\\:MI\\:SS.MS"Z"')`;
+  return `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
