@@ -42,6 +42,7 @@ const rows: Row[] = [];
 try {
   platform = await startPlatform({ engine: 'postgres' });
   const on = platform;
+  await on.database.db('workspaces').update({ configuration: { buildConcurrency: AT_ONCE } });
   const left = [...chosen];
   const some = async (): Promise<void> => {
     for (let project = left.shift(); project !== undefined; project = left.shift()) {
