@@ -198,4 +198,22 @@ export const API_FAULTS: readonly Fault[] = [
     find: 'Math.min(taken, limit - before)',
     replace: 'taken',
   },
+  {
+    name: 'origin: a page of another site is our own',
+    file: 'api/http/origin.ts',
+    find: "site !== '' && site !== 'same-origin' && site !== 'none'",
+    replace: 'false',
+  },
+  {
+    name: 'origin: a page without TLS is our own',
+    file: 'api/http/origin.ts',
+    find: "if (ctx.secure && protocol !== 'https:')",
+    replace: 'if (false)',
+  },
+  {
+    name: 'origin: one header of ours is enough',
+    file: 'api/http/origin.ts',
+    find: 'if (!origins.every(',
+    replace: 'if (!origins.some(',
+  },
 ];
