@@ -1,7 +1,7 @@
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import { AppError, invalidRequest } from '../../shared/core/errors.js';
 import { parseJson } from './json.js';
-import type { ApiContext, ApiMiddleware } from './state.js';
+import type { ApiContext, ApiMiddleware, ApiStep } from './state.js';
 
 /** Bytes (specification, Limits). */
 export const BODY_LIMIT = 262_144;
@@ -15,7 +15,7 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
  * koa-body reads the bytes as latin1 text and enforces the limit. Its JSON parser is not used: it keeps the last of two
  * equal keys and replaces invalid UTF-8, and payloads that are compared must not change silently.
  */
-export function body(): ApiMiddleware {
+export function body(): ApiStep {
   const read = koaBody({
     text: true,
     textTypes: ['application/json'],
@@ -29,17 +29,16 @@ export function body(): ApiMiddleware {
       throw refusal(error);
     },
   }) as ApiMiddleware;
-  return async (ctx, next) => {
-    if (!carriesBody(ctx)) return next();
+  return (ctx) => {
+    if (!carriesBody(ctx)) return;
     if (!JSON_TYPE.test(ctx.get('Content-Type'))) throw wrongHeader('Content-Type', 'must be application/json');
     // koa-body would inflate the body, and a small one could become large.
     if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
       throw wrongHeader('Content-Encoding', 'must be absent: bodies are not compressed');
     }
-    return read(ctx, () => {
+    return read(ctx, async () => {
       const bytes = Buffer.from(String(ctx.request.body ?? ''), 'latin1');
       if (bytes.length > 0) ctx.state.json = parseJson(bytes);
-      return next();
     });
   };
 }

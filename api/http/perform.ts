@@ -18,7 +18,7 @@ import type {
   WriteRequest,
   WriteRoute,
 } from './route.js';
-import type { ApiContext, ApiMiddleware } from './state.js';
+import type { ApiContext, ApiStep } from './state.js';
 
 const KEY = /^[!-~]{1,160}$/;
 /** Deadlock and serialization failure: the write changed nothing and is tried again. */
@@ -26,19 +26,19 @@ const RETRIED = new Set(['40P01', '40001']);
 const TRIES = 3;
 
 /** Runs the handler of a route and answers with its result. */
-export function perform(deps: ApiDeps, limits: SignInLimits, route: Route): ApiMiddleware {
+export function perform(deps: ApiDeps, limits: SignInLimits, route: Route): ApiStep {
   if (route.access !== 'key or session') return performForSession(deps, limits, route);
   return route.method === 'GET' ? performRead(deps, route) : performWrite(deps, route);
 }
 
-function performForSession(deps: ApiDeps, limits: SignInLimits, { handler }: SessionRoute): ApiMiddleware {
+function performForSession(deps: ApiDeps, limits: SignInLimits, { handler }: SessionRoute): ApiStep {
   return async (ctx) => {
     const { caller, input } = ctx.state;
     ctx.body = await handler({ deps, limits, ctx, caller, body: input.body });
   };
 }
 
-function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
+function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
   return async (ctx) => {
     ctx.body = await handler({ ...requestOf(ctx, deps), db: deps.db, found: ctx.state.found });
   };
@@ -48,7 +48,7 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
  * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
  * work; later ones replay its answer. The audit log gets one entry for the work. A failure leaves nothing behind.
  */
-function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: WriteRoute): ApiMiddleware {
+function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: WriteRoute): ApiStep {
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
     if (direct !== undefined && receiptKey === null) {

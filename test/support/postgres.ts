@@ -12,6 +12,11 @@ import { migrateQueues } from '../../shared/queues/bull-pool.js';
 /** One PostgreSQL for the whole test run, with a migrated template that each test file clones. */
 const TEMPLATE = 'ranvier_template';
 
+interface TestPostgresOptions {
+  durable: boolean;
+  onLine?: (line: string) => void;
+}
+
 interface Run {
   postgres: EmbeddedPostgres;
   dataDir: string;
@@ -25,11 +30,16 @@ export async function mochaGlobalSetup(): Promise<void> {
   if (process.env[ADDRESS] === undefined) await startTestPostgres({ durable: false });
 }
 
-/** `durable`: what was committed outlives a crash of the server, for those who cause one. */
-export async function startTestPostgres({ durable }: { durable: boolean }): Promise<void> {
+/**
+ * `durable`: what was committed outlives a crash of the server, for those who cause one. `onLine` is called for each line that
+ * the server writes to its log.
+ */
+export async function startTestPostgres({ durable, onLine }: TestPostgresOptions): Promise<void> {
   const dataDir = await mkdtemp(join(durable ? tmpdir() : await memoryFolder(), 'ranvier-test-'));
   await chmod(dataDir, 0o711);
-  const postgres = await startPostgres({ dataDir, log: createLogger('test', 'error'), durable });
+  const log = createLogger('test', 'error');
+  if (onLine) log.debug = (line: unknown) => onLine(String((line as { postgres?: unknown }).postgres));
+  const postgres = await startPostgres({ dataDir, log, durable });
   run = { postgres, dataDir };
   process.env[ADDRESS] = postgres.url;
   try {

@@ -12,6 +12,7 @@ import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { checkKey } from './tool-checks.js';
 import { linkKept } from './toolchains/framework-caches.js';
+import { hasHeaders, USE_HEADERS } from './toolchains/node-headers.js';
 import { buildRecovery, installRecovery, nodeRecovery } from './toolchains/recovery.js';
 import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
@@ -75,7 +76,7 @@ async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonl
     plan.tools,
     tools.map((name) => toolchains.pathOf(name)),
   );
-  const variables = Object.entries(environmentOf(setting, plan)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const variables = Object.entries(environmentOf(setting, plan, tools)).sort(([a], [b]) => (a < b ? -1 : 1));
   const parts = [locked, plan.folders.install, programs, variables];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
@@ -96,7 +97,7 @@ async function runCommands(setting: StepsSetting, plan: BuildPlan, tools: string
   let commands = commandsWith(setting, plan, tools);
   await commands.requireTools(plan);
   let asPlanned = false;
-  const failure = await installAll(commands, plan, context).then(
+  const failure = await installAll(setting, plan, commands, tools).then(
     (is) => {
       asPlanned = is;
       return null;
@@ -109,7 +110,7 @@ async function runCommands(setting: StepsSetting, plan: BuildPlan, tools: string
   if (other !== null) {
     commands = commandsWith(setting, plan, other);
     await commands.run('rm -rf node_modules');
-    await installAll(commands, plan, context);
+    await installAll(setting, plan, commands, other);
   }
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;
@@ -119,7 +120,7 @@ async function runCommands(setting: StepsSetting, plan: BuildPlan, tools: string
       if (recovery === null) throw error;
       recovered = true;
       await context.log(recovery.note, 'warn');
-      if (recovery.install !== null) await install(commands, recovery.install, context);
+      if (recovery.install !== null) await install(commands, recovery.install, { context, headers: false });
       await commands.run(command, recovery.environment, build);
     });
   }
@@ -155,27 +156,47 @@ async function otherTools(
 }
 
 /** True if no command had to be replaced by another one. */
-async function installAll(commands: Commands, plan: BuildPlan, context: BuildContext): Promise<boolean> {
+async function installAll(
+  { context, toolchains }: StepsSetting,
+  plan: BuildPlan,
+  commands: Commands,
+  tools: readonly string[],
+): Promise<boolean> {
+  const headers = await hasHeaders(tools.map((name) => toolchains.pathOf(name)));
   let asPlanned = true;
-  for (const command of plan.install) asPlanned = (await install(commands, command, context)) && asPlanned;
+  for (const command of plan.install) {
+    asPlanned = (await install(commands, command, { context, headers })) && asPlanned;
+  }
   return asPlanned;
 }
 
-/** Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. */
-async function install(
-  commands: Commands,
-  command: string,
-  context: BuildContext,
-  tried: readonly string[] = [],
-): Promise<boolean> {
+interface InstallOptions {
+  context: BuildContext;
+  /** True if this host has the headers of the build's Node.js. */
+  headers: boolean;
+  tried?: readonly string[];
+  preparation?: string;
+}
+
+/**
+ * Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. True if no other
+ * command had to be run instead.
+ */
+async function install(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
+  const { context, headers, tried = [], preparation = '' } = options;
   try {
-    await commands.run(command, { NODE_ENV: 'development' });
+    await commands.run(command, { NODE_ENV: 'development' }, { preparation });
     return true;
   } catch (error) {
     const recovery = error instanceof CommandError ? installRecovery(command, error.output) : null;
     if (recovery === null || tried.includes(recovery.command)) throw error;
+    if (recovery.ownHeaders && !headers) throw error;
     await context.log(recovery.note, 'warn');
-    await install(commands, recovery.command, context, [...tried, command]);
+    await install(commands, recovery.command, {
+      ...options,
+      tried: [...tried, command],
+      preparation: recovery.ownHeaders ? USE_HEADERS : preparation,
+    });
     return false;
   }
 }
@@ -191,17 +212,21 @@ function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: readonly st
     context,
     deadline: limit.deadline,
     writable: [cache],
-    environment: environmentOf(setting, plan),
+    environment: environmentOf(setting, plan, tools),
     tools: tools.map((name) => toolchains.pathOf(name)),
   });
 }
 
 /** The service's variables take precedence. Of the platform's variables, a build gets only those configured for builds. */
-function environmentOf({ config, request, cache }: StepsSetting, plan: BuildPlan): Record<string, string> {
+function environmentOf(
+  { config, request, cache }: StepsSetting,
+  plan: BuildPlan,
+  tools: readonly string[],
+): Record<string, string> {
   const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
   return {
+    ...registryEnvironment(config.buildEnvironment, tools),
     ...config.buildEnvironment,
-    ...registryEnvironment(config.buildEnvironment),
     CI: 'true',
     ...plan.environment,
     ...plan.buildEnvironment,

@@ -191,6 +191,7 @@ class RepositoryBuild {
             publishDirectory: '',
             environment: {},
             ...(settled.fallback === '' ? {} : { fallback: settled.fallback }),
+            ...(settled.base === '' ? {} : { base: settled.base }),
           }
         : {
             type: 'process',

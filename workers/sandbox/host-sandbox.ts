@@ -10,7 +10,7 @@ import type { HostNetwork } from '../network/host-network.js';
 import { startRelay } from '../network/loopback-relay.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { type Cgroup, limitCpu, listCgroups, procsFilesOf, ranOutOfMemory, removeCgroup, usageOf } from './cgroup.js';
-import { type Prepared, prepareSandbox, type SandboxPlace, scratchRoot } from './prepare-sandbox.js';
+import { type Prepared, prepareSandbox, type SandboxPlace, scratchRoot, userOf } from './prepare-sandbox.js';
 import { MARKER } from './proc.js';
 import {
   type DetachedOptions,
@@ -27,7 +27,7 @@ import {
   type StartedProcess,
 } from './sandbox.js';
 import { ended, handOver, runChild, spawned } from './sandbox-child.js';
-import { APP_PATH, detachedArguments, sandboxArguments, USUAL_PATH } from './sandbox-plan.js';
+import { APP_PATH, detachedArguments, sandboxArguments, USUAL_PATH, withoutPrivileges } from './sandbox-plan.js';
 import { SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
 import { uidOf } from './service-users.js';
@@ -109,7 +109,9 @@ export class HostSandbox implements Sandbox {
       void exited.then(() => options.onExit?.());
       child.unref();
       const { network } = prepared.plan;
-      return { pid, startedAt, ...(network ? { address: network.address } : {}) };
+      if (!network) return { pid, startedAt };
+      const { address, port } = network;
+      return { pid, startedAt, address, ...(port === undefined ? {} : { port }) };
     } catch (error) {
       await this.#end(spec.id, null);
       throw error;
@@ -119,11 +121,13 @@ export class HostSandbox implements Sandbox {
   }
 
   async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {
-    const namespace = await this.allNetworks?.namespaceOf(id);
-    if (!namespace) throw new Error(`${id} has no network`);
+    const join = await this.allNetworks?.joining(id);
+    if (!join) throw new Error(`${id} has no network`);
+    const { host } = this.#place;
+    const drop = withoutPrivileges(host, userOf(host, userNumber));
     const mark = { [MARKER]: this.#processes.markOf(id) };
     const procsFiles = this.#place.cgroups === null ? [] : procsFilesOf(this.#place.cgroups, id);
-    await startRelay({ namespace, address, port, uid: uidOf(userNumber), mark, procsFiles });
+    await startRelay({ join, drop, address, port, mark, procsFiles });
   }
 
   isAlive(process: DetachedProcess): Promise<boolean> {

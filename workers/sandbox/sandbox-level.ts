@@ -126,10 +126,7 @@ export async function strongest<S extends Sandbox>(
         }
         if (level === 'none' && isRoot()) log.error(detail, 'hosted commands run as root: nothing contains them');
         else if (level === 'rootless') {
-          log.warn(
-            detail,
-            "hosted commands see nothing of this user's home, but share this user and the host's network",
-          );
+          log.warn(detail, "hosted commands see nothing of this user's home, but run as this user");
         } else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
         else log.info(detail, 'hosted commands run in namespaces of their own');
         return sandbox;

@@ -79,7 +79,7 @@ describe('The program that makes the mounts of a sandbox', () => {
         procsFiles: [],
         tied: true,
         network: {
-          namespace: '',
+          join: [],
           address: '',
           hostsFile: join(folder, 'hosts'),
           resolvFile: join(folder, 'resolv.conf'),

@@ -78,6 +78,15 @@ describe('The limit of guesses', () => {
     expect(await wrong('203.0.113.1'), 'its own account').to.equal('passed');
   });
 
+  it('counts guesses of unknown clients against the account, and those of a known client not', async () => {
+    const accounts = () => database.db('rate_limits').whereLike('key', 'guess-account%');
+    await rememberClient(database.db, userId, '203.0.113.1');
+    await wrong('203.0.113.1');
+    expect(await accounts(), 'known').to.deep.equal([]);
+    await wrong('203.0.113.2');
+    expect(await accounts(), 'unknown').to.have.length(1);
+  });
+
   it('lets all clients together guess ten one-time codes of a user', async () => {
     const code = (ip: string) => outcome(guesses.code(request('', { ip }).ctx, userId));
     for (let i = 0; i < 10; i++) expect(await code(`203.0.113.${i}`)).to.equal('passed');
