@@ -206,7 +206,7 @@ try {
       workerId,
       engine: engine.backend,
       sandbox: sandbox.level,
-      network: sandbox.network === null ? 'shared' : 'namespaces',
+      network: sandbox.network?.level ?? 'shared',
     },
     'the worker is ready',
   );

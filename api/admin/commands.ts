@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { loadDatabaseSettings, loadSecretsKeys } from '../../shared/core/config.js';
+import { type Environment, loadDatabaseSettings, loadSecretsKeys } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import * as identity from '../../shared/identity/commands.js';
 import { KEY_SCOPES, type KeyScope, ROLES, type Role } from '../../shared/identity/policy.js';
@@ -14,8 +14,13 @@ import { PLAN_IDS, type PlanId } from '../../shared/workspaces/catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
+/** What the work of a command is given beside the database. After `fail`, its output is printed and the exit code is 1. */
+export interface Session {
+  env: Environment;
+  fail: () => void;
+}
 /** Runs the work of a command with the database, and prints its output. */
-export type Run = (work: (db: Db) => Promise<Output>) => Promise<void>;
+export type Run = (work: (db: Db, session: Session) => Promise<Output>) => Promise<void>;
 
 const WORKSPACE = new Option('--workspace <id>', 'the workspace').argParser(uuid).makeOptionMandatory();
 const EMAIL = new Option('--email <email>', 'the e-mail address of the user').argParser(text).makeOptionMandatory();
@@ -173,8 +178,8 @@ function addRegistryCommands(registry: Command, run: Run): void {
     .requiredOption('--username <name>', 'the user name', text)
     .requiredOption('--password <password>', 'the password or token', text)
     .action(({ workspace: workspaceId, ...given }: RegistryOptions) =>
-      run(async (db) => {
-        const keys = await loadKeyring();
+      run(async (db, { env }) => {
+        const keys = await loadKeyring(env);
         // Records the key that seals the password, so that no process starts without this key.
         await assertKeysFit(db, keys);
         return presentRegistry(await registries.addRegistry(db, keys, { workspaceId, ...given }));
@@ -201,9 +206,9 @@ function addSecretsCommands(secrets: Command, run: Run): void {
     .command('rotate')
     .description('seal everything again with SECRETS_KEY')
     .action(() =>
-      run(async (db) => {
-        const rotation = await rotateSecrets(db, await loadKeyring());
-        if (rotation.unopenable.length > 0) process.exitCode = 1;
+      run(async (db, { env, fail }) => {
+        const rotation = await rotateSecrets(db, await loadKeyring(env));
+        if (rotation.unopenable.length > 0) fail();
         return { ...rotation };
       }),
     );
@@ -212,12 +217,12 @@ function addSecretsCommands(secrets: Command, run: Run): void {
     .description('let the platform start without a key that is lost')
     .requiredOption('--id <id>', 'the id of the lost key', text)
     .action(({ id }: { id: string }) =>
-      run(async (db) => ({ forgotten: id, closed: await forgetLostKey(db, await loadKeyring(), id) })),
+      run(async (db, { env }) => ({ forgotten: id, closed: await forgetLostKey(db, await loadKeyring(env), id) })),
     );
 }
 
-async function loadKeyring(): Promise<Keyring> {
-  const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings().dataDir));
+async function loadKeyring(env: Environment): Promise<Keyring> {
+  const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings(env).dataDir), env);
   return new Keyring(current, ...previous);
 }
 

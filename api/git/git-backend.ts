@@ -144,10 +144,10 @@ async function pump({ ctx }: Exchange, child: ChildProcess): Promise<void> {
   stdin?.on('error', () => undefined);
   if (stdin) {
     req.pipe(stdin);
-    req.once('close', () => stdin.end());
-    // At an early end of its input, `http-backend` reads on for ever. Nothing was accepted yet: git stores only whole requests.
+    // Without the rest of its input, `http-backend` waits or reads on for ever. The client closes the connection before the whole body
+    // was read from it, or before the body that arrived was passed on. Git stores only whole requests, so nothing was accepted yet.
     const gaveUp = () => {
-      if (!req.complete && child.pid !== undefined && child.exitCode === null) signalGroup(child.pid, 'SIGKILL');
+      if (!req.readableEnded && child.pid !== undefined && child.exitCode === null) signalGroup(child.pid, 'SIGKILL');
     };
     if (req.socket.destroyed) gaveUp();
     else req.socket.once('close', gaveUp);

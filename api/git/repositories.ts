@@ -21,9 +21,9 @@ import { type GitResult, runGit } from './git-process.js';
 import { writeHooks } from './hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** Commits of releases that a repository keeps for another build, beside its branches. */
+/** A repository keeps the commits of so many releases, even if no branch has them any more, so that they can be built again. */
 const KEPT_RELEASES = 10;
-/** After so many pushes the repository is packed and what nothing refers to is removed. */
+/** After so many pushes a repository is packed, and commits that no ref reaches are removed. */
 export const PUSHES_BEFORE_PACKING = 20;
 
 /** The bare repositories of services that are deployed by push, below `DATA_DIR/pushed`. */
@@ -34,7 +34,7 @@ export class PushedRepositories {
   readonly #address: string;
   #prepared: Promise<{ id: string; hooks: string }> | null = null;
 
-  /** `address`: at which other API hosts reach this process. */
+  /** `address` is the URL at which other API hosts reach this process. */
   constructor({ db, log, dataDir, address }: { db: Db; log: Logger; dataDir: string; address: string }) {
     this.#address = address;
     this.#db = db;
@@ -46,7 +46,7 @@ export class PushedRepositories {
     return this.#folder;
   }
 
-  /** The id of this folder, and the folder of the hooks. Makes both if they are not there. */
+  /** Returns the id of this folder and the folder of the git hooks. Makes both if they do not exist yet. */
   prepare(): Promise<{ id: string; hooks: string }> {
     this.#prepared ??= this.#make().catch((error: unknown) => {
       this.#prepared = null;
@@ -56,8 +56,8 @@ export class PushedRepositories {
   }
 
   /**
-   * The service's repository, with HEAD at the service's branch; made if it is not there. `repository` is null if another API host
-   * has it.
+   * Opens the service's repository with HEAD at the service's branch, and makes it if it does not exist yet. `repository` is null if
+   * it is on another API host.
    */
   async open(
     service: Pick<ServiceRow, 'id' | 'configuration'>,
@@ -72,11 +72,12 @@ export class PushedRepositories {
     return { repository, row };
   }
 
-  /** Tells the other API hosts where the repositories of this folder are. */
+  /** Records this process's address, so that other API hosts forward git requests for the repositories of this folder to it. */
   async announce(): Promise<void> {
     await announceHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
+  /** Removes this process's address again. */
   async withdraw(): Promise<void> {
     if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }

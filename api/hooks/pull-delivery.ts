@@ -20,8 +20,8 @@ export interface PullDelivery {
 type Answer = { status: number; reason: string };
 
 /**
- * Stores what a delivery says of a pull request, and makes, updates or ends its preview. A pull request of a fork only waits: nothing of it
- * runs before a member approves its commit.
+ * Stores a report about a pull request, and makes, updates or deletes its preview. Nothing of a fork is deployed before a member approves
+ * its commit. Returns the HTTP status and the reason that the caller of the hook receives. A preview that cannot be made is no error.
  */
 export async function receivePull(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -45,32 +45,32 @@ export async function receivePull(
         case 'decided':
           return { status: 200, reason: `the commit of ${name} was decided about before` };
         case 'open':
-          return (await runs(trx, outcome)) ?? { base, pull: outcome.pull };
+          return (await notifyExisting(trx, outcome)) ?? { base, pull: outcome.pull };
       }
     });
     return 'status' in recorded ? recorded : await show(recorded);
   } catch (error) {
-    // What a person could mend, such as a used-up plan, or the end of an earlier preview that is under way: a sweep tries again.
+    // For example the plan has no room, or the deletion of an earlier preview has not ended. A sweep tries again.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${name}: ${error.message}` };
     throw error;
   }
 
   /**
-   * Tells the preview that runs already. Null if there is none, or if it is being deleted. Then, and if it was about to be, a
-   * later try is noted before this one: it makes the preview if this process dies, or if the deletion was faster.
+   * Stores a commit event for the preview if it exists; null if there is none, or if it is being deleted. If there is none, or if it was
+   * closed, a retry is recorded first: it makes the preview if this process dies, or if a deletion removes this one meanwhile.
    */
-  async function runs(
+  async function notifyExisting(
     trx: Transaction,
     { pull, preview }: { pull: PullRow; preview: PreviewRow | null },
   ): Promise<Answer | null> {
     const service = preview && (await getService(trx, preview.service_id));
     const running = service !== null && service !== undefined && service.lifecycle_status !== 'deleting';
     if (!running || preview?.closed_at !== null) await noteRetry(trx, pull.id, true);
-    return running && preview ? tell(trx, preview) : null;
+    return running && preview ? storeEvent(trx, preview) : null;
   }
 
-  /** A worker compares the report with the repository. */
-  async function tell(trx: Transaction, { service_id, branch }: PreviewRow): Promise<Answer> {
+  /** A worker checks the reported commit against the repository before anything is deployed. */
+  async function storeEvent(trx: Transaction, { service_id, branch }: PreviewRow): Promise<Answer> {
     const stored = await insertCommitEvent(trx, {
       service_id,
       hook_id: hook.id,

@@ -280,4 +280,20 @@ describe('A hostile push', function () {
     for (const socket of sockets) socket.destroy();
     await eventually('a push goes through', async () => (await push('HEAD:refs/heads/late', '-f')).code === 0);
   });
+
+  it('whose pusher is gone before git begins gives its place back', async () => {
+    const { hostname, port, pathname } = new URL(url);
+    // Whole requests: a request that is cut is noticed by its missing rest.
+    const request =
+      `POST ${pathname}/git-receive-pack HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n` +
+      'Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 4\r\n\r\n0000';
+    const send = () =>
+      new Promise<void>((resolve) => {
+        const socket = connect(Number(port), hostname);
+        socket.on('error', () => undefined).once('close', () => resolve());
+        socket.write(request, () => socket.resetAndDestroy());
+      });
+    for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 8 }, send));
+    await eventually('a push goes through', async () => (await push('HEAD:refs/heads/late', '-f')).code === 0, 30_000);
+  });
 });

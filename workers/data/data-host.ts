@@ -1,19 +1,16 @@
 import type { DataServerRow } from '../../shared/data/store.js';
-import type { ServerProbe } from '../runtime/health-watch.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
+import type { ServerHealth } from './server-health.js';
 import type { AdminAddress } from './settle-postgres.js';
 
 /**
  * The data services of one host, which is a machine or a whole swarm: what jobs, sweeps and controllers do with them is the same
  * in both.
  */
-export interface DataHost extends ServerProbe {
+export interface DataHost {
   /** As `data_servers.host_id` names it. */
   readonly hostId: string;
-  /** How long a server has given no answer at all, in milliseconds. */
-  silentMs(replicaId: string): number;
-  /** Forgets a replica that is gone. */
-  forget(replicaId: string): void;
+  readonly health: ServerHealth;
   /** The program of a release's server on this worker's host, which checks copies with it. Throws `ReleaseError`. */
   programOf(spec: ReleaseSpec): Promise<string>;
   /** The server's folder, if this worker's host can read it; null if everything has to be read through the server. */

@@ -15,7 +15,6 @@ import {
   recordInitialized,
   volumesToRemove,
 } from '../../shared/data/store.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { limitsOf } from '../../shared/workspaces/catalog.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
@@ -51,12 +50,12 @@ const RESTORE_MS = 5 * 60_000;
 /** Prepares and observes the servers of data services that run as processes of this host. */
 export class DataServices implements DataHost {
   readonly #deps: DataServicesDeps;
-  readonly #health: ServerHealth;
+  readonly health: ServerHealth;
   readonly #ports: ServerPorts;
 
   constructor(deps: DataServicesDeps) {
     this.#deps = deps;
-    this.#health = new ServerHealth(deps);
+    this.health = new ServerHealth(deps);
     this.#ports = new ServerPorts({ ...deps, ownNetworks: deps.sandbox.network !== null });
   }
 
@@ -175,18 +174,6 @@ export class DataServices implements DataHost {
     if (outcome.reason === 'exited' && outcome.exitCode === 0) return;
     const how = outcome.reason === 'exited' ? `exit code ${outcome.exitCode}` : outcome.reason;
     throw new ReleaseError(`its first data could not be made (initdb: ${how}): ${output.lines.join(' | ')}`);
-  }
-
-  async probe(replica: ReplicaRow, spec: ReleaseSpec): Promise<string> {
-    return this.#health.probe(replica, spec);
-  }
-
-  silentMs(replicaId: string): number {
-    return this.#health.silentMs(replicaId);
-  }
-
-  forget(replicaId: string): void {
-    this.#health.forget(replicaId);
   }
 
   /** The program that a release's server runs. */

@@ -80,8 +80,8 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
 }
 
 /**
- * Adds to a .env file, which is made if there is none, the names of variables that it lacks, each without a value: nobody can read what is
- * stored. What the file has stays.
+ * Adds the names of the service's variables to a .env file, or makes the file. The values are empty, because the API never returns a
+ * stored value. Lines that the file already has do not change.
  */
 export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const service = await cli.service();

@@ -19,7 +19,7 @@ import {
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/pull-requests';
 const ONE = `${COLLECTION}/:pullRequestId` as const;
 
-/** Pull requests that a hook has reported. Those of forks wait for a member with write access, who approves one commit. */
+/** Pull requests that hooks reported. A commit of a fork is deployed only after a member with write access approved it. */
 export const pullRoutes = [
   defineRoute({
     method: 'GET',

@@ -16,7 +16,7 @@ export const PullRequestSchema = Strict(
     fork: Type.Boolean(),
     commitSha: Type.String(),
     status: oneOf(PULL_STATUSES),
-    /** Who approved or declined a commit of it last, '' if nobody did. */
+    /** The e-mail address of the member who approved or declined a commit last; '' if there was no decision yet. */
     decidedBy: Type.String(),
     previewId: Nullable(Uuid),
     createdAt: Timestamp,

@@ -98,7 +98,7 @@ export class ProcessController implements ReplicaController {
 
   close(): void {
     this.#output.close();
-    this.#deps.data?.forget(this.#id);
+    this.#deps.data?.health.forget(this.#id);
   }
 
   async #apply(row: ReplicaRow, action: ProcessAction): Promise<void> {
@@ -134,7 +134,7 @@ export class ProcessController implements ReplicaController {
       const process = await this.#run(row, spec, port);
       this.#ownAttempt = row.restarts;
       const { address } = process;
-      const place = address === undefined ? undefined : { address, port, given_port: port };
+      const place = address === undefined ? undefined : { address, port: process.port ?? port, given_port: port };
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt, place))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }
@@ -202,7 +202,7 @@ export class ProcessController implements ReplicaController {
     const { db, sandbox, config, data } = this.#deps;
     // It hardly notices a request to stop. What it has not written is in its log.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
-    data?.forget(row.id);
+    data?.health.forget(row.id);
     await this.#output.follow(row, true);
     await recordExit(db, row, `gave no answer for ${config.healthReplaceSeconds} s and was ended`, new Date());
     this.#wake();

@@ -49,7 +49,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config, { settledMs: SETTLED_MS, probe: deps.data });
+    this.#health = new HealthWatch(deps.db, deps.config, { settledMs: SETTLED_MS, probe: deps.data.health });
   }
 
   get nextCheckAt(): number {
@@ -58,7 +58,7 @@ export class SwarmController implements ReplicaController {
 
   close(): void {
     void this.#log?.close();
-    this.#deps.data.forget(this.#id);
+    this.#deps.data.health.forget(this.#id);
   }
 
   async reconcile(row: ReplicaRow): Promise<void> {
@@ -176,10 +176,10 @@ export class SwarmController implements ReplicaController {
   async #endHungServer(row: ReplicaRow): Promise<void> {
     const { db, config, data } = this.#deps;
     const service = this.#view().serviceOf(row.id);
-    if (row.ready_at === null || !service || data.silentMs(row.id) < config.healthReplaceSeconds * 1000) return;
+    if (row.ready_at === null || !service || data.health.silentMs(row.id) < config.healthReplaceSeconds * 1000) return;
     await this.#finishOutput(row);
     await removeService(this.#deps, service.ID);
-    data.forget(row.id);
+    data.health.forget(row.id);
     const detail = `gave no answer for ${config.healthReplaceSeconds} s and was ended`;
     await recordExit(db, row, detail, new Date(), RESTART_DELAY_MS);
   }

@@ -18,7 +18,6 @@ import {
   renewHold,
   volumesToRemove,
 } from '../../../shared/data/store.js';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import { isDataKind } from '../../../shared/services/model.js';
@@ -67,27 +66,15 @@ const HOLD_RENEW_MS = 15_000;
  */
 export class SwarmData implements SwarmServers {
   readonly #deps: SwarmDataDeps;
-  readonly #health: ServerHealth;
+  readonly health: ServerHealth;
 
   constructor(deps: SwarmDataDeps) {
     this.#deps = deps;
-    this.#health = new ServerHealth(deps);
+    this.health = new ServerHealth(deps);
   }
 
   get hostId(): string {
     return this.#deps.hostId;
-  }
-
-  async probe(replica: ReplicaRow, spec: ReleaseSpec): Promise<string> {
-    return this.#health.probe(replica, spec);
-  }
-
-  silentMs(replicaId: string): number {
-    return this.#health.silentMs(replicaId);
-  }
-
-  forget(replicaId: string): void {
-    this.#health.forget(replicaId);
   }
 
   dataFolderOf(): null {

@@ -1,10 +1,9 @@
 import { useParams } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
 import { useGet } from '../../api/hooks.js';
-import { LinkButton } from '../../ui/button.js';
-import { Empty, Loaded, Notice } from '../../ui/states.js';
+import { Loaded, Notice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
-import { ServicesPage } from '../services/services-page.js';
+import { NoServices, ServicesPage } from '../services/services-page.js';
 import c from '../shell.module.css';
 import { CanvasView } from './canvas-view.js';
 
@@ -53,16 +52,7 @@ function WideCanvas() {
     <Loaded query={query} skeleton={<div className={u.skeleton} style={{ flex: 1, borderRadius: 0 }} />}>
       {(canvas) =>
         canvas.nodes.length === 0 ? (
-          <Empty
-            title="Nothing runs here yet"
-            action={
-              <LinkButton look="primary" to="/w/$workspaceId/new" params={{ workspaceId }}>
-                Deploy a repository
-              </LinkButton>
-            }
-          >
-            Paste the address of a git repository. It is cloned, built and released to a URL.
-          </Empty>
+          <NoServices workspaceId={workspaceId} />
         ) : (
           <CanvasView key={workspaceId} workspaceId={workspaceId} canvas={canvas} />
         )

@@ -5,16 +5,16 @@ import u from '../../ui/ui.module.css';
 import c from './canvas.module.css';
 import type { CanvasNode } from './layout.js';
 
-/** So many elements in the page cost frames while the view moves, even as plain boxes. */
+/** With more nodes than this, moving the view drops frames if each node is an element of the page, even a plain box. */
 const MANY = 300;
 const TONES: readonly Tone[] = ['good', 'bad', 'warn', 'busy', 'plain'];
 const CORNER = 8;
-/** Below this zoom nobody sees that corners are round. */
+/** Below this zoom, round corners cannot be told from square ones. */
 const ROUND_ZOOM = 0.25;
 
 /**
- * From far away, many nodes are painted on one surface, and only those that are selected or under the pointer are elements, which can be
- * dragged. Gives the nodes that are elements, those that are painted, and what the pointer does.
+ * Splits the nodes of a far view: those that are selected or under the pointer are elements of the page, so that they can be dragged; the
+ * others are painted on one canvas (`painted`, which is null if all nodes are elements). `onPointerMove` finds the node under the pointer.
  */
 export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   const { screenToFlowPosition } = useReactFlow();
@@ -27,7 +27,7 @@ export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   }, [nodes, under, painting]);
   const onPointerMove = useCallback(
     ({ clientX, clientY, buttons }: PointerEvent) => {
-      // What is dragged stays under the pointer.
+      // A node that is dragged stays the one under the pointer.
       if (!painting || buttons !== 0) return;
       setUnder(nodeAt(nodes, screenToFlowPosition({ x: clientX, y: clientY })));
     },

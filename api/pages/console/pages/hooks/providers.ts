@@ -15,7 +15,7 @@ export function providerText(provider: Provider): string {
     : (PROVIDERS.find(({ value }) => value === provider)?.text ?? provider);
 }
 
-/** Where the texts that are shown once belong. */
+/** Where a user enters the address and the secret of a new hook, by provider. */
 export const PROVIDER_HELP: Readonly<Record<Provider, string>> = {
   github: 'In the repository: Settings, Webhooks, Add webhook. Content type application/json, event “push”.',
   gitlab:
@@ -24,7 +24,7 @@ export const PROVIDER_HELP: Readonly<Record<Provider, string>> = {
   generic: 'Whoever knows this address deploys: keep it as a secret. Each POST to it is a deployment.',
 };
 
-/** What is shown once of a new hook. The address of a deploy hook has its secret in it. */
+/** The address and secret of a new hook, which the console shows only once. The address of a deploy hook contains its secret. */
 export interface Shown {
   provider: Provider;
   secrets: { label: string; value: string }[];

@@ -31,20 +31,7 @@ export function ServicesPage() {
       </div>
       <Loaded query={query} skeleton={<Skeleton rows={5} height={58} />}>
         {({ services }) => {
-          if (services.length === 0) {
-            return (
-              <Empty
-                title="Nothing runs here yet"
-                action={
-                  <LinkButton look="primary" to="/w/$workspaceId/new" params={{ workspaceId }}>
-                    Deploy a repository
-                  </LinkButton>
-                }
-              >
-                Paste the address of a git repository. It is cloned, built and released to a URL.
-              </Empty>
-            );
-          }
+          if (services.length === 0) return <NoServices workspaceId={workspaceId} />;
           const wanted = search.trim().toLowerCase();
           const found = services.filter((service) =>
             `${service.name} ${sourceText(service)} ${service.kind}`.toLowerCase().includes(wanted),
@@ -102,5 +89,21 @@ function Row({ workspaceId, service }: { workspaceId: string; service: Service }
         {service.url === '' || service.archived ? null : <OutLink href={service.url}>Open</OutLink>}
       </div>
     </li>
+  );
+}
+
+/** Shown in place of the canvas or the list of a workspace without services. */
+export function NoServices({ workspaceId }: { workspaceId: string }) {
+  return (
+    <Empty
+      title="Nothing runs here yet"
+      action={
+        <LinkButton look="primary" to="/w/$workspaceId/new" params={{ workspaceId }}>
+          Deploy a repository
+        </LinkButton>
+      }
+    >
+      Paste the address of a git repository. It is cloned, built and released to a URL.
+    </Empty>
   );
 }

@@ -10,7 +10,7 @@ import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/invitations';
 
-/** Who was invited and has not come yet. Draws nothing if nobody was, or the caller may not know. */
+/** The open invitations of the workspace. Draws nothing if there are none, or if the caller may not see them (`refusal`). */
 export function Invitations({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const [leaving, setLeaving] = useState<Schemas['Invitation'] | null>(null);
   const { data } = useGet(PATH, { path: { workspaceId } }, { enabled: refusal === null });

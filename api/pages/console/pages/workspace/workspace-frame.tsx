@@ -4,6 +4,17 @@ import { Tabs } from '../../ui/tabs.js';
 import c from '../shell.module.css';
 import w from './workspace.module.css';
 
+const PAGES = [
+  { to: '/w/$workspaceId/settings', text: 'Settings' },
+  { to: '/w/$workspaceId/settings/usage', text: 'Usage' },
+  { to: '/w/$workspaceId/settings/members', text: 'Members' },
+  { to: '/w/$workspaceId/settings/keys', text: 'Keys' },
+  { to: '/w/$workspaceId/settings/groups', text: 'Groups' },
+  { to: '/w/$workspaceId/settings/webhooks', text: 'Webhooks' },
+  { to: '/w/$workspaceId/settings/deploy-key', text: 'Deploy key' },
+  { to: '/w/$workspaceId/settings/audit', text: 'Audit' },
+] as const;
+
 /** The frame of the pages about the workspace itself. */
 export function WorkspaceFrame() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
@@ -13,30 +24,11 @@ export function WorkspaceFrame() {
     <div className={c.page}>
       <h1>{workspaces.find(({ id }) => id === workspaceId)?.name}</h1>
       <Tabs className={w.tabs} label="Pages of the workspace">
-        <Link to="/w/$workspaceId/settings" params={params} activeOptions={{ exact: true }}>
-          Settings
-        </Link>
-        <Link to="/w/$workspaceId/settings/usage" params={params}>
-          Usage
-        </Link>
-        <Link to="/w/$workspaceId/settings/members" params={params}>
-          Members
-        </Link>
-        <Link to="/w/$workspaceId/settings/keys" params={params}>
-          Keys
-        </Link>
-        <Link to="/w/$workspaceId/settings/groups" params={params}>
-          Groups
-        </Link>
-        <Link to="/w/$workspaceId/settings/webhooks" params={params}>
-          Webhooks
-        </Link>
-        <Link to="/w/$workspaceId/settings/deploy-key" params={params}>
-          Deploy key
-        </Link>
-        <Link to="/w/$workspaceId/settings/audit" params={params}>
-          Audit
-        </Link>
+        {PAGES.map(({ to, text }) => (
+          <Link key={to} to={to} params={params} activeOptions={{ exact: to === '/w/$workspaceId/settings' }}>
+            {text}
+          </Link>
+        ))}
       </Tabs>
       <Outlet />
     </div>
