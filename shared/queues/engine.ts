@@ -126,18 +126,21 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
   const redis = new Redis(url, options);
   redis.on('error', (error) => log.warn(`redis: ${error.message}`));
   await waitUntilReady(redis);
+  const ofWorkers: Redis[] = [];
   return {
     name: 'redis',
     addedSingly: 1,
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
     ping: () => redis.ping(),
     // A worker waits until an outage ends, so its commands may be queued.
-    workerConnection: () => ({
-      connection: redis.duplicate({ enableOfflineQueue: true }),
-      backendFactory: undefined,
-    }),
+    workerConnection: () => {
+      const connection = redis.duplicate({ enableOfflineQueue: true });
+      ofWorkers.push(connection);
+      return { connection, backendFactory: undefined };
+    },
     async close() {
-      redis.disconnect();
+      // A worker leaves the connection open that it was given.
+      for (const connection of [redis, ...ofWorkers]) connection.disconnect();
     },
   };
 }
