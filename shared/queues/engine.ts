@@ -49,6 +49,8 @@ export interface Engine {
 
 interface Backend {
   readonly name: Engine['backend'];
+  /** So few jobs of one queue are added one after the other. */
+  readonly addedSingly: number;
   createQueue(name: QueueName): JobQueue;
   ping(): Promise<unknown>;
   workerConnection(): WorkerConnection;
@@ -74,7 +76,8 @@ export async function createEngine(config: EngineConfig, log: Logger, name: stri
     async add(jobs) {
       for (const queue of QUEUE_NAMES) {
         const mine = jobs.filter((job) => job.queue === queue);
-        if (mine.length > 0) await queues[queue].addBulk(mine.map(toBullJob));
+        if (mine.length > backend.addedSingly) await queues[queue].addBulk(mine.map(toBullJob));
+        else for (const { name, data, opts } of mine.map(toBullJob)) await queues[queue].add(name, data, opts);
       }
     },
     async isPending(queue, recordId, dispatch) {
@@ -123,17 +126,21 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
   const redis = new Redis(url, options);
   redis.on('error', (error) => log.warn(`redis: ${error.message}`));
   await waitUntilReady(redis);
+  const ofWorkers: Redis[] = [];
   return {
     name: 'redis',
+    addedSingly: 1,
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
     ping: () => redis.ping(),
     // A worker waits until an outage ends, so its commands may be queued.
-    workerConnection: () => ({
-      connection: redis.duplicate({ enableOfflineQueue: true }),
-      backendFactory: undefined,
-    }),
+    workerConnection: () => {
+      const connection = redis.duplicate({ enableOfflineQueue: true });
+      ofWorkers.push(connection);
+      return { connection, backendFactory: undefined };
+    },
     async close() {
-      redis.disconnect();
+      // A worker leaves the connection open that it was given.
+      for (const connection of [redis, ...ofWorkers]) connection.disconnect();
     },
   };
 }
@@ -163,6 +170,9 @@ function postgresBackend(url: string, name: string, log: Logger): Backend {
   };
   return {
     name: 'postgres',
+    // Adding jobs together makes two temporary tables. The change of the catalog makes every connection of the database look
+    // through its prepared statements and forget what it knows of tables, which costs more than ten jobs.
+    addedSingly: 16,
     createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
     ping: () => pool.query('select 1'),
     workerConnection: () => connection,

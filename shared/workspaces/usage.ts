@@ -54,7 +54,7 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
    select (coalesce((select seconds from build_times t
                       where t.workspace_id = $1
                         and t.month = (month.start at time zone 'UTC')::date), 0)
-           + coalesce((select sum(extract(epoch from now() - greatest(started, month.start))) from running), 0))::float8 / 60 as minutes
+           + coalesce((select sum(extract(epoch from now() - greatest(started, month.start))) from running where started is not null), 0))::float8 / 60 as minutes
      from month`,
 );
 
