@@ -70,10 +70,11 @@ class PreparedQuery<Row> extends pg.Query {
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    if (this.#shape === undefined || this.#failure !== undefined) return;
-    const { columns, empty } = this.#shape;
-    const row: Record<string, unknown> = { ...empty };
+    if (this.#failure !== undefined) return;
     try {
+      if (this.#shape === undefined) throw new Error('PostgreSQL sent a row without its description');
+      const { columns, empty } = this.#shape;
+      const row: Record<string, unknown> = { ...empty };
       for (let index = 0; index < columns.length; index++) {
         const column = columns[index];
         const text = fields[index] ?? null;
