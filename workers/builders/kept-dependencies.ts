@@ -62,17 +62,23 @@ export class KeptDependencies {
     return false;
   }
 
-  /** Notes that the image with this digest has the dependencies for this key. */
+  /** Notes that the image with this digest has the dependencies for this key. Never rejects: without the note they are installed again. */
   async remember(key: string, digest: string): Promise<void> {
-    await mkdir(dependenciesFolder(this.#deps.dataDir), { recursive: true, mode: 0o700 });
     const fresh = `${this.#file}.${process.pid}`;
-    await writeFile(fresh, JSON.stringify({ key, digest }), { mode: 0o600 });
-    await rename(fresh, this.#file);
+    try {
+      await mkdir(dependenciesFolder(this.#deps.dataDir), { recursive: true, mode: 0o700 });
+      await writeFile(fresh, JSON.stringify({ key, digest }), { mode: 0o600 });
+      await rename(fresh, this.#file);
+    } catch (error) {
+      this.#deps.log.warn({ err: error, digest }, 'the dependencies of an image could not be noted');
+    }
   }
 
   async #digestOf(key: string): Promise<string | null> {
-    const text = await readFile(this.#file, 'utf8').catch(() => '{}');
-    const noted: unknown = JSON.parse(text);
+    // A host that lost its power may have an empty file.
+    const noted: unknown = await readFile(this.#file, 'utf8')
+      .then(JSON.parse)
+      .catch(() => null);
     return isRecord(noted) && noted.key === key && typeof noted.digest === 'string' ? noted.digest : null;
   }
 }
