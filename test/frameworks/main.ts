@@ -37,7 +37,10 @@ const chosen = PROJECTS.filter(
 await mochaGlobalSetup();
 let platform: Platform | null = null;
 /** If time is up, nothing of the platform is left behind. */
-const terminated = new Promise<null>((resolve) => process.once('SIGTERM', () => resolve(null)));
+let isOver = false;
+const terminated = new Promise<void>((resolve) => process.once('SIGTERM', resolve)).then(() => {
+  isOver = true;
+});
 const rows: Row[] = [];
 try {
   platform = await startPlatform({ engine: 'postgres' });
@@ -47,6 +50,9 @@ try {
   const some = async (): Promise<void> => {
     for (let project = left.shift(); project !== undefined; project = left.shift()) {
       const row = await tried(on, project);
+      // A platform that is stopped answers nothing.
+      if (isOver) return;
+      if (row === null) continue;
       rows.push(row);
       await saveTable();
       process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
@@ -68,7 +74,8 @@ async function saveTable(): Promise<void> {
   await writeFile(DOCUMENT, writeTable(before, rows, names));
 }
 
-async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
+/** What became of a project; null if it could not be made, for example because a registry lacks its packages. */
+async function tried(on: Platform, project: FrameworkProject): Promise<Row | null> {
   const { name } = project;
   let repository: TestRepository | null = null;
   let began = Date.now();
@@ -81,7 +88,9 @@ async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
     const { detail, works } = await deploys(on, project, repository);
     return row(works, detail);
   } catch (error) {
-    return row(false, `${repository === null ? 'not made: ' : ''}${shortened(error)}`);
+    if (repository !== null) return row(false, shortened(error));
+    process.stdout.write(`not made: ${name}: ${shortened(error)}\n`);
+    return null;
   } finally {
     await repository?.remove();
   }

@@ -1,5 +1,7 @@
+import { LARGER_PROJECTS } from './larger-projects.js';
 import { LIBRARY_PROJECTS } from './library-projects.js';
 import { MONOREPO_PROJECTS } from './monorepo-projects.js';
+import { NX_PROJECTS } from './nx-projects.js';
 import { PAGE_PROJECTS } from './page-projects.js';
 import type { FrameworkProject } from './project.js';
 import { RENDERED_PROJECTS } from './rendered-projects.js';
@@ -14,8 +16,10 @@ export const PROJECTS: readonly FrameworkProject[] = [
   ...PAGE_PROJECTS,
   ...SERVER_PROJECTS,
   ...RENDERED_PROJECTS,
+  ...LARGER_PROJECTS,
   ...LIBRARY_PROJECTS,
   ...START_PROJECTS,
   ...MONOREPO_PROJECTS,
   ...WORKSPACE_PROJECTS,
+  ...NX_PROJECTS,
 ];
