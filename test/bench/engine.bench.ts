@@ -13,6 +13,7 @@ import { prepareBareJobs } from './bare-jobs.js';
 import { measure, median, print } from './measure.js';
 import { postgresMs } from './processor-time.js';
 import { countStatements } from './statements.js';
+import { record } from './table.js';
 
 const JOBS = 200;
 const CONCURRENCY = 8;
@@ -59,6 +60,7 @@ export async function benchEngine(name: EngineName): Promise<void> {
     const mine = costs[i] ?? [];
     const of = (figure: keyof Cost, digits: number) => median(mine.map((cost) => cost[figure])).toFixed(digits);
     const ratio = median(ours.map(({ rate }, round) => rate / (mine[round]?.rate ?? 1)));
+    if (i === 1) record('engine', ratio, `${median(ours.map(({ rate }) => rate)).toFixed(0)} of ${of('rate', 0)}/s`);
     print(`  ${title}: ${of('rate', 0)}/s${i === 0 ? '' : `, ratio ${ratio.toFixed(2)}`}`);
     const processor = `the process ${of('process', 1)} ms, PostgreSQL ${of('postgres', 1)} ms of processor`;
     print(`    each: ${of('statements', 1)} statements, ${processor}`);

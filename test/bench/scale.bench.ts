@@ -6,6 +6,7 @@ import { median, print } from './measure.js';
 import { endedChildrenMs, postgresMs, processorMs } from './processor-time.js';
 import { addHistory, addSites } from './scale-records.js';
 import { countLogged } from './statements.js';
+import { record } from './table.js';
 
 const SIZES = [10, 200, 1000];
 /** Replicas that really run from the second size on: of so many services, so many each. */
@@ -82,6 +83,7 @@ class Scale {
     const ms = median(processor.took);
     const figures = { ms, statements: sum(statements.each), processor: sum(processor.each) };
     this.#smallest ??= figures;
+    record('scale', figures.processor / this.#smallest.processor, title);
     const { ms: least, statements: fewest, processor: cheapest } = this.#smallest;
     print(`  ${title}:`);
     print(`    deployed in ${ms.toFixed(0)} ms, ratio ${(ms / least).toFixed(2)}`);

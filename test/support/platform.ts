@@ -8,7 +8,7 @@ import { onlineWorkers } from '../../shared/workers/store.js';
 import { ApiClient } from './client.js';
 import { makeUser } from './factories.js';
 import { commandOf, giveTo, PLATFORM_USER } from './platform-user.js';
-import { createTestDatabase, type TestDatabase } from './postgres.js';
+import { createTestDatabase, openTestPostgres, type TestDatabase } from './postgres.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
 import { hasRedis, startRedis, type TestRedis } from './redis.js';
 
@@ -148,8 +148,9 @@ export class Platform {
 
 /** Flags of Node as the Procfile has them. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  worker: ['--max-semi-space-size=4'],
-  edge: ['--max-semi-space-size=4'],
+  api: ['--expose-gc', '--max-semi-space-size=4'],
+  worker: ['--expose-gc', '--max-semi-space-size=4'],
+  edge: ['--expose-gc', '--max-semi-space-size=4'],
 };
 
 /** Starts a platform with its workspace, owner and write key; stop it in `after`. */
@@ -163,7 +164,10 @@ export async function startPlatform({
   const redis = engine === 'redis' ? await startRedis() : null;
   const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-platform-'));
   await chmod(dataDir, 0o711);
-  await giveTo(user, dataDir);
+  if (user !== null) {
+    await giveTo(user, dataDir);
+    await openTestPostgres();
+  }
   const [apiPort = 0, edgePort = 0] = await freePorts(2);
   const { workspace, key } = await seed(database);
   const platform = new Platform({

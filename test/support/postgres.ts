@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -118,6 +118,15 @@ export function useTestDatabase(): Pick<TestDatabase, 'url' | 'db'> {
       return made().db;
     },
   };
+}
+
+/** Lets the processes of another user, who know the password, reach the test server. */
+export async function openTestPostgres(): Promise<void> {
+  const folder = new URL(urlOf('postgres')).searchParams.get('host');
+  if (folder === null) return;
+  await chmod(folder, 0o711);
+  for (const name of await readdir(folder))
+    if (name.startsWith('.s.') && !name.endsWith('.lock')) await chmod(join(folder, name), 0o777);
 }
 
 /** A database without any table. */

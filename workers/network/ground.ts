@@ -23,14 +23,14 @@ export interface Ground {
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
   /** Opens the ports of all sandboxes that are not open, and closes those of sandboxes that are gone. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
-  /** Removes it. */
+  /** Removes it, unless a sandbox needs it. */
   end(): Promise<void>;
 }
 
 /** The host itself. */
 export const HOST_GROUND: Ground = {
   enter: [],
-  join: [],
+  join: ['nsenter'],
   namespaces: '/run/netns',
   links: '/proc/net/dev',
   ensure: async () => false,

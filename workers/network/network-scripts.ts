@@ -85,7 +85,7 @@ ip link set lo up
 echo 1 >/proc/sys/net/ipv4/ip_forward
 echo ready
 exec >/dev/null 2>&1
-while [ -p "$1/alive" ]; do sleep 30; done
+while [ -p alive ]; do sleep 30; done
 `;
 
 /** Starts slirp4netns. Its arguments are those of the program; descriptor 4 ends with the process that holds the namespace. */

@@ -81,11 +81,6 @@ export class RootlessGround implements Ground {
     return this.#processes.ensure();
   }
 
-  /** Takes over what another worker left. False if nothing of it lives. */
-  adopt(): Promise<boolean> {
-    return this.#processes.adopt();
-  }
-
   async open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry> {
     const { ports, network } = this.#options;
     const guestPort = entryPort(slot.number);

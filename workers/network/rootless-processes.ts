@@ -11,6 +11,7 @@ import { MARKER, markedProcesses } from '../sandbox/proc.js';
 import type { DetachedProcess } from '../sandbox/sandbox.js';
 import { answered, endGroup, errorText, groupOf, identify, lives } from './detached-child.js';
 import { HOLD, UPLINK } from './network-scripts.js';
+import { SlotFiles } from './slot-files.js';
 
 /** The name of the link that slirp4netns serves. */
 export const UPLINK_NAME = 'tap0';
@@ -40,11 +41,13 @@ interface Options {
  */
 export class RootlessProcesses {
   readonly #options: Options;
+  readonly #slots: SlotFiles;
   #state: State | null = null;
   #ensuring: Promise<boolean> | null = null;
 
   constructor(options: Options) {
     this.#options = options;
+    this.#slots = new SlotFiles(options.folder);
   }
 
   /** The process whose namespaces stand for the host. Throws if there was none yet. */
@@ -71,15 +74,10 @@ export class RootlessProcesses {
     return this.#ensuring;
   }
 
-  /** Takes over what another worker of this host started. True if it lives. */
-  async adopt(): Promise<boolean> {
-    this.#state = await this.#read();
-    return this.#state !== null && (await lives(this.#state.holder));
-  }
-
-  /** Ends them and removes their files. */
+  /** Ends them and removes their files, unless a sandbox needs them. */
   async end(): Promise<void> {
     await this.#locked(async () => {
+      if ((await this.#slots.all()).length > 0) return;
       const state = await this.#read();
       if (state !== null) await this.#kill(state);
       await this.#killStrays(null);
@@ -101,6 +99,7 @@ export class RootlessProcesses {
       if (state === null || !(await lives(state.holder))) {
         if (state !== null) await this.#kill(state);
         await this.#killStrays(null);
+        await this.#killSandboxes();
         state = { holder: await this.#startHolder(), uplink: null };
         await this.#write(state);
       } else await this.#killUplinks(state);
@@ -125,7 +124,8 @@ export class RootlessProcesses {
   }
 
   async #startUplink(holder: number): Promise<DetachedProcess & { args: string }> {
-    const log = await open(this.#log, 'w', 0o600);
+    await rm(this.#log, { force: true });
+    const log = await open(this.#log, 'a', 0o600);
     await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
     try {
       // Descriptor 3 says that it is ready, and 4 that the holder has ended.
@@ -167,6 +167,15 @@ export class RootlessProcesses {
   async #killStrays(except: number | null): Promise<void> {
     for (const pid of (await markedProcesses(this.#mark)).keys()) {
       if (except === null || (await groupOf(pid)) !== except) signalProcess(pid, 'SIGKILL');
+    }
+  }
+
+  /** Ends what runs in networks that hung on a holder that is gone: nothing reaches it any more. Its supervisor starts it again. */
+  async #killSandboxes(): Promise<void> {
+    const { token } = this.#options;
+    const cutOff = new Set((await this.#slots.all()).map(({ id }) => `${token}:${id}`));
+    for (const [pid, marker] of await markedProcesses(`${token}:`)) {
+      if (cutOff.has(marker)) signalProcess(pid, 'SIGKILL');
     }
   }
 

@@ -79,7 +79,7 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'cancel: asks for one that visitors see already',
     file: STORE,
-    find: 'and finished_at is null and status = any(:cancellable)',
+    find: 'and finished_at is null and status = any(cast($3 as text[]))',
     replace: 'and finished_at is null',
   },
   {
@@ -139,8 +139,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'cancel: deployments of other services too',
     file: STORE,
-    find: 'where service_id = :serviceId and (cast(',
-    replace: 'where cast(:serviceId as uuid) is not null and (cast(',
+    find: 'where service_id = $1 and (cast(',
+    replace: 'where cast($1 as uuid) is not null and (cast(',
   },
   {
     name: 'cancel: a job is made for one that has ended',
