@@ -89,6 +89,13 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
       'A dependency is private or does not exist, and the build has no access to it. Commit an .npmrc that reads a token from a variable, such as //registry.example.com/:_authToken=${NPM_TOKEN}, and set that variable for the service.',
   },
   {
+    name: 'version that does not exist',
+    shows:
+      /code ETARGET\b|notarget No matching version|ERR_PNPM_NO_MATCHING_VERSION|Couldn't find any versions for|YN0082/,
+    advice: () =>
+      'The package registry has no version of a dependency that the project accepts. Correct the version in package.json, or commit a lock file with versions that exist.',
+  },
+  {
     name: 'native module without compiler',
     shows:
       /gyp ERR! (?:find Python|stack Error: not found: make|stack Error: `make`|not ok)|(?:g\+\+|\bmake|\bcc): (?:command )?not found|node-gyp: not found/,

@@ -17,6 +17,7 @@ const PAUSE_MS = 20;
 const BOILERPLATE = [
   /^npm (err!|error)( A complete log| *$| code | errno| path | command | workspace | location | Lifecycle script| signal)/i,
   /^npm (err!|error)\s+\S+\.log$/i,
+  /^npm (err!|error) (notarget (In most cases|a package version)|If you need help,)/i,
   /^(npm )?(notice|warn)\b/i,
   /^Node\.js v\d/,
   /^\s+at /,

@@ -91,10 +91,12 @@ describe('Detection in a repository', function () {
   it('lets the tool of a workspace build in its order', async () => {
     const turbo = {
       'package.json': root({ devDependencies: { turbo: '2' } }),
-      'turbo.json': '{}',
+      'turbo.json': '{"tasks":{"build":{}}}',
       'apps/web/package.json': next,
     };
     expect((await plan(turbo)).build).to.deep.equal(['turbo run build --filter=web...']);
+    const other = { ...turbo, 'turbo.json': '{"tasks":{"dev":{"dependsOn":["build"]}}}' };
+    expect((await plan(other)).build).to.deep.equal(['cd apps/web && npm run build']);
     const pnpm = {
       'package.json': packageJson({}),
       'pnpm-workspace.yaml': 'packages:\n  - "apps/**"\n  - "!apps/old"\n',

@@ -39,7 +39,17 @@ const CONFIGURATIONS = [
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
   ),
   ...['.eleventy.js', '.eleventy.cjs', 'pages/+config.ts', 'pages/+config.js'],
-  ...['angular.json', 'nest-cli.json', 'nx.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json', 'tsconfig.json'],
+  ...[
+    'angular.json',
+    'nest-cli.json',
+    'nx.json',
+    'lerna.json',
+    'turbo.json',
+    'turbo.jsonc',
+    'pnpm-workspace.yaml',
+    'project.json',
+    'tsconfig.json',
+  ],
   ...PLATFORM_FILES,
 ];
 

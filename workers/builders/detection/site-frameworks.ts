@@ -1,5 +1,7 @@
-import { configText, dependsOn, property } from './application.js';
+import { type Application, configText, dependsOn, property } from './application.js';
 import { type FrameworkRow, folder, PAGES, page, plain, yes } from './framework-row.js';
+
+const VITE = { publish: (app: Application) => viteFolders(configText(app, 'vite.config')), singlePage: yes };
 
 /** Frameworks and tools whose builds write files. Ordered: frameworks that contain others come first. */
 export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
@@ -72,8 +74,8 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   },
   preact: { name: 'Preact CLI', packages: ['preact-cli'], build: 'preact build', ...page('build') },
   umi: { name: 'Umi', packages: ['umi', '@umijs/max'], build: 'umi build', ...page('dist') },
-  'solid-js': { name: 'SolidJS', packages: [], ...page('dist') },
-  'tanstack-router': { name: 'TanStack Router', packages: [], ...page('dist') },
+  'solid-js': { name: 'SolidJS', packages: [], ...VITE },
+  'tanstack-router': { name: 'TanStack Router', packages: [], ...VITE },
   // Tools that build
   storybook: {
     name: 'Storybook',

@@ -150,7 +150,9 @@ export function workspaceBuild(workspace: Workspace, folder: string, own: string
 /** The tool of a workspace, if its root installs it. */
 export function toolOf(files: ProjectFiles, manifest: PackageManifest): Workspace['tool'] {
   const installs = (name: string) => Object.hasOwn(manifest.dependencies, name);
-  if (installs('turbo') && (files.has('turbo.json') || files.has('turbo.jsonc'))) return 'turbo';
+  const tasks = files.text('turbo.json') ?? files.text('turbo.jsonc') ?? '';
+  // Turborepo runs only the tasks that its configuration names.
+  if (installs('turbo') && /"(?:[^"\s]{1,200}#)?build"\s{0,20}:/.test(tasks)) return 'turbo';
   if (installs('nx') && files.has('nx.json')) return 'nx';
   return files.has('pnpm-workspace.yaml') ? 'pnpm' : null;
 }

@@ -26,7 +26,11 @@ export function lockOf(files: ProjectFiles, manager: ManagerName): string | null
 export function managerName(files: ProjectFiles, manifest: PackageJson): ManagerName {
   const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
   if (isManager(named)) return named;
-  const locked = LOCKS.find(([, locks]) => locks.some((file) => files.has(file)))?.[0];
+  // pnpm reads the packages of a workspace from its own file only: without it, another manager installs them.
+  const noPnpm = manifest.hasWorkspaces && !files.has('pnpm-workspace.yaml');
+  const locked = LOCKS.find(
+    ([name, locks]) => !(noPnpm && name === 'pnpm') && locks.some((file) => files.has(file)),
+  )?.[0];
   if (locked !== undefined) return locked;
   if (files.has('pnpm-workspace.yaml')) return 'pnpm';
   if (files.has('.yarnrc.yml') || files.has('.yarnrc')) return 'yarn';

@@ -13,6 +13,14 @@ describe('The line that tells why a command failed', () => {
       'Error: the cause',
     );
     expect(await cause('one', 'two')).to.equal('two');
+    expect(
+      await cause(
+        'npm error code ETARGET',
+        'npm error notarget No matching version found for a@canary.',
+        'npm error notarget In most cases you or one of your dependencies are requesting',
+        "npm error notarget a package version that doesn't exist.",
+      ),
+    ).to.equal('npm error notarget No matching version found for a@canary.');
     expect(await cause()).to.equal('');
   });
 
