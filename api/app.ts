@@ -23,10 +23,10 @@ import { perform } from './http/perform.js';
 import { clientRateLimit, createFailureLimit, createMailLimit, rateLimit } from './http/rate-limit.js';
 import { ReceiptQuota } from './http/receipt-quota.js';
 import type { Route, SignInLimits } from './http/route.js';
-import { RouteIndex } from './http/route-index.js';
+import { RouteIndex, takeSteps } from './http/route-index.js';
 import { createAjv } from './http/schema.js';
-import type { ApiMiddleware, ApiState } from './http/state.js';
-import { takeTurn } from './http/turn.js';
+import type { ApiState, ApiStep } from './http/state.js';
+import { inTurn } from './http/turn.js';
 import { Turns } from './http/turns.js';
 import { validate } from './http/validate.js';
 import { consoleRouter } from './pages/console-router.js';
@@ -60,15 +60,15 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const app = new Koa<ApiState>({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
-  app.use(accessLog(deps.metrics));
+  app.use(accessLog(log, deps.metrics));
   app.use(errors());
   app.use(headers(isEnding));
-  app.use(health.routes()).use(health.allowedMethods());
+  app.use(outsideApi(health.routes())).use(outsideApi(health.allowedMethods()));
   app.use(ownNames(config));
   app.use(transport(config.publicUrl));
+  app.use(index.middleware());
   app.use(serveGit(deps));
   app.use(receiveHook(deps));
-  app.use(index.middleware());
   app.use(metrics.routes()).use(metrics.allowedMethods());
   app.use(dashboard(deps, operators));
   app.use(docs.routes()).use(docs.allowedMethods());
@@ -76,6 +76,11 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   app.use(console.routes()).use(console.allowedMethods());
   app.use(routes.routes()).use(routes.allowedMethods());
   return app;
+}
+
+/** The middleware, but not for paths of the API, which need not wait for a router of others. */
+function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middleware<ApiState, C, B> {
+  return (ctx, next) => (ctx.path.startsWith('/api/') ? next() : middleware(ctx, next));
 }
 
 /** Every declared route: its access, its input, its handler. */
@@ -88,9 +93,9 @@ function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteInde
   const limitClient = clientRateLimit(db, config.rateLimits);
   const readBody = body();
   // Each holds at most one connection to the database, and the pool has 20.
-  const turn = takeTurn(new Turns({ each: 6, all: 18, waiting: 200 }));
+  const turns = new Turns({ each: 6, all: 18, waiting: 200 });
 
-  function admit(route: Route): ApiMiddleware[] {
+  function admit(route: Route): ApiStep[] {
     switch (route.access) {
       case 'anyone':
         return [limitClient];
@@ -109,21 +114,20 @@ function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteInde
   }
 
   const indexed = ROUTES.map((route) => {
-    const enter: ApiMiddleware = (ctx, next) => {
+    const enter: ApiStep = (ctx) => {
       ctx.state.route = route;
-      return next();
     };
     const path = route.root + route.path;
-    const middleware = [
+    const answer = perform(deps, limits, route);
+    const steps = [
       enter,
       ...admit(route),
       readBody,
       validate(ajv, route),
-      ...(route.access === 'key or session' ? [turn] : []),
-      perform(deps, limits, route),
+      route.access === 'key or session' ? inTurn(turns, answer) : answer,
     ];
-    router.register(path, [route.method], middleware);
-    return { method: route.method, path, middleware };
+    router.register(path, [route.method], (ctx) => takeSteps(steps, ctx));
+    return { method: route.method, path, steps };
   });
   return { index: new RouteIndex(indexed), routes: router };
 }

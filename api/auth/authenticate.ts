@@ -8,19 +8,15 @@ import { hashToken } from '../../shared/secrets/token.js';
 import { clientOf } from '../http/client.js';
 import type { ApiDeps, Caller } from '../http/context.js';
 import type { FailureLimit } from '../http/rate-limit.js';
-import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import type { ApiContext, ApiStep } from '../http/state.js';
 import { readCookie } from './cookies.js';
 
 /**
  * Finds out who sends the request, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key
  * that is sent decides, even if it is wrong and there is a session too.
  */
-export function authenticate(
-  deps: ApiDeps,
-  failures: FailureLimit,
-  accepted: 'session' | 'key or session',
-): ApiMiddleware {
-  return async (ctx, next) => {
+export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 'session' | 'key or session'): ApiStep {
+  return async (ctx) => {
     const header = accepted === 'session' ? '' : ctx.get('Authorization');
     const caller = header === '' ? await sessionCaller(deps, ctx) : await bearer(deps, ctx, header);
     if (!caller) {
@@ -28,7 +24,6 @@ export function authenticate(
       throw new AppError('unauthenticated');
     }
     ctx.state.caller = caller;
-    await next();
   };
 }
 

@@ -4,16 +4,16 @@ import { type AccessFacts, type OperationName, POLICIES, type Policy, refusal } 
 import { findWorkspaceAccess } from '../../shared/identity/store.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
 import type { ApiDeps } from '../http/context.js';
-import type { ApiMiddleware } from '../http/state.js';
+import type { ApiStep } from '../http/state.js';
 
 /** Finds the workspace of the path for the caller and applies the policy of the operation (specification, Authentication). */
-export function authorize({ db }: ApiDeps, operation: OperationName): ApiMiddleware {
-  return async (ctx, next) => {
+export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
+  return async (ctx) => {
     const { caller } = ctx.state;
     const workspaceId: string | undefined = ctx.params.workspaceId?.toLowerCase();
     if (workspaceId === undefined) {
       ctx.state.workspace = null;
-      return next();
+      return;
     }
     const foreign = caller.workspaceId !== null && caller.workspaceId !== workspaceId;
     if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
@@ -32,7 +32,6 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiMiddlew
     assertPermitted(operation, facts);
     if (row.role === null) throw new AppError('not_found');
     ctx.state.workspace = { row, role: row.role, facts };
-    return next();
   };
 }
 

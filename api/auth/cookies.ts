@@ -11,7 +11,6 @@ export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
   return (ctx, next) => {
     ctx.state.tls = publicTls || ctx.secure;
-    ctx.cookies.secure = ctx.state.tls;
     return next();
   };
 }
@@ -35,6 +34,7 @@ export function readCookie(ctx: ApiContext, name: CookieName): string | null {
 
 /** The cookie lasts until the given time, or without one until the browser ends. */
 export function writeCookie(ctx: ApiContext, name: CookieName, value: string, expires?: Date): void {
+  ctx.cookies.secure = ctx.state.tls;
   ctx.cookies.set(nameOf(ctx, name), value, {
     httpOnly: true,
     sameSite: 'lax',

@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/core/errors.js';
 import type { ApiDeps } from '../http/context.js';
 import { senderOf } from '../http/origin.js';
-import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import type { ApiContext, ApiStep } from '../http/state.js';
 import { readCookie } from './cookies.js';
 
 /**
@@ -9,12 +9,11 @@ import { readCookie } from './cookies.js';
  * need not, because browsers do not send keys by themselves. Pages of another origin cannot even read with a session;
  * another port of our host is another origin.
  */
-export function csrf(deps: ApiDeps): ApiMiddleware {
-  return (ctx, next) => {
-    if (ctx.state.caller.kind !== 'session') return next();
+export function csrf(deps: ApiDeps): ApiStep {
+  return (ctx) => {
+    if (ctx.state.caller.kind !== 'session') return;
     assertNotForeign(deps, ctx);
     if (ctx.state.route.method !== 'GET') assertToken(deps, ctx, readCookie(ctx, 'session'));
-    return next();
   };
 }
 
@@ -22,13 +21,12 @@ export function csrf(deps: ApiDeps): ApiMiddleware {
  * Signing in needs no token, because there is no session yet that another site could use. Another site cannot sign the
  * browser in as another user either: it cannot send a JSON body with our origin. A token that is sent must be right.
  */
-export function signInCsrf(deps: ApiDeps): ApiMiddleware {
-  return (ctx, next) => {
+export function signInCsrf(deps: ApiDeps): ApiStep {
+  return (ctx) => {
     assertNotForeign(deps, ctx);
     if (ctx.get('X-CSRFToken') !== '') {
       assertToken(deps, ctx, readCookie(ctx, 'session') ?? readCookie(ctx, 'visitor'));
     }
-    return next();
   };
 }
 

@@ -136,7 +136,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     const { caller, found } = known;
     ctx.state.caller = caller;
     // The host that forwards a request has counted it.
-    if (!wasForwarded(ctx, request)) await limit(ctx as Parameters<typeof limit>[0], async () => undefined);
+    if (!wasForwarded(ctx, request)) await limit(ctx);
     if (!found.workspace || caller.workspaceId !== request.workspaceId) throw missing();
     const requireMfa = found.workspace.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
     const facts: AccessFacts = {

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import type { Logger } from '../../shared/core/log.js';
 import type { Metrics } from './metrics.js';
 import type { ApiMiddleware } from './state.js';
 
@@ -6,7 +7,7 @@ import type { ApiMiddleware } from './state.js';
 const LOGGED_PATH = 512;
 
 /** Writes one log line and records one observation for each request, when it is answered or its connection is lost. */
-export function accessLog(metrics: Metrics): ApiMiddleware {
+export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
   return async (ctx, next) => {
     const begun = performance.now();
     ctx.res.once('close', () => {
@@ -14,10 +15,11 @@ export function accessLog(metrics: Metrics): ApiMiddleware {
       const route = ctx.state.route?.path ?? 'other';
       const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
-      const { log, caller } = ctx.state;
       // Callers poll. People look for changes and failures.
       const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
-      log[level](
+      if (!log.isLevelEnabled(level)) return;
+      const { caller } = ctx.state;
+      ctx.state.log()[level](
         {
           method: ctx.method,
           path: ctx.path.slice(0, LOGGED_PATH),

@@ -22,12 +22,12 @@ function refuseUnanswered(ctx: ApiContext): void {
 }
 
 function tooLong(ctx: ApiContext, error: unknown): AppError {
-  ctx.state.log.warn({ err: error }, `${ctx.method} ${ctx.path} took too long`);
+  ctx.state.log().warn({ err: error }, `${ctx.method} ${ctx.path} took too long`);
   return new AppError('request_timeout');
 }
 
 function unexpected(ctx: ApiContext, error: unknown): AppError {
-  ctx.state.log.error({ err: error }, `${ctx.method} ${ctx.path} failed unexpectedly`);
+  ctx.state.log().error({ err: error }, `${ctx.method} ${ctx.path} failed unexpectedly`);
   return new AppError('internal_error');
 }
 

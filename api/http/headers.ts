@@ -1,4 +1,5 @@
 import { v4 as uuidv4 } from 'uuid';
+import { lazily } from '../../shared/core/lazily.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { ApiMiddleware } from './state.js';
 
@@ -9,7 +10,7 @@ export function requestId(log: Logger): ApiMiddleware {
   return (ctx, next) => {
     const given = ctx.get('X-Request-ID');
     ctx.state.requestId = ACCEPTED.test(given) ? given : uuidv4();
-    ctx.state.log = log.child({ requestId: ctx.state.requestId });
+    ctx.state.log = lazily(() => log.child({ requestId: ctx.state.requestId }));
     ctx.set('X-Request-ID', ctx.state.requestId);
     return next();
   };

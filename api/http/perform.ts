@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { insertAuditEntry } from '../../shared/audit/store.js';
+import { type AuditEntry, insertAuditEntry } from '../../shared/audit/store.js';
 import type { Transaction } from '../../shared/core/database/client.js';
 import { AppError, invalidRequest } from '../../shared/core/errors.js';
 import type { OperationName } from '../../shared/identity/policy.js';
@@ -18,7 +18,7 @@ import type {
   WriteRequest,
   WriteRoute,
 } from './route.js';
-import type { ApiContext, ApiMiddleware } from './state.js';
+import type { ApiContext, ApiStep } from './state.js';
 
 const KEY = /^[!-~]{1,160}$/;
 /** Deadlock and serialization failure: the write changed nothing and is tried again. */
@@ -26,19 +26,19 @@ const RETRIED = new Set(['40P01', '40001']);
 const TRIES = 3;
 
 /** Runs the handler of a route and answers with its result. */
-export function perform(deps: ApiDeps, limits: SignInLimits, route: Route): ApiMiddleware {
+export function perform(deps: ApiDeps, limits: SignInLimits, route: Route): ApiStep {
   if (route.access !== 'key or session') return performForSession(deps, limits, route);
   return route.method === 'GET' ? performRead(deps, route) : performWrite(deps, route);
 }
 
-function performForSession(deps: ApiDeps, limits: SignInLimits, { handler }: SessionRoute): ApiMiddleware {
+function performForSession(deps: ApiDeps, limits: SignInLimits, { handler }: SessionRoute): ApiStep {
   return async (ctx) => {
     const { caller, input } = ctx.state;
     ctx.body = await handler({ deps, limits, ctx, caller, body: input.body });
   };
 }
 
-function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
+function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
   return async (ctx) => {
     ctx.body = await handler({ ...requestOf(ctx, deps), db: deps.db, found: ctx.state.found });
   };
@@ -48,7 +48,7 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiMiddleware {
  * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
  * work; later ones replay its answer. The audit log gets one entry for the work. A failure leaves nothing behind.
  */
-function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: WriteRoute): ApiMiddleware {
+function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: WriteRoute): ApiStep {
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
     if (direct !== undefined && receiptKey === null) {
@@ -61,11 +61,12 @@ function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: W
     }
     const payloadHash = hash(canonicalJson(ctx.state.input.body));
     let wake = false;
-    const work = (trx: Transaction) => async (): Promise<Receipt> => {
+    const work = (trx: Transaction) => async (): Promise<Work> => {
       const body = await handler(writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true)));
-      const entry = auditEntry(ctx, operation, canonicalPath(ctx), body);
-      if (entry) await insertAuditEntry(trx, entry);
-      return { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) };
+      return {
+        receipt: { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) },
+        entry: auditEntry(ctx, operation, canonicalPath(ctx), body),
+      };
     };
     const workspaceId = ctx.state.workspace?.row.id ?? null;
     const retention = { receiptKey, payloadHash, workspaceId, quota: deps.receipts };
@@ -93,20 +94,29 @@ interface Retention {
   quota: ReceiptQuota;
 }
 
+/** What a handler has done, and what is stored of it. */
+interface Work {
+  receipt: Receipt;
+  entry: AuditEntry | null;
+}
+
 async function once(
   trx: Transaction,
   { receiptKey, payloadHash, workspaceId, quota }: Retention,
-  perform: () => Promise<Receipt>,
+  perform: () => Promise<Work>,
 ): Promise<{ receipt: Receipt; replayed: boolean }> {
-  if (!receiptKey) return { receipt: await perform(), replayed: false };
-  const retained = await findReceipt(trx, receiptKey);
+  const retained = receiptKey && (await findReceipt(trx, receiptKey));
   if (retained) {
     if (retained.payload_hash !== payloadHash) throw new AppError('idempotency_conflict');
     return { receipt: retained, replayed: true };
   }
-  if (workspaceId !== null) await quota.assertRoom(trx, workspaceId);
-  const receipt = await perform();
-  await insertReceipt(trx, receiptKey, receipt, workspaceId);
+  if (receiptKey && workspaceId !== null) await quota.assertRoom(trx, workspaceId);
+  const { receipt, entry } = await perform();
+  // Both are sent at once: others wait for what this transaction has locked.
+  await Promise.all([
+    entry && insertAuditEntry(trx, entry),
+    receiptKey && insertReceipt(trx, receiptKey, receipt, workspaceId),
+  ]);
   return { receipt, replayed: false };
 }
 

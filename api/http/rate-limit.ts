@@ -4,7 +4,7 @@ import type { Db } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { clientOf } from './client.js';
 import { SharedWindows, type Taken } from './shared-window.js';
-import type { ApiContext, ApiMiddleware } from './state.js';
+import type { ApiContext, ApiStep } from './state.js';
 
 const MINUTE = 60;
 
@@ -33,21 +33,15 @@ function readsAndWrites(db: Db, name: string, limits: Config['rateLimits']): (ct
 }
 
 /** Limits each credential, reads and writes separately (specification, Limits). */
-export function rateLimit(db: Db, limits: Config['rateLimits']): ApiMiddleware {
+export function rateLimit(db: Db, limits: Config['rateLimits']): ApiStep {
   const limiter = readsAndWrites(db, '', limits);
-  return async (ctx, next) => {
-    await take(ctx, limiter(ctx), ctx.state.caller.credentialId);
-    await next();
-  };
+  return (ctx) => take(ctx, limiter(ctx), ctx.state.caller.credentialId);
 }
 
 /** Limits each client, for routes that need no credential. */
-export function clientRateLimit(db: Db, limits: Config['rateLimits']): ApiMiddleware {
+export function clientRateLimit(db: Db, limits: Config['rateLimits']): ApiStep {
   const limiter = readsAndWrites(db, 'address-', limits);
-  return async (ctx, next) => {
-    await take(ctx, limiter(ctx), await clientOf(ctx));
-    await next();
-  };
+  return async (ctx) => take(ctx, limiter(ctx), await clientOf(ctx));
 }
 
 /** Limits the failed authentications of a client. Successful ones do not count. */

@@ -1,15 +1,15 @@
-import type { ApiContext, ApiMiddleware } from './state.js';
+import type { ApiContext, ApiMiddleware, ApiStep } from './state.js';
 
 interface IndexedRoute {
   method: string;
   /** With `:name` for each parameter, which is a UUID. */
   path: string;
-  middleware: readonly ApiMiddleware[];
+  steps: readonly ApiStep[];
 }
 
 interface Entry {
   names: string[];
-  middleware: readonly ApiMiddleware[];
+  steps: readonly ApiStep[];
 }
 
 const UUID_LENGTH = 36;
@@ -23,9 +23,9 @@ export class RouteIndex {
   readonly #entries = new Map<string, Entry>();
 
   constructor(routes: readonly IndexedRoute[]) {
-    for (const { method, path, middleware } of routes) {
+    for (const { method, path, steps } of routes) {
       const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-      this.#entries.set(`${method} ${path.replace(/:\w+/g, ':')}`, { names, middleware });
+      this.#entries.set(`${method} ${path.replace(/:\w+/g, ':')}`, { names, steps });
     }
   }
 
@@ -38,7 +38,7 @@ export class RouteIndex {
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';
       ctx.params = params;
-      return run(entry.middleware, 0, ctx);
+      return takeSteps(entry.steps, ctx);
     };
   }
 }
@@ -59,13 +59,10 @@ export function shapeOf(path: string): { shape: string; ids: string[] } {
   return { shape, ids };
 }
 
-/** The last of a route's middleware answers, so nothing comes after it. */
-function run(middleware: readonly ApiMiddleware[], index: number, ctx: ApiContext): Promise<unknown> {
-  const current = middleware[index];
-  if (!current) return Promise.resolve();
-  try {
-    return Promise.resolve(current(ctx as Parameters<ApiMiddleware>[0], () => run(middleware, index + 1, ctx)));
-  } catch (error) {
-    return Promise.reject(error);
+/** Takes one step after the other. Most need not wait for anything, so they cost no promise. */
+export async function takeSteps(steps: readonly ApiStep[], ctx: ApiContext): Promise<void> {
+  for (const step of steps) {
+    const waiting = step(ctx);
+    if (waiting !== undefined) await waiting;
   }
 }

@@ -24,7 +24,7 @@ type WorkspaceOf<Path extends string> = Path extends `${string}:workspaceId${str
 /** What the handler of a GET of the versioned API receives. `query` has passed its schema. */
 export interface ReadRequest<Path extends string = string, Query = unknown> {
   deps: ApiDeps;
-  log: Logger;
+  log: () => Logger;
   caller: Caller;
   workspace: WorkspaceOf<Path>;
   params: Readonly<ParamsOf<Path>>;

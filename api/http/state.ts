@@ -14,7 +14,8 @@ export interface Input {
 /** `ctx.state`, filled from left to right by the middleware in the order that `app.ts` shows. */
 export interface ApiState {
   requestId: string;
-  log: Logger;
+  /** The request's logger. Most requests write no line, so it is made with the first one. */
+  log: () => Logger;
   /** Cookies are those of TLS (auth/cookies.ts). */
   tls: boolean;
   route: Endpoint;
@@ -30,3 +31,6 @@ export interface ApiState {
 
 export type ApiContext = ParameterizedContext<ApiState>;
 export type ApiMiddleware = Middleware<ApiState>;
+
+/** One step of a route: it refuses the request by an error, or the next step follows. The last one answers. */
+export type ApiStep = (ctx: ApiContext) => void | Promise<void>;

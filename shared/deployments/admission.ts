@@ -1,4 +1,5 @@
-import { type Db, lockUntilCommit, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, lockUntilCommit, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
+import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /** A worker counts as online for 15 s after its last heartbeat. */
 export const ONLINE_SECONDS = 15;
@@ -16,27 +17,29 @@ const MOST_LOOKS = 8;
  */
 const LOOK_AGAIN_SECONDS = 5;
 const LOOK_AGAIN = 32;
+/** Whoever admits a deployment makes its first job within this time; after it, anybody does. */
+const HANDOVER_SECONDS = 2;
 
 /**
  * Admits waiting deployments: the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and at
  * most as many in all as the online workers have slots. Workspaces take turns: the next is the one whose last turn is longest ago,
- * even if another has older deployments. Safe under concurrent callers. The job of an admitted deployment is due at once. Returns
- * how many were admitted.
+ * even if another has older deployments. Safe under concurrent callers. Returns the ids of the admitted deployments. After the commit
+ * the caller makes their jobs. Each is due two seconds later, in case the caller crashes before; the claim of a worker ends that.
  *
  * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only the first
  * lines, so that its time depends on the number of free slots and not on how many deployments wait. For the same reason each line's
  * facts are read by subqueries: the planner may turn a join into a scan of whole tables.
  */
-export async function admitDeployments(trx: Transaction): Promise<number> {
+export async function admitDeployments(trx: Transaction): Promise<string[]> {
   await lockUntilCommit(trx, 'ranvier.admission');
-  let admitted = 0;
+  const admitted: string[] = [];
   for (let look = 0; look < MOST_LOOKS; look++) {
     const lines = await takeLines(trx, look === 0 ? LOOK_BEYOND : MOST_LOOKED_AT);
     const [first] = lines;
     if (first === undefined) break;
     const ids = lines.map(({ id }) => id);
     const outcome = await admitFrom(trx, ids);
-    admitted += outcome.admitted;
+    admitted.push(...outcome.admitted);
     if (outcome.free <= 0 || lines.length < first.wanted) break;
   }
   return admitted;
@@ -45,76 +48,77 @@ export async function admitDeployments(trx: Transaction): Promise<number> {
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
   - (select count(*) from deployments where finished_at is null and admitted_at is not null)`;
 
+const TURNS = prepare<{ id: string; wanted: number }>(
+  `with free as materialized (select ${FREE_SLOTS} as slots), look as (
+     select least(slots + $1, ${MOST_LOOKED_AT}) as wanted from free
+   ), turns as (
+     select l.workspace_id from admission_lines l
+      where l.ready and (select slots from free) > 0
+      order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
+   ), again as (
+     select l.workspace_id from admission_lines l
+      where not l.ready and l.blocked_at < now() - interval '${LOOK_AGAIN_SECONDS} seconds' and (select slots from free) > 0
+      order by l.blocked_at limit ${LOOK_AGAIN} for update skip locked
+   )
+   select workspace_id as id, wanted from turns, look union all select workspace_id, wanted from again, look`,
+);
+
 /**
  * Locks the lines of the workspaces whose turn it is, if a slot is free. A line that another transaction has locked is skipped: that
  * transaction changes it, and another round follows its commit. No line can change between this lock and the end of the round.
  */
-async function takeLines(trx: Transaction, beyond: number): Promise<{ id: string; wanted: number }[]> {
-  return rowsOf(
-    trx,
-    `with free as materialized (select ${FREE_SLOTS} as slots), look as (
-       select least(slots + ${beyond}, ${MOST_LOOKED_AT}) as wanted from free
-     ), turns as (
-       select l.workspace_id from admission_lines l
-        where l.ready and (select slots from free) > 0
-        order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
-     ), again as (
-       select l.workspace_id from admission_lines l
-        where not l.ready and l.blocked_at < now() - interval '${LOOK_AGAIN_SECONDS} seconds' and (select slots from free) > 0
-        order by l.blocked_at limit ${LOOK_AGAIN} for update skip locked
-     )
-     select workspace_id as id, wanted from turns, look union all select workspace_id, wanted from again, look`,
-  );
+function takeLines(trx: Transaction, beyond: number): Promise<{ id: string; wanted: number }[]> {
+  return rowsOfPrepared(trx, TURNS, [beyond]);
 }
 
-/** Admits deployments of these workspaces. Returns how many, and how many slots are free after that. */
-async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ admitted: number; free: number }> {
-  const row = await oneRow<{ admitted: number; free: number }>(
-    trx,
-    `with lines as materialized (
-       select chosen.id as workspace_id,
-              (select l.last_turn from admission_lines l where l.workspace_id = chosen.id) as last_turn,
-              (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = chosen.id) as most,
-              array(select a.service_id from deployments a
-                     where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services
-         from unnest(cast(:lines as uuid[])) as chosen(id)
-     ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
-       select l.workspace_id, l.last_turn, l.most, head.id, head.number,
-              cardinality(l.services) + row_number() over (partition by l.workspace_id order by head.number) as position
-         from lines l cross join lateral (
-           select distinct on (d.service_id) d.id, d.number
-             from deployments d
-            where d.workspace_id = l.workspace_id and d.finished_at is null and d.admitted_at is null
-              and d.cancel_requested_at is null and d.service_id <> all (l.services)
-              and not coalesce((select true from (${missingDatabases('d')}) m limit 1), false)
-            order by d.service_id, d.number
-         ) head
-        where cardinality(l.services) < l.most
-     ), allowed as (
-       select id, workspace_id, row_number() over (order by position, last_turn nulls first, number) as turn
-         from heads where position <= most
-     ), locked as (
-       -- A deployment that is being cancelled is locked by the cancellation, and skipped.
-       select d.id from deployments d
-        where d.id in (select id from allowed where turn <= (select slots from free)) and d.finished_at is null
-          for update skip locked
-     ), admitted as (
-       update deployments d
-          set admitted_at = now(), dispatches = 1, due_at = now(), blocked_reason = '', updated_at = now()
-         from locked where d.id = locked.id
-       returning d.id
-     ), blocked as (
-       update admission_lines l
-          set ready = false,
-              blocked_at = case when exists (select from deployments d where d.workspace_id = l.workspace_id
-                                                and d.finished_at is null and d.admitted_at is null) then now() end
-        where l.workspace_id = any(cast(:lines as uuid[]))
-          and not exists (select from allowed a where a.workspace_id = l.workspace_id)
-     )
-     select (select count(*) from admitted) as admitted, (select slots from free) - (select count(*) from admitted) as free`,
-    { lines },
-  );
-  return returnedRow(row);
+const ADMIT = prepare<{ admitted: string[]; free: number }>(
+  `with lines as materialized (
+     select chosen.id as workspace_id,
+            (select l.last_turn from admission_lines l where l.workspace_id = chosen.id) as last_turn,
+            (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = chosen.id) as most,
+            array(select a.service_id from deployments a
+                   where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services
+       from unnest(cast($1 as uuid[])) as chosen(id)
+   ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
+     select l.workspace_id, l.last_turn, l.most, head.id, head.number,
+            cardinality(l.services) + row_number() over (partition by l.workspace_id order by head.number) as position
+       from lines l cross join lateral (
+         select distinct on (d.service_id) d.id, d.number
+           from deployments d
+          where d.workspace_id = l.workspace_id and d.finished_at is null and d.admitted_at is null
+            and d.cancel_requested_at is null and d.service_id <> all (l.services)
+            and not coalesce((select true from (${missingDatabases('d')}) m limit 1), false)
+          order by d.service_id, d.number
+       ) head
+      where cardinality(l.services) < l.most
+   ), allowed as (
+     select id, workspace_id, row_number() over (order by position, last_turn nulls first, number) as turn
+       from heads where position <= most
+   ), locked as (
+     -- A deployment that is being cancelled is locked by the cancellation, and skipped.
+     select d.id from deployments d
+      where d.id in (select id from allowed where turn <= (select slots from free)) and d.finished_at is null
+        for update skip locked
+   ), admitted as (
+     update deployments d
+        set admitted_at = now(), dispatches = 1, due_at = now() + interval '${HANDOVER_SECONDS} seconds', blocked_reason = '', updated_at = now()
+       from locked where d.id = locked.id
+     returning d.id
+   ), blocked as (
+     update admission_lines l
+        set ready = false,
+            blocked_at = case when exists (select from deployments d where d.workspace_id = l.workspace_id
+                                              and d.finished_at is null and d.admitted_at is null) then now() end
+      where l.workspace_id = any(cast($1 as uuid[]))
+        and not exists (select from allowed a where a.workspace_id = l.workspace_id)
+   )
+   select array(select a.id from admitted join allowed a on a.id = admitted.id order by a.turn) as admitted,
+          (select slots from free) - (select count(*) from admitted) as free`,
+);
+
+/** Admits deployments of these workspaces. Returns which, in the order of their turns, and how many slots are free after that. */
+async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ admitted: string[]; free: number }> {
+  return returnedRow(await rowOfPrepared(trx, ADMIT, [lines]));
 }
 
 /** SQL: the databases that the variables of a deployment refer to and that do not run, with what they wait for. */

@@ -29,8 +29,8 @@ export type DeploymentEvent =
   | { type: 'imageMissing' }
   /** The release is healthy and the route has moved to it. */
   | { type: 'routeSwitched' }
-  /** Every edge serves the new release. */
-  | { type: 'edgesConfirmed' }
+  /** Every edge serves the new release; with `anyway`, or it was waited for them for long enough. */
+  | { type: 'edgesConfirmed'; anyway: boolean }
   /** A step failed with a cause that the person who deployed can act on, or its last try failed. */
   | { type: 'failed'; error: string }
   /** The cancellation was requested and everything the deployment started has ended. */

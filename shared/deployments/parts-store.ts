@@ -1,9 +1,10 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import type { Db } from '../core/database/client.js';
 import { CLAIM } from '../core/database/leases.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageRow } from '../images/model.js';
 import type { ServiceRow } from '../services/rows.js';
 import type { SnapshotRow } from '../variables/snapshot-store.js';
-import type { DeploymentRow } from './rows.js';
+import { DEPLOYMENT_COLUMNS, type DeploymentRow } from './rows.js';
 
 const SERVICE = [
   'id',
@@ -33,7 +34,8 @@ export interface DeploymentParts {
 function partsSql(from: string): string {
   const columns = (table: string, names: readonly string[]) =>
     names.map((name) => `${table}.${name} as "${table}.${name}"`).join(', ');
-  return `select d.*, ${columns('service', SERVICE)}, ${columns('image', IMAGE)}, ${columns('snapshot', SNAPSHOT)}
+  const own = DEPLOYMENT_COLUMNS.map((name) => `d.${name}`).join(', ');
+  return `select ${own}, ${columns('service', SERVICE)}, ${columns('image', IMAGE)}, ${columns('snapshot', SNAPSHOT)}
     from ${from} d
     left join services service on service.id = d.service_id and service.deleted_at is null
     left join images image on image.id = d.image_id
@@ -58,10 +60,12 @@ function partsOf(row: Record<string, unknown>): DeploymentParts {
   } as unknown as DeploymentParts;
 }
 
+const PARTS = prepare<Record<string, unknown>>(`${partsSql('deployments')} where d.id = $1`);
+
 /** A deployment with its parts, or undefined. */
 export async function deploymentParts(db: Db, id: string): Promise<DeploymentParts | undefined> {
-  const [row] = await rowsOf<Record<string, unknown>>(db, `${partsSql('deployments')} where d.id = ?`, [id]);
-  return row && partsOf(row);
+  const row = await rowOfPrepared(db, PARTS, [id]);
+  return row === null ? undefined : partsOf(row);
 }
 
 export interface Claim {
@@ -72,26 +76,26 @@ export interface Claim {
   suspects: boolean;
 }
 
+const CLAIMED = prepare<Record<string, unknown>>(
+  `with claimed as (
+     update deployments d
+        set takeovers = takeovers + case when worker_id is null then 0 else 1 end,
+            worker_faults = worker_faults + case when $3 then 1 else 0 end,
+            blocked_reason = '', due_at = null, started_at = coalesce(started_at, now()), ${CLAIM.replace(':workerId', '$2')}
+      where id = $1 and finished_at is null and admitted_at is not null and ($4 or worker_faults = 0)
+      returning ${DEPLOYMENT_COLUMNS.map((name) => `d.${name}`).join(', ')}
+   ) ${partsSql('claimed')}`,
+);
+
 /**
  * Claims a deployment: raises its fence, so that the last holder can change nothing more, and counts a takeover if that
- * holder had not released it. Undefined if it has ended or may not run yet.
+ * holder had not released it. It needs no job any more. Undefined if it has ended or may not run yet.
  */
 export async function claimDeployment(
   db: Db,
   id: string,
   { workerId, faulty, suspects }: Claim,
 ): Promise<DeploymentParts | undefined> {
-  const [row] = await rowsOf<Record<string, unknown>>(
-    db,
-    `with claimed as (
-       update deployments
-          set takeovers = takeovers + case when worker_id is null then 0 else 1 end,
-              worker_faults = worker_faults + case when :faulty then 1 else 0 end,
-              blocked_reason = '', started_at = coalesce(started_at, now()), ${CLAIM}
-        where id = :id and finished_at is null and admitted_at is not null and (:suspects or worker_faults = 0)
-        returning *
-     ) ${partsSql('claimed')}`,
-    { id, workerId, faulty, suspects },
-  );
-  return row && partsOf(row);
+  const row = await rowOfPrepared(db, CLAIMED, [id, workerId, faulty, suspects]);
+  return row === null ? undefined : partsOf(row);
 }

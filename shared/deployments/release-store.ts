@@ -1,21 +1,27 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, returnedRow, rowsOf } from '../core/database/client.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 
-/** Releases of a service that have replicas and should have none: neither the live one nor one that is being deployed. */
-export async function staleReleases(
-  db: Db,
-  serviceId: string | null,
-): Promise<{ deploymentId: string; serviceId: string }[]> {
-  return rowsOf(
-    db,
-    `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId"
-       from replicas r
+/** SQL: the replicas `r` of releases that neither serve nor are being deployed. */
+const STALE = `replicas r
        join services s on s.id = r.service_id
        join deployments d on d.id = r.deployment_id
-      where r.state <> 'stopped' and r.run_id is null and (cast(:serviceId as uuid) is null or r.service_id = cast(:serviceId as uuid))
+      where r.state <> 'stopped' and r.run_id is null
         and s.live_deployment_id is distinct from r.deployment_id
-        and d.finished_at is not null`,
-    { serviceId },
-  );
+        and d.finished_at is not null`;
+
+/** Releases that have replicas and should have none: neither the live one of their service nor one that is being deployed. */
+export async function staleReleases(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(db, `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId" from ${STALE}`);
+}
+
+const LEFT_BEHIND = prepare<{ stale: string[]; images: number }>(
+  `select array(select distinct r.deployment_id from ${STALE} and r.service_id = $1) as stale,
+          (select count(*) from images i where i.service_id = $1 and i.removed_at is null) as images`,
+);
+
+/** What a service's earlier releases have left: those of them that have replicas (see `staleReleases`), and how many images are kept. */
+export async function leftBehind(db: Db, serviceId: string): Promise<{ stale: string[]; images: number }> {
+  return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId]));
 }
 
 /** True if another release of a service is being deployed and has replicas: an operation must not take its volume away. */

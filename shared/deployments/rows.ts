@@ -40,3 +40,43 @@ export interface DeploymentRow {
   finished_at: Date | null;
   updated_at: Date;
 }
+
+/** The columns of a deployment, for prepared statements. */
+export const DEPLOYMENT_COLUMNS = [
+  'id',
+  'number',
+  'workspace_id',
+  'service_id',
+  'status',
+  'trigger',
+  'actor',
+  'branch',
+  'commit_sha',
+  'commit_message',
+  'clear_cache',
+  'blocked_reason',
+  'error',
+  'cancel_requested_at',
+  'source_deployment_id',
+  'configuration',
+  'snapshot_id',
+  'variable_names',
+  'sealed_repository',
+  'image_id',
+  'steps',
+  'admitted_at',
+  'went_live_at',
+  'fence',
+  'worker_id',
+  'lease_expires_at',
+  'takeovers',
+  'worker_faults',
+  'dispatches',
+  'due_at',
+  'idempotency_key',
+  'idempotency_scope',
+  'created_at',
+  'started_at',
+  'finished_at',
+  'updated_at',
+] as const satisfies readonly (keyof DeploymentRow)[];

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import type { Db, Transaction } from '../core/database/client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
@@ -72,6 +72,22 @@ export async function findKeyHolder(
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 
+const CANCEL = prepare<{ told: unknown }>(
+  `with asked as (
+     update deployments
+        set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
+            status = case when fence = 0 then 'cancelled' else status end,
+            finished_at = case when fence = 0 then now() end,
+            due_at = case when fence = 0 then null else due_at end,
+            blocked_reason = '',
+            steps = case when fence = 0 then ${endedSteps()} else steps end
+      where service_id = $1 and (cast($2 as uuid) is null or id = cast($2 as uuid))
+        and finished_at is null and status = any(cast($3 as text[]))
+      returning id, finished_at
+   ), noted as (${notificationsForEnded('asked')})
+   select pg_notify('${CHANNELS.cancel}', cast(id as text)) as told from asked`,
+);
+
 /**
  * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever held
  * end at once. Returns how many were open.
@@ -80,24 +96,7 @@ export async function cancelOpenDeployments(
   trx: Transaction,
   where: { serviceId: string; deploymentId?: string },
 ): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
-    trx,
-    `with asked as (
-       update deployments
-          set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
-              status = case when fence = 0 then 'cancelled' else status end,
-              finished_at = case when fence = 0 then now() end,
-              due_at = case when fence = 0 then null else due_at end,
-              blocked_reason = '',
-              steps = case when fence = 0 then ${endedSteps()} else steps end
-        where service_id = :serviceId and (cast(:deploymentId as uuid) is null or id = cast(:deploymentId as uuid))
-          and finished_at is null and status = any(:cancellable)
-        returning id, finished_at
-     ), noted as (${notificationsForEnded('asked')})
-     select id from asked`,
-    { serviceId: where.serviceId, deploymentId: where.deploymentId ?? null, cancellable: CANCELLABLE_STATES },
-  );
-  for (const { id } of rows) await trx.raw('select pg_notify(?, ?)', [CHANNELS.cancel, id]);
+  const rows = await rowsOfPrepared(trx, CANCEL, [where.serviceId, where.deploymentId ?? null, CANCELLABLE_STATES]);
   return rows.length;
 }
 

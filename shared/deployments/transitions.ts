@@ -1,9 +1,43 @@
 import { type Db, rowsOf } from '../core/database/client.js';
 import { type Lease, UNHELD } from '../core/database/leases.js';
 import { CHANNELS } from '../core/database/listener.js';
-import { imageBindings, imageStoredBy } from '../images/store.js';
-import { type ActiveState, canBeCancelled, type DeploymentEvent, isTerminal, nextState, STEP_OF } from './model.js';
+import { type Prepared, prepare, rowOfPrepared } from '../core/database/prepared.js';
+import { imageStoredBy, imageValues } from '../images/store.js';
+import { edgesThatWait } from '../routing/store.js';
+import {
+  type ActiveState,
+  canBeCancelled,
+  type DeploymentEvent,
+  type DeploymentState,
+  isTerminal,
+  nextState,
+  STEP_OF,
+} from './model.js';
 import type { DeploymentRow } from './rows.js';
+
+/** What a transition may change of a deployment. */
+const CHANGED = [
+  'id',
+  'status',
+  'error',
+  'commit_sha',
+  'commit_message',
+  'image_id',
+  'steps',
+  'cancel_requested_at',
+  'went_live_at',
+  'fence',
+  'worker_id',
+  'lease_expires_at',
+  'takeovers',
+  'worker_faults',
+  'due_at',
+  'finished_at',
+  'updated_at',
+] as const satisfies readonly (keyof DeploymentRow)[];
+
+/** A deployment after a transition: what it may have changed. */
+export type MovedDeployment = Pick<DeploymentRow, (typeof CHANGED)[number]>;
 
 /**
  * Applies an event of the state machine and writes what belongs to it, in one statement.
@@ -17,50 +51,78 @@ export async function applyEvent(
   { id, fence }: Lease,
   from: ActiveState,
   event: DeploymentEvent,
-): Promise<DeploymentRow | undefined> {
+): Promise<MovedDeployment | undefined> {
   const to = nextState(from, event.type, false);
   if (to === undefined) throw new Error(`a deployment that is ${from} cannot be ${event.type}`);
-  const ends = isTerminal(to);
-  const switches = event.type === 'routeSwitched';
   const image = event.type === 'built' ? event.image : null;
-  const [row] = await rowsOf<DeploymentRow>(
-    db,
-    `with ${switches ? `${LOCKED}, ` : ''}moved as (
-       update deployments
-          set ${ends ? END : STEP}, takeovers = 0, worker_faults = 0, updated_at = now(),
-              commit_sha = coalesce(:commitSha, commit_sha), commit_message = coalesce(:commitMessage, commit_message),
-              image_id = coalesce(cast(:imageId as uuid), image_id),
-              went_live_at = case when :to = 'switched' then now() else went_live_at end
-        where id = :id and fence = :fence and status = :from and finished_at is null
+  const variant: Variant = {
+    from,
+    to,
+    toIfCancelled: nextState(from, event.type, true) ?? to,
+    stores: image !== null,
+    waits: event.type === 'edgesConfirmed' && !event.anyway,
+  };
+  const resolved = event.type === 'resolved' ? event : null;
+  const values = isTerminal(to)
+    ? [event.type === 'failed' ? event.error : '']
+    : [resolved?.commitSha ?? null, resolved?.commitMessage ?? null];
+  const row = await rowOfPrepared(db, transition(variant), [
+    id,
+    fence,
+    ...values,
+    ...(image === null ? [] : imageValues(image)),
+  ]);
+  if (to === 'switched' && row === null) await assertNotDeleted(db, id);
+  return row ?? undefined;
+}
+
+interface Variant {
+  from: ActiveState;
+  to: DeploymentState;
+  toIfCancelled: DeploymentState;
+  /** An image is stored with it. */
+  stores: boolean;
+  /** Nothing changes while an edge serves an older version. */
+  waits: boolean;
+}
+
+const prepared = new Map<string, Prepared<MovedDeployment>>();
+
+/** The statement of a transition. There are about fifteen, and each is prepared once by a connection that uses it. */
+function transition(variant: Variant): Prepared<MovedDeployment> {
+  const key = Object.values(variant).join();
+  const known = prepared.get(key) ?? prepare<MovedDeployment>(sqlOf(variant));
+  prepared.set(key, known);
+  return known;
+}
+
+/** SQL: `$1` is the id, `$2` the fence; then follow the error, or commit and message, and the image's values. */
+function sqlOf({ from, to, toIfCancelled, stores, waits }: Variant): string {
+  const ends = isTerminal(to);
+  const switches = to === 'switched';
+  const columns = (of: string) => CHANGED.map((name) => `${of}.${name}`).join(', ');
+  return `with ${switches ? `${LOCKED}, ` : ''}moved as (
+       update deployments d
+          set ${ends ? end(to, toIfCancelled) : step(from, to)}, takeovers = 0, worker_faults = 0, updated_at = now()
+              ${stores ? ', image_id = cast($5 as uuid)' : ''} ${switches ? ', went_live_at = now()' : ''}
+        where id = $1 and fence = $2 and status = '${from}' and finished_at is null
           ${!ends && canBeCancelled(from) ? 'and cancel_requested_at is null' : ''}
           ${switches ? 'and service_id = (select id from locked)' : ''}
-        returning *
-     ), noted as (${notificationsForEnded('moved')})
-     ${image === null ? '' : `, stored as (${imageStoredBy('moved')})`}
+          ${waits ? `and not exists (${edgesThatWait('d.service_id', ROUTE_VERSION)})` : ''}
+        returning ${columns('d')}, d.workspace_id, d.service_id
+     )
+     ${ends ? `, noted as (${notificationsForEnded('moved')})` : ''}
+     ${stores ? `, stored as (${imageStoredBy('moved', 5)})` : ''}
      ${switches ? `, ${ROUTED}` : ''}
-     select moved.* from moved ${switches ? 'cross join routed' : ''}`,
-    {
-      id,
-      fence,
-      from,
-      to,
-      begin: ends ? null : beginsStep(from, to),
-      toIfCancelled: nextState(from, event.type, true) ?? to,
-      error: event.type === 'failed' ? event.error : '',
-      commitSha: event.type === 'resolved' ? event.commitSha : null,
-      commitMessage: event.type === 'resolved' ? event.commitMessage : null,
-      imageId: null,
-      ...(image === null ? {} : imageBindings(image)),
-    },
-  );
-  if (switches && row === undefined) await assertNotDeleted(db, id);
-  return row;
+     select ${columns('moved')} from moved ${switches ? 'cross join routed' : ''}`;
 }
+
+const ROUTE_VERSION = '(select s.route_version from services s where s.id = d.service_id)';
 
 /** SQL: commands lock the service before its deployments; the same order here cannot deadlock. */
 const LOCKED = `locked as materialized (
   select id from services
-   where id = (select service_id from deployments where id = :id) and lifecycle_status not in ('deleting', 'deleted')
+   where id = (select service_id from deployments where id = $1) and lifecycle_status not in ('deleting', 'deleted')
      for update)`;
 
 /** SQL: the service's release is the deployment from now on; the edges are notified. */
@@ -81,12 +143,21 @@ async function assertNotDeleted(db: Db, deploymentId: string): Promise<void> {
   if (service) throw new Error(`service ${service.id} is being deleted`);
 }
 
-const END = `status = case when cancel_requested_at is null then :to else :toIfCancelled end,
-  error = case when cancel_requested_at is null or :toIfCancelled <> 'cancelled' then :error else '' end,
+/** SQL: the end of a deployment. Its error is `$3`. */
+function end(to: DeploymentState, toIfCancelled: DeploymentState): string {
+  const error =
+    toIfCancelled === 'cancelled' ? `case when cancel_requested_at is null then $3 else '' end` : 'cast($3 as text)';
+  return `status = case when cancel_requested_at is null then '${to}' else '${toIfCancelled}' end, error = ${error},
   finished_at = now(), blocked_reason = '', steps = ${endedSteps()}, ${UNHELD.replace(', updated_at = now()', '')}`;
+}
 
-const STEP = `status = :to, steps = case when cast(:begin as text) is null then steps else ${endedSteps()} ||
-  jsonb_build_array(jsonb_build_object('name', cast(:begin as text), 'startedAt', ${isoNow()}, 'finishedAt', null)) end`;
+/** SQL: a change of state in between. The commit and its message are `$3` and `$4`, if they were found. */
+function step(from: ActiveState, to: ActiveState): string {
+  const begin = beginsStep(from, to);
+  const begun = `jsonb_build_array(jsonb_build_object('name', '${begin}', 'startedAt', ${isoNow()}, 'finishedAt', null))`;
+  return `status = '${to}', commit_sha = coalesce($3, commit_sha), commit_message = coalesce($4, commit_message)
+    ${begin === null ? '' : `, steps = ${endedSteps()} || ${begun}`}`;
+}
 
 /** The step that begins with a change of state; null if the same step goes on. */
 function beginsStep(from: ActiveState, to: ActiveState): string | null {
@@ -106,5 +177,5 @@ export function endedSteps(): string {
 }
 
 function isoNow(): string {
-  return `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24\\:MI\\:SS.MS"Z"')`;
+  return `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

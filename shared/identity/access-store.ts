@@ -1,5 +1,5 @@
 import type { Db } from '../core/database/client.js';
-import { prepare, rowOfPrepared } from '../core/database/prepared.js';
+import { prepare, rowOfShared } from '../core/database/prepared.js';
 import { SERVICE_VIEW_COLUMNS, type ServiceView, serviceViewSql } from '../services/store.js';
 import type { WorkspaceConfiguration } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';
@@ -79,10 +79,10 @@ export async function findKeyAccess(
   { workspaceId, serviceId }: PathIds,
 ): Promise<KeyAccess | undefined> {
   if (workspaceId === null || serviceId === null) {
-    const row = await rowOfPrepared(db, FIND, [lookup, workspaceId]);
+    const row = await rowOfShared(db, FIND, [lookup, workspaceId]);
     return row === null ? undefined : { key: row, workspace: workspaceOf(row), service: undefined };
   }
-  const row = await rowOfPrepared(db, FIND_WITH_SERVICE, [lookup, workspaceId, serviceId]);
+  const row = await rowOfShared(db, FIND_WITH_SERVICE, [lookup, workspaceId, serviceId]);
   if (row === null) return undefined;
   return { key: row, workspace: workspaceOf(row), service: row.id === null ? undefined : row };
 }

@@ -19,6 +19,8 @@ export interface ImageManifest {
   publishDirectory: string;
   /** The page below `publishDirectory` that answers every unknown path of a single-page application; absent without one. */
   fallback?: string;
+  /** The path at which the pages of a static site expect it (`/shop`); absent if it is `/`. */
+  base?: string;
   /** Variables that the runtime needs (PYTHONPATH and the like); the service's own win. */
   environment: Record<string, string>;
   /** The tools that it runs with, as the host keeps them (`node-22.1.0`); absent if the platform's own will do. */

@@ -1,49 +1,51 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf } from '../core/database/client.js';
+import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { BuiltImage, ImageRow } from './model.js';
 
-/** The values for `imageStoredBy`. The image's id is `imageId`. */
-export function imageBindings({ digest, manifest, sizeBytes }: BuiltImage) {
-  return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
+/** The values for `imageStoredBy`; the first is the image's id. */
+export function imageValues({ digest, manifest, sizeBytes }: BuiltImage): unknown[] {
+  return [uuidv7(), digest, JSON.stringify(manifest), sizeBytes];
 }
 
-/** SQL: records an image that a build has stored, for the deployment that `query` returns. */
-export function imageStoredBy(query: string): string {
+/** SQL: records an image that a build has stored, for the deployment that `query` returns; its values are `$first` and on. */
+export function imageStoredBy(query: string, first: number): string {
   return `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
-    select cast(:imageId as uuid), workspace_id, service_id, :digest, cast(:manifest as jsonb), :sizeBytes from ${query}`;
+    select cast($${first} as uuid), workspace_id, service_id, cast($${first + 1} as text), cast($${first + 2} as jsonb),
+           cast($${first + 3} as bigint) from ${query}`;
 }
 
 export async function getImage(db: Db, id: string): Promise<ImageRow | undefined> {
   return db<ImageRow>('images').where({ id }).first();
 }
 
+const RETIRE = prepare<{ id: string }>(
+  `with used as (
+     select i.id, i.created_at,
+            (select d.went_live_at from deployments d where d.image_id = i.id and d.went_live_at is not null
+              order by d.went_live_at desc limit 1) as went_live_at,
+            exists (select from deployments d where d.service_id = $1 and d.finished_at is null and d.image_id = i.id) as open
+       from images i where i.service_id = $1 and i.removed_at is null
+   ), ranked as (
+     select id, open, row_number() over (order by went_live_at desc nulls last, created_at desc) as place from used
+   )
+   update images i set removed_at = now()
+     from ranked r
+    where i.id = r.id and r.place > $2 and not r.open
+      and not exists (select 1 from services s join deployments d on d.id = s.live_deployment_id
+                       where s.id = $1 and d.image_id = i.id)
+      and not exists (select 1 from replicas p join deployments d on d.id = p.deployment_id
+                       where p.service_id = $1 and d.image_id = i.id and p.run_id is not null and p.state <> 'stopped')
+    returning i.id`,
+);
+
 /**
  * Keeps the `keep` images of a service that went live last, and marks the others as removed. The image that serves, and those
- * that an open deployment (a rollback) or a run uses, stay. Returns how many were removed.
+ * that an open deployment (a rollback) or a run uses, stay. Returns how many were removed. It looks at the images that are
+ * kept, and not at the deployments that there were.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
-    db,
-    `with used as (
-       select image_id as id, max(went_live_at) as went_live_at,
-              bool_or(finished_at is null) as open
-         from deployments where service_id = :serviceId and image_id is not null group by image_id
-     ), ranked as (
-       select i.id, u.open, row_number() over (order by u.went_live_at desc nulls last, i.created_at desc) as place
-         from images i left join used u on u.id = i.id
-        where i.service_id = :serviceId and i.removed_at is null
-     )
-     update images i set removed_at = now()
-       from ranked r
-      where i.id = r.id and r.place > :keep and not coalesce(r.open, false)
-        and not exists (select 1 from services s join deployments d on d.id = s.live_deployment_id
-                         where s.id = :serviceId and d.image_id = i.id)
-        and not exists (select 1 from replicas p join deployments d on d.id = p.deployment_id
-                         where d.image_id = i.id and p.run_id is not null and p.state <> 'stopped')
-      returning i.id`,
-    { serviceId, keep },
-  );
-  return rows.length;
+  return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;
 }
 
 /** The tools that images which can be run need, by the names in their manifests. */

@@ -1,5 +1,5 @@
 import type { Db } from '../core/database/client.js';
-import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import { insertLogBatches, type NewLogBatch, partsOf } from './batch-store.js';
 import { DAYS_TO_EXPIRY, expiresOn, type LogLine, type LogSource } from './model.js';
 
@@ -9,12 +9,14 @@ import { DAYS_TO_EXPIRY, expiresOn, type LogLine, type LogSource } from './model
  * misses no line. A service whose batches still wait gives no id, because their lines are older.
  */
 const STORE = prepare<{ stored: number }>(
-  `with raised as (
-     update log_counters c set last_id = c.last_id + $3
-      where c.service_id = $1 and not exists (select from log_batches b where b.service_id = $1)
+  `with kept as (
+     select s.id, ${DAYS_TO_EXPIRY} as days from services s
+      where s.id = $1 and not exists (select from log_batches b where b.service_id = $1)
+   ), raised as (
+     insert into log_counters as c (service_id, last_id) select id, cast($3 as bigint) from kept
+     on conflict (service_id) do update set last_id = c.last_id + excluded.last_id
+      where not exists (select from log_batches b where b.service_id = $1)
      returning c.last_id - $3 as before
-   ), kept as (
-     select ${DAYS_TO_EXPIRY} as days from services s where s.id = $1
    ), stored as (
      insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
      select $1, raised.before + l.place, cast($2 as uuid), l.source, l.level, l.message, l.logged_at, ${expiresOn('l.logged_at', 'kept.days')}
@@ -23,11 +25,6 @@ const STORE = prepare<{ stored: number }>(
               with ordinality as l(source, level, message, logged_at, place)
    )
    select count(*) as stored from raised`,
-);
-
-const COUNTER = prepare<{ service_id: string }>(
-  `insert into log_counters (service_id) select s.id from services s where s.id = $1
-   on conflict (service_id) do nothing returning service_id`,
 );
 
 /**
@@ -66,14 +63,8 @@ export function batchesOf({ serviceId, deploymentId }: Owner, lines: readonly So
   return batches;
 }
 
-async function storePart(db: Db, owner: Owner, lines: readonly SourcedLine[]): Promise<boolean> {
-  if (await tryStore(db, owner, lines)) return true;
-  // Either batches wait, or this is the first line of the service.
-  const made = await rowsOfPrepared(db, COUNTER, [owner.serviceId]);
-  return made.length > 0 && tryStore(db, owner, lines);
-}
-
-async function tryStore(db: Db, { serviceId, deploymentId }: Owner, lines: readonly SourcedLine[]): Promise<boolean> {
+/** False if older lines of the service wait. */
+async function storePart(db: Db, { serviceId, deploymentId }: Owner, lines: readonly SourcedLine[]): Promise<boolean> {
   const column = (of: (line: SourcedLine) => string) => lines.map(of);
   const row = await rowOfPrepared(db, STORE, [
     serviceId,

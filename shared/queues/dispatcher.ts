@@ -100,12 +100,22 @@ export class Dispatcher {
     const work = await waitingWork(this.#db);
     const due = new Set(work.due);
     if (work.deployment) {
-      if ((await this.#db.transaction(admitDeployments)) > 0) due.add('deployments');
+      const admitted = await this.#db.transaction(admitDeployments);
+      await this.#reaching(() =>
+        this.#engine.add(admitted.map((id) => JOBS.deployments({ id, dispatches: 1, kind: null }))),
+      );
       await this.#explain();
     }
     if (work.run && (await this.#db.transaction((trx) => admitRuns(trx))) > 0) due.add('runs');
-    try {
+    await this.#reaching(async () => {
       for (const table of due) await this.#handOverAll(table);
+    });
+  }
+
+  /** If work for the queue fails, deployments that wait for it say why. Throws what the work throws. */
+  async #reaching(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
     } catch (error) {
       await recordEngineUnreachable(this.#db);
       throw error;

@@ -1,5 +1,5 @@
 import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
-import { prepare, rowOfPrepared } from '../core/database/prepared.js';
+import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /**
  * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
@@ -52,22 +52,28 @@ export async function waitingWork(db: Db): Promise<WaitingWork> {
   return returnedRow(await rowOfPrepared(db, WAITING, []));
 }
 
+const TABLES = Object.keys(KIND) as DispatchedTable[];
+const TAKE = Object.fromEntries(
+  TABLES.map((table) => [
+    table,
+    prepare<DueRecord>(
+      `with due as (
+         select id, due_at from ${table} where due_at <= now() order by due_at, id limit $1 for update skip locked
+       ), taken as (
+         update ${table} r set due_at = null from due where r.id = due.id
+         returning r.id, r.dispatches, ${KIND[table]} as kind, due.due_at
+       )
+       select id, dispatches, kind from taken order by due_at, id`,
+    ),
+  ]),
+) as Record<DispatchedTable, Prepared<DueRecord>>;
+
 /**
  * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process
  * is taking are skipped.
  */
 export async function takeDue(trx: Transaction, table: DispatchedTable, limit: number): Promise<DueRecord[]> {
-  return rowsOf<DueRecord>(
-    trx,
-    `with due as (
-       select id, due_at from ${table} where due_at <= now() order by due_at, id limit :limit for update skip locked
-     ), taken as (
-       update ${table} r set due_at = null from due where r.id = due.id
-       returning r.id, r.dispatches, ${KIND[table]} as kind, due.due_at
-     )
-     select id, dispatches, kind from taken order by due_at, id`,
-    { limit },
-  );
+  return rowsOfPrepared(trx, TAKE[table], [limit]);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Db, rowsOf } from '../core/database/client.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
@@ -149,21 +150,27 @@ export async function acknowledgeRoutes(
   return rows.map((row) => row.service_id);
 }
 
+/** SQL: the edges, of those seen in the last 6 s, that do not yet serve the service at the version or later. */
+export function edgesThatWait(serviceId: string, version: string): string {
+  return `select e.id from edges e
+     where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'
+       and not exists (select from edge_acknowledgements a
+                        where a.edge_id = e.id and a.service_id = ${serviceId} and a.version >= ${version})`;
+}
+
+const WAITING_EDGES = prepare<{ waiting: number }>(
+  `select count(*) as waiting from (${edgesThatWait(
+    '$1',
+    'coalesce(cast($2 as bigint), (select route_version from services where id = $1))',
+  )}) waiting`,
+);
+
 /**
  * How many edges, of those seen in the last 6 s, do not yet serve the service at `version` or later. At 0 no new
  * request reaches what an older version routed to, and replicas that are no longer routed may be stopped. Without a version it
  * is the service's own of this moment.
  */
 export async function waitingEdges(db: Db, serviceId: string, version: number | null): Promise<number> {
-  const [row] = await rowsOf<{ waiting: number }>(
-    db,
-    `select count(*) as waiting
-       from edges e
-      where e.seen_at > now() - make_interval(secs => ${EDGE_SEEN_SECONDS})
-        and not exists (select from edge_acknowledgements a
-                         where a.edge_id = e.id and a.service_id = :serviceId and a.version >=
-                               coalesce(cast(:version as bigint), (select route_version from services where id = :serviceId)))`,
-    { serviceId, version },
-  );
+  const row = await rowOfPrepared(db, WAITING_EDGES, [serviceId, version]);
   return row?.waiting ?? 0;
 }

@@ -1,4 +1,5 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 
 /** The variables that deployments were queued with, sealed; deployments of a service with equal ones share a row. */
@@ -35,27 +36,31 @@ export async function insertSnapshot(trx: Transaction, row: Omit<SnapshotRow, 'c
   await trx<SnapshotRow>('snapshots').insert({ ...row, data_references: references });
 }
 
+const ERASE = prepare<{ count: number }>(
+  `with needed as materialized (
+     select d.snapshot_id as id from deployments d where d.service_id = $1 and d.finished_at is null
+     union all
+     select d.snapshot_id from services s join deployments d on d.id = s.live_deployment_id where s.id = $1
+     union all
+     select d.snapshot_id from images i join deployments d on d.image_id = i.id
+      where i.service_id = $1 and i.removed_at is null and d.status = 'live'
+     union all
+     select d.snapshot_id from replicas r join deployments d on d.id = r.deployment_id
+      where r.service_id = $1 and r.state <> 'stopped'
+   ), erased as (
+     delete from snapshots s
+      where s.service_id = $1 and not exists (select from needed n where n.id = s.id) returning s.id
+   )
+   select count(*) as count from snapshots s where s.service_id = $1 and s.id not in (select e.id from erased e)`,
+);
+
 /**
  * Erases the snapshots of a service that no release needs: their deployments have ended, do not serve, have no replica, and
- * cannot be rolled back to. Returns how many are left. The service is locked.
+ * cannot be rolled back to. Returns how many are left. The service is locked. It looks at what still needs a snapshot, which
+ * is little, and not at the deployments that there were.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(
-    trx,
-    `with erased as (delete from snapshots s
-      where s.service_id = :serviceId and not exists (
-        select from deployments d left join images i on i.id = d.image_id
-         where d.snapshot_id = s.id
-           and (d.finished_at is null
-                or (d.status = 'live' and i.id is not null and i.removed_at is null)
-                or exists (select from services where live_deployment_id = d.id)
-                or exists (select from replicas where deployment_id = d.id and state <> 'stopped')))
-      returning s.id)
-     select count(*) as count from snapshots s
-      where s.service_id = :serviceId and s.id not in (select id from erased)`,
-    { serviceId },
-  );
-  return row?.count ?? 0;
+  return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
 /** True if a service or group that a snapshot's values came from is in a protected environment now, or reaches one. */

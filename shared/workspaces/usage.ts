@@ -1,4 +1,5 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, returnedRow, rowsOf } from '../core/database/client.js';
+import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import { WANTED_REPLICAS } from '../services/wanted-replicas.js';
 import type { PricedService } from './billing.js';
 
@@ -43,23 +44,26 @@ export async function countUsed(db: Db, what: keyof typeof USED, ownerId: string
   return row?.count ?? 0;
 }
 
-/** How long the workspace's builds have run since the month began (UTC), those of deleted services included. */
+const BUILD_MINUTES = prepare<{ minutes: number }>(
+  `with month as (select date_trunc('month', now(), 'UTC') as start),
+   running as (
+     select (select (step ->> 'startedAt')::timestamptz from jsonb_array_elements(d.steps) with ordinality as s(step, place)
+              where step ->> 'name' = 'build' order by place desc limit 1) as started
+       from deployments d where d.workspace_id = $1 and d.finished_at is null and d.status = 'building'
+   )
+   select (coalesce((select seconds from build_times t
+                      where t.workspace_id = $1
+                        and t.month = (month.start at time zone 'UTC')::date), 0)
+           + coalesce((select sum(extract(epoch from now() - greatest(started, month.start))) from running), 0))::float8 / 60 as minutes
+     from month`,
+);
+
+/**
+ * How long the workspace's builds have run since the month began (UTC), those of deleted services included. It reads a
+ * count and the builds that run, so it does not depend on how many deployments there were.
+ */
 export async function buildMinutes(db: Db, workspaceId: string): Promise<number> {
-  const [row] = await rowsOf<{ minutes: number }>(
-    db,
-    `with month as (select date_trunc('month', now(), 'UTC') as start),
-     builds as (
-       select (step ->> 'startedAt')::timestamptz as started,
-              coalesce((step ->> 'finishedAt')::timestamptz, d.finished_at, now()) as finished
-         from month, deployments d cross join jsonb_array_elements(d.steps) as s(step)
-        where d.workspace_id = ? and (d.finished_at is null or d.finished_at >= month.start)
-          and step ->> 'name' = 'build'
-     )
-     select coalesce(sum(extract(epoch from finished - greatest(started, month.start))), 0)::float8 / 60 as minutes
-       from builds, month where finished > month.start`,
-    [workspaceId],
-  );
-  return row?.minutes ?? 0;
+  return returnedRow(await rowOfPrepared(db, BUILD_MINUTES, [workspaceId])).minutes;
 }
 
 export type PricedServiceRow = PricedService & { id: string };

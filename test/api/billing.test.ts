@@ -3,7 +3,7 @@ import { configureWorkspace } from '../../shared/identity/commands.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
-import { newDeployment, pretendLive } from '../support/records.js';
+import { endedBuild, newDeployment, pretendLive } from '../support/records.js';
 
 const REPOSITORY = 'https://example.com/shop.git';
 const MINUTE_MS = 60_000;
@@ -30,14 +30,7 @@ describe('Billing and entitlements', () => {
 
   /** A deployment whose build took these minutes, ended at that time. */
   const built = (service: Json, minutes: number, end = new Date()) =>
-    newDeployment(api.db, service.id, {
-      status: 'failed',
-      finished_at: end,
-      steps: JSON.stringify([
-        { name: 'queued', startedAt: time(end, -minutes - 500), finishedAt: time(end, -minutes) },
-        { name: 'build', startedAt: time(end, -minutes), finishedAt: time(end, 0) },
-      ]),
-    });
+    endedBuild(api.db, service.id, new Date(end.getTime() - minutes * MINUTE_MS), end);
 
   describe('the workspace', () => {
     it('shows nothing used and no budget at first', async () => {
@@ -260,11 +253,12 @@ describe('Billing and entitlements', () => {
       const { image_id } = await api.db('deployments').where({ id: live }).first();
       await api.db('deployments').where({ id: source }).update({ status: 'live', image_id, finished_at: new Date() });
       const limit = planOf('free').buildMinutes ?? 0;
-      // It ends in the future, so that the test also holds on the first day of a month.
-      const end = new Date(Date.now() + limit * MINUTE_MS);
-      await built(service, limit - 1, end);
+      // They begin with the month, so that all of their time is in it.
+      const now = new Date();
+      const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+      await built(service, limit - 1, new Date(month + (limit - 1) * MINUTE_MS));
       expect((await deploy(service)).status).to.equal(200);
-      await built(service, 1, end);
+      await built(service, 1, new Date(month + MINUTE_MS));
       const refused = await deploy(service);
       expectError(refused, 409, 'capacity_exceeded');
       expect(refused.body.error.message).to.contain(String(limit));

@@ -5,6 +5,7 @@ import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { makeWorker } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { measure, median, percentile, print } from './measure.js';
+import { record } from './table.js';
 
 const WORKSPACES = 100_000;
 const WAITING = 1_000_000;
@@ -71,7 +72,7 @@ async function rounds({ db }: TestDatabase): Promise<void> {
     await db.transaction(async (trx: Transaction) => {
       admitting.push(
         await measure(async () => {
-          admitted += await admitDeployments(trx);
+          admitted += (await admitDeployments(trx)).length;
         }),
       );
       explaining.push(
@@ -93,6 +94,7 @@ async function rounds({ db }: TestDatabase): Promise<void> {
   print(`    what there is to do: ${of(asking)}; admission: ${of(admitting)}; reasons: ${of(explaining)}`);
   print(`    taking what is due: ${of(handing)}; admission of the last ${ENDING}: ${full.toFixed(1)} ms`);
   const whole = asking.map((ms, i) => ms + (admitting[i] ?? 0) + (explaining[i] ?? 0) + (handing[i] ?? 0));
+  record('admission', median(whole), `at most ${percentile(whole, 1).toFixed(0)} ms`);
   print(`    a round: ${of(whole)}`);
   const { rows } = await db.raw(
     'select count(distinct workspace_id) as count from deployments where admitted_at is not null',

@@ -7,6 +7,7 @@ import { createService } from '../support/deployments.js';
 import { DIST, type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { load, requestText, type Served } from './load.js';
 import { median, print } from './measure.js';
+import { record } from './table.js';
 
 const ROUNDS = 7;
 const SECONDS = 2;
@@ -44,6 +45,7 @@ export async function benchApi(engine: EngineName): Promise<void> {
     const get = requestText('GET', path, headers);
     await compare(
       'GET of one service, 16 connections',
+      'get',
       processes,
       () => load({ ...ours, connections: READERS, request: () => get }),
       () => load({ ...theirs, connections: READERS, request: () => requestText('GET', `/${service.id}`) }),
@@ -51,6 +53,7 @@ export async function benchApi(engine: EngineName): Promise<void> {
     for (const keyed of [false, true]) {
       await compare(
         `PATCH of one service, 8 connections, ${keyed ? 'a key each' : 'without keys'}`,
+        keyed ? null : 'patch',
         processes,
         () => load({ ...ours, connections: WRITERS, request: patch(keyed) }),
         () => load({ ...theirs, connections: WRITERS, request: () => requestText('PATCH', `/${service.id}`) }),
@@ -69,6 +72,7 @@ type Measured = Served & {
 
 async function compare(
   name: string,
+  figure: 'get' | 'patch' | null,
   processes: { ours: number; bare: number },
   ours: () => Promise<Served>,
   bare: () => Promise<Served>,
@@ -80,6 +84,15 @@ async function compare(
   }
   rounds.shift();
   const of = (figure: (round: { ours: Measured; bare: Measured }) => number) => median(rounds.map(figure));
+  const [rate, bareRate] = [of(({ ours }) => ours.perSecond), of(({ bare }) => bare.perSecond)];
+  const reference = `${rate.toFixed(0)} of ${bareRate.toFixed(0)}/s`;
+  if (figure === 'get')
+    record(
+      'get',
+      of(({ ours, bare }) => ours.perSecond / bare.perSecond),
+      reference,
+    );
+  if (figure === 'patch') record('patch', rate, `bare ${bareRate.toFixed(0)}/s`);
   print(
     `  ${name}: ${of(({ ours }) => ours.perSecond).toFixed(0)}/s (p50 ${of(({ ours }) => ours.p50).toFixed(1)},` +
       ` p99 ${of(({ ours }) => ours.p99).toFixed(1)} ms), bare ${of(({ bare }) => bare.perSecond).toFixed(0)}/s,` +

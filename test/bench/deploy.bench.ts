@@ -7,6 +7,7 @@ import { type EngineName, type Platform, startPlatform } from '../support/platfo
 import { eventually } from '../support/processes.js';
 import { applicationByHand, siteByHand } from './by-hand.js';
 import { measure, median, percentile, print } from './measure.js';
+import { record } from './table.js';
 
 const SITE_ROUNDS = 9;
 const APPLICATION_ROUNDS = 5;
@@ -52,7 +53,9 @@ async function benchMemory(platform: Platform): Promise<void> {
   const found: string[] = [];
   for (const { name, child } of platform.processes) {
     const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
-    found.push(`${name} ${Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)} MiB`);
+    const mib = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+    record(`${name as 'api' | 'edge' | 'worker'}Memory`, mib);
+    found.push(`${name} ${Math.round(mib)} MiB`);
   }
   print(`  resident at rest: ${found.join(', ')}`);
 }
@@ -86,7 +89,7 @@ async function benchSite(platform: Platform, repository: AppRepository): Promise
     hand.push(byHand);
     ours.push(deployed);
   }
-  report('site of one file', hand, ours);
+  report('site', 'site of one file', hand, ours);
   await printSteps(platform, service);
   print(`  site: ${work?.commits} commits of the database, ${work?.processes} processes started, a deployment`);
 }
@@ -108,7 +111,7 @@ async function benchApplication(platform: Platform, repository: AppRepository): 
     hand.push(byHand);
     ours.push(deployed);
   }
-  report('npm application', hand, ours);
+  report('application', 'npm application', hand, ours);
   await printSteps(platform, service);
 }
 
@@ -131,6 +134,15 @@ async function benchThroughput(platform: Platform, repository: AppRepository): P
     services.push(await createService(client, { name: `many-${i}`, configuration }));
   }
   const rates: number[] = [];
+  const blocked: number[] = [];
+  const timer = setInterval(
+    () =>
+      void blockedMs(platform).then(
+        (ms) => blocked.push(ms),
+        () => undefined,
+      ),
+    1000,
+  );
   for (let round = 0; round < 3; round++) {
     await repository.commit(`round ${round}`, { 'index.html': `many ${round}` });
     const took = await measure(async () => {
@@ -143,13 +155,25 @@ async function benchThroughput(platform: Platform, repository: AppRepository): P
     });
     rates.push(SERVICES / (took / 1000));
   }
+  clearInterval(timer);
+  record('eventLoop', median(blocked), `at most ${Math.max(...blocked).toFixed(1)} ms`);
+  print(
+    `  event loop of the worker meanwhile, 99th percentile of a heartbeat: median ${median(blocked).toFixed(1)}, at most ${Math.max(...blocked).toFixed(1)} ms`,
+  );
   const hand = await measure(async () => {
     for (let i = 0; i < SERVICES; i += SLOTS) {
       await Promise.all(Array.from({ length: SLOTS }, () => siteByHand(repository.url)));
     }
   });
   const byHand = (SERVICES / (hand / 1000)).toFixed(0);
+  record('throughput', median(rates), `by hand ${byHand}/s`);
   print(`  ${SERVICES} sites at once, ${SLOTS} slots: ${median(rates).toFixed(1)} deployments/s (by hand ${byHand})`);
+}
+
+/** What the worker's last heartbeat says of its event loop. */
+async function blockedMs({ database }: Platform): Promise<number> {
+  const row = await database.db('workers').first('event_loop_p99_ms');
+  return row.event_loop_p99_ms;
 }
 
 async function benchCancel(platform: Platform, repository: AppRepository): Promise<void> {
@@ -173,6 +197,7 @@ async function benchCancel(platform: Platform, repository: AppRepository): Promi
       }),
     );
   }
+  record('cancel', Math.max(...times), `median ${Math.round(median(times))} ms`);
   print(`  cancel → terminal: median ${Math.round(median(times))} ms, max ${Math.round(Math.max(...times))} ms`);
 }
 
@@ -205,12 +230,15 @@ async function benchLog(platform: Platform, repository: AppRepository): Promise<
     );
   }
   const [middle, late] = [Math.round(median(times)), Math.round(percentile(times, 0.99))];
+  record('line', middle);
+  record('lateLine', late);
   print(`  line printed → readable: median ${middle} ms, p99 ${late} ms`);
 }
 
-function report(what: string, hand: readonly number[], ours: readonly number[]): void {
+function report(figure: 'site' | 'application', what: string, hand: readonly number[], ours: readonly number[]): void {
   const above = median(ours.map((time, i) => time - (hand[i] ?? 0)));
   const figures = [median(hand), median(ours)].map(Math.round);
+  record(figure, above, `by hand ${figures[0]} ms`);
   print(`  ${what}: by hand ${figures[0]} ms, deployed ${figures[1]} ms, above by hand ${Math.round(above)} ms`);
 }
 

@@ -1,7 +1,6 @@
-import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq';
 import { createLogger } from '../../shared/core/log.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
-import { BullPool } from '../../shared/queues/bull-pool.js';
+import { QUEUE_NAMES, type QueueName } from '../../shared/queues/catalog.js';
 import { Dispatcher } from '../../shared/queues/dispatcher.js';
 import { createEngine } from '../../shared/queues/engine.js';
 import { LogSink } from '../../workers/log-sink.js';
@@ -9,41 +8,93 @@ import { WorkerPool } from '../../workers/worker-pool.js';
 import type { EngineName } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
-import { TestWorkshop } from '../support/workshop.js';
+import { COMMIT, TestWorkshop } from '../support/workshop.js';
+import { prepareBareJobs } from './bare-jobs.js';
 import { measure, median, print } from './measure.js';
+import { postgresMs } from './processor-time.js';
+import { countStatements } from './statements.js';
+import { record } from './table.js';
 
 const JOBS = 200;
 const CONCURRENCY = 8;
-const ROUNDS = 3;
-/** A deployment is queued, building, releasing and switched, and then live. */
-const TRANSITIONS = 4;
+const ROUNDS = 5;
+
+/** Work that is stored and ready to begin. */
+export interface ReadyWork {
+  /** Does all of it. */
+  run(): Promise<void>;
+  close(): Promise<void>;
+}
 
 /**
- * Deployments whose source, builder and runtime do nothing, against bare jobs of BullMQ on the same backend in the same
- * process. A bare job records as many transitions in its progress.
+ * Deployments whose source, builder and runtime do nothing, against bare jobs of BullMQ that store the same changes, and
+ * against bare jobs that record them in their progress only: on the same backend, in the same process, in turns.
  */
 export async function benchEngine(name: EngineName): Promise<void> {
   const workshop = await TestWorkshop.open();
   // Replicas are work of the runtime, which does nothing here.
   workshop.imageType = 'static';
   const redis = name === 'redis' ? await startRedis() : null;
+  const backend = { databaseUrl: workshop.database.url, redisUrl: redis?.url ?? null };
+  const load = { jobs: JOBS, concurrency: CONCURRENCY };
+  const kinds = [
+    { title: 'deployments that do nothing', prepare: () => prepareDeployments(workshop, backend.redisUrl) },
+    { title: 'bare jobs with the same changes', prepare: () => prepareBareJobs(backend, { ...load, stored: true }) },
+    { title: 'bare jobs, progress only', prepare: () => prepareBareJobs(backend, { ...load, stored: false }) },
+  ];
+  const costs = kinds.map((): Cost[] => []);
   try {
-    const ours: number[] = [];
-    const bare: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      bare.push(await bareJobs(workshop.database.url, redis?.url ?? null, round));
-      ours.push(await deployments(workshop, redis?.url ?? null));
+    // The first round warms everything up.
+    for (let round = 0; round <= ROUNDS; round++) {
+      for (const [i, { prepare }] of kinds.entries()) {
+        const cost = await costOf(await prepare());
+        if (round > 0) costs[i]?.push(cost);
+      }
     }
-    const [a, b] = [median(ours), median(bare)];
-    print(`  deployments that do nothing: ${a.toFixed(0)}/s, bare jobs ${b.toFixed(0)}/s, ratio ${(a / b).toFixed(2)}`);
   } finally {
     await redis?.stop();
     await workshop.close();
   }
+  const [ours = []] = costs;
+  for (const [i, { title }] of kinds.entries()) {
+    const mine = costs[i] ?? [];
+    const of = (figure: keyof Cost, digits: number) => median(mine.map((cost) => cost[figure])).toFixed(digits);
+    const ratio = median(ours.map(({ rate }, round) => rate / (mine[round]?.rate ?? 1)));
+    if (i === 1) record('engine', ratio, `${median(ours.map(({ rate }) => rate)).toFixed(0)} of ${of('rate', 0)}/s`);
+    print(`  ${title}: ${of('rate', 0)}/s${i === 0 ? '' : `, ratio ${ratio.toFixed(2)}`}`);
+    const processor = `the process ${of('process', 1)} ms, PostgreSQL ${of('postgres', 1)} ms of processor`;
+    print(`    each: ${of('statements', 1)} statements, ${processor}`);
+  }
 }
 
-/** Deployments a second. */
-async function deployments(workshop: TestWorkshop, redisUrl: string | null): Promise<number> {
+interface Cost {
+  /** Jobs a second. */
+  rate: number;
+  /** Of one job: statements to PostgreSQL, and milliseconds of processor time. */
+  statements: number;
+  process: number;
+  postgres: number;
+}
+
+async function costOf(work: ReadyWork): Promise<Cost> {
+  try {
+    const postgres = await postgresMs();
+    const own = process.cpuUsage();
+    const statements = countStatements();
+    const took = await measure(() => work.run());
+    const { user, system } = process.cpuUsage(own);
+    return {
+      rate: JOBS / (took / 1000),
+      statements: statements.stop() / JOBS,
+      process: (user + system) / 1000 / JOBS,
+      postgres: ((await postgresMs()) - postgres) / JOBS,
+    };
+  } finally {
+    await work.close();
+  }
+}
+
+async function prepareDeployments(workshop: TestWorkshop, redisUrl: string | null): Promise<ReadyWork> {
   const { db, url } = workshop.database;
   const log = createLogger('bench', 'silent');
   const config = { databaseUrl: new Sensitive(url), redisUrl: redisUrl === null ? null : new Sensitive(redisUrl) };
@@ -52,60 +103,24 @@ async function deployments(workshop: TestWorkshop, redisUrl: string | null): Pro
   const worker = await workshop.worker();
   await db('workers').update({ deploy_slots: CONCURRENCY, seen_at: db.raw(`now() + interval '1 hour'`) });
   for (let i = 0; i < JOBS; i++) await workshop.deployment({ admitted_at: null });
-  const open = async () =>
-    Number((await db('deployments').whereNull('finished_at').count({ count: '*' }).first())?.count);
-  const deps = { ...worker, dispatcher, logs: new LogSink(db, dispatcher) };
-  const one = {
-    'runtime-action': 1,
-    deletion: 1,
-    'routing-reconciliation': 1,
-    'log-ingest': 4,
-    run: 1,
-    backup: 1,
-    restore: 1,
-    detection: 1,
-    commit: 1,
-  };
-  const pool = new WorkerPool(deps, engine, log, { deploy: CONCURRENCY, ...one });
-  try {
-    const took = await measure(async () => {
+  const origins = { resolve: async () => ({ sha: COMMIT, message: 'Change it', description: 'Deploys a commit' }) };
+  const deps = { ...worker, origins, dispatcher, logs: new LogSink(db, dispatcher) };
+  const slots = Object.fromEntries(QUEUE_NAMES.map((queue) => [queue, queue === 'deploy' ? CONCURRENCY : 1]));
+  const pool = new WorkerPool(deps, engine, log, slots as Record<QueueName, number>);
+  return {
+    async run() {
       dispatcher.wake();
-      await eventually('all deployments have ended', async () => (await open()) === 0, 300_000);
-    });
-    return JOBS / (took / 1000);
-  } finally {
-    await pool.close();
-    await dispatcher.close();
-    await engine.close();
-    await db('workers').delete();
-  }
-}
-
-/** Jobs a second. */
-async function bareJobs(databaseUrl: string, redisUrl: string | null, round: number): Promise<number> {
-  const pool = redisUrl === null ? new BullPool(databaseUrl, 'bare', 15) : null;
-  const connection = (pool ?? { url: redisUrl, maxRetriesPerRequest: null }) as unknown as WorkerOptions['connection'];
-  const backend = (pool ? createPostgresBackend : undefined) as undefined;
-  const queue = new Queue(`bare-${round}`, { connection }, backend);
-  let done = 0;
-  const worker = new Worker(
-    queue.name,
-    async (job) => {
-      for (let i = 0; i < TRANSITIONS; i++) await job.updateProgress({ now: `transition ${i}` });
-      done += 1;
+      await eventually('all deployments have ended', async () => !(await anyOpen()), 300_000);
     },
-    { connection, concurrency: CONCURRENCY },
-    backend,
-  );
-  try {
-    const took = await measure(async () => {
-      await queue.addBulk(Array.from({ length: JOBS }, (_, i) => ({ name: 'bare', data: { id: i } })));
-      await eventually('all jobs have ended', () => done === JOBS, 300_000);
-    });
-    return JOBS / (took / 1000);
-  } finally {
-    await worker.close();
-    await queue.close();
-    await pool?.end();
+    async close() {
+      await pool.close();
+      await dispatcher.close();
+      await engine.close();
+      await db('workers').delete();
+    },
+  };
+
+  async function anyOpen(): Promise<boolean> {
+    return (await db('deployments').whereNull('finished_at').first('id')) !== undefined;
   }
 }

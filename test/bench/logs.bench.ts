@@ -7,6 +7,7 @@ import { storeLines } from '../../shared/logs/store-lines.js';
 import { makeService } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { measure, median, print } from './measure.js';
+import { record } from './table.js';
 
 const APPLICATIONS = 4;
 const LINES_OF_A_BATCH = 1000;
@@ -27,6 +28,7 @@ export async function benchLogs(): Promise<void> {
 
 class Logs {
   readonly #database: TestDatabase;
+  #slowestSearch = 0;
 
   constructor(database: TestDatabase) {
     this.#database = database;
@@ -60,6 +62,7 @@ class Logs {
         ` (without their jobs), ${of(({ bare }) => bare)} bare inserts,` +
         ` ratio ${median(found.map(({ stored, bare }) => stored / bare)).toFixed(2)}`,
     );
+    record('lines', median(found.map(({ stored }) => stored)), `bare inserts ${of(({ bare }) => bare)}/s`);
     await db.raw('drop table bare_lines');
     await this.#large();
   }
@@ -140,6 +143,10 @@ class Logs {
           end = `${found.length} lines${hasMore || unsearchedBefore !== null ? ', more follow' : ''}`;
         }),
       );
+    }
+    if (query.search !== undefined) {
+      this.#slowestSearch = Math.max(this.#slowestSearch, median(times));
+      record('search', this.#slowestSearch);
     }
     print(`  ${name}: ${median(times).toFixed(0)} ms, at most ${Math.max(...times).toFixed(0)} ms (${end})`);
   }

@@ -1,34 +1,42 @@
-import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
+import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
 import { hasRedis } from '../support/redis.js';
 import { benchAdmission } from './admission.bench.js';
 import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
+import { benchEdge } from './edge.bench.js';
 import { benchEngine } from './engine.bench.js';
 import { benchLogs } from './logs.bench.js';
 import { benchMetrics } from './metrics.bench.js';
+import { benchMonth } from './month.bench.js';
 import { benchNetwork } from './network.bench.js';
 import { benchOverload } from './overload.bench.js';
+import { benchScale } from './scale.bench.js';
+import { noteLogLine } from './statements.js';
+import { printTable, recordFor } from './table.js';
 
 const BENCHES = {
   admission: benchAdmission,
   api: benchApi,
   deploy: benchDeploy,
+  edge: benchEdge,
   engine: benchEngine,
   logs: benchLogs,
   metrics: benchMetrics,
+  month: benchMonth,
   network: benchNetwork,
   overload: benchOverload,
+  scale: benchScale,
 };
 
 /** What concerns the database alone runs once. */
-const WITHOUT_QUEUES = new Set(['admission', 'logs']);
+const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month']);
 
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without
- * names all benches run, on both engines.
+ * names all benches run, on both engines. At the end it prints the figures that have a bar.
  */
 const [chosen, chosenEngine] = process.argv.slice(2);
-await mochaGlobalSetup();
+await startTestPostgres({ durable: false, onLine: noteLogLine });
 try {
   for (const [name, bench] of Object.entries(BENCHES)) {
     if (chosen !== undefined && chosen !== name) continue;
@@ -40,9 +48,11 @@ try {
         continue;
       }
       process.stdout.write(`${name}, queues on ${engine}\n`);
+      recordFor(engine);
       await bench(engine);
     }
   }
+  printTable();
 } finally {
   await mochaGlobalTeardown();
 }

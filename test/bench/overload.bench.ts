@@ -8,6 +8,7 @@ import { makeService, makeWorkspace } from '../support/factories.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 import { measure, median, print } from './measure.js';
+import { record } from './table.js';
 
 const HISTORY = 1_000_000;
 const CHUNK = 50_000;
@@ -68,7 +69,14 @@ class Overload {
     const idle = await medians(calls);
     const memory = await this.#memory();
     await this.#addHistory(service);
-    await this.#compare('a million deployments of history', calls, idle);
+    const after = await this.#compare('a million deployments of history', calls, idle);
+    record(
+      'scrape',
+      after.get('scrape of metrics') ?? Number.NaN,
+      `none: ${idle.get('scrape of metrics')?.toFixed(1)} ms`,
+    );
+    const [list = Number.NaN, empty = 1] = [after, idle].map((times) => times.get('list of deployments') ?? 1);
+    record('list', list / empty, `${list.toFixed(1)} against ${empty.toFixed(1)} ms`);
     await this.#addQueue();
     await this.#compare(`and ${QUEUED} that wait`, calls, idle);
     const meanwhile = await measure(() => deploy(this.#client, service.id));
@@ -181,9 +189,11 @@ class Overload {
     await visit(service.url, this.#platform.edgePort, path);
   }
 
-  async #compare(when: string, calls: Calls, idle: Map<string, number>): Promise<void> {
+  async #compare(when: string, calls: Calls, idle: Map<string, number>): Promise<Map<string, number>> {
     print(`  ${when}:`);
-    for (const [name, ms] of await medians(calls)) print(`    ${name}: ${ratio(ms, idle.get(name) ?? 1)}`);
+    const found = await medians(calls);
+    for (const [name, ms] of found) print(`    ${name}: ${ratio(ms, idle.get(name) ?? 1)}`);
+    return found;
   }
 
   async #memory(): Promise<Map<string, number>> {

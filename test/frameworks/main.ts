@@ -9,7 +9,8 @@ import { type Platform, startPlatform } from '../support/platform.js';
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
 import { createRepository, type TestRepository, writeFiles } from '../support/repositories.js';
-import { type FrameworkProject, PROJECTS } from './projects.js';
+import type { FrameworkProject } from './project.js';
+import { PROJECTS } from './projects.js';
 import { type Row, writeTable } from './table.js';
 
 /**
@@ -18,8 +19,16 @@ import { type Row, writeTable } from './table.js';
  */
 const run = promisify(execFile);
 const DOCUMENT = 'docs/frameworks.md';
-const GENERATE_MS = 300_000;
+const GENERATE_MS = 600_000;
 const DEPLOY_MS = 900_000;
+/** Generators and installations wait for the registry most of the time. */
+const AT_ONCE = 4;
+const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
+  pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
+  yarn: ['yarn@1', 'install', '--ignore-scripts', '--ignore-engines', '--no-progress'],
+  yarn4: ['--package=@yarnpkg/cli-dist@4', 'yarn', 'install', '--mode=update-lockfile'],
+  bun: ['bun@1', 'install', '--lockfile-only'],
+};
 
 const wanted = process.argv.slice(2).map((word) => word.toLowerCase());
 const chosen = PROJECTS.filter(
@@ -27,22 +36,30 @@ const chosen = PROJECTS.filter(
 );
 await mochaGlobalSetup();
 let platform: Platform | null = null;
+/** If time is up, nothing of the platform is left behind. */
+const terminated = new Promise<null>((resolve) => process.once('SIGTERM', () => resolve(null)));
 const rows: Row[] = [];
 try {
   platform = await startPlatform({ engine: 'postgres' });
-  for (const project of chosen) {
-    const row = await tried(platform, project);
-    rows.push(row);
-    await saveTable();
-    process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
-  }
+  const on = platform;
+  await on.database.db('workspaces').update({ configuration: { buildConcurrency: AT_ONCE } });
+  const left = [...chosen];
+  const some = async (): Promise<void> => {
+    for (let project = left.shift(); project !== undefined; project = left.shift()) {
+      const row = await tried(on, project);
+      rows.push(row);
+      await saveTable();
+      process.stdout.write(`${row.works ? 'live  ' : 'FAILED'} ${row.seconds} s  ${row.name}: ${row.detail}\n`);
+    }
+  };
+  await Promise.race([Promise.all(Array.from({ length: AT_ONCE }, some)), terminated]);
 } finally {
   await platform?.stop();
   await mochaGlobalTeardown();
 }
 const live = rows.filter(({ works }) => works).length;
 process.stdout.write(`${live} of ${rows.length} went live\n`);
-process.exitCode = live === rows.length ? 0 : 1;
+process.exit(live === rows.length ? 0 : 1);
 
 /** After each project, so that a run that is cut short is not lost. */
 async function saveTable(): Promise<void> {
@@ -54,23 +71,25 @@ async function saveTable(): Promise<void> {
 async function tried(on: Platform, project: FrameworkProject): Promise<Row> {
   const { name } = project;
   let repository: TestRepository | null = null;
-  const began = Date.now();
+  let began = Date.now();
+  const row = (works: boolean, detail: string): Row => {
+    return { name, works, detail, seconds: Math.round((Date.now() - began) / 1000) };
+  };
   try {
     repository = await make(project);
-    const generated = Date.now();
+    began = Date.now();
     const { detail, works } = await deploys(on, project, repository);
-    return { name, works, detail, seconds: Math.round((Date.now() - generated) / 1000) };
+    return row(works, detail);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    return {
-      name,
-      works: false,
-      detail: text.slice(0, 600).replace(/\s+/g, ' '),
-      seconds: Math.round((Date.now() - began) / 1000),
-    };
+    return row(false, `${repository === null ? 'not made: ' : ''}${shortened(error)}`);
   } finally {
     await repository?.remove();
   }
+}
+
+function shortened(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.slice(0, 600).replace(/\s+/g, ' ');
 }
 
 /** A repository with what the generator makes. The lock file is written without installing anything. */
@@ -87,6 +106,9 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
       ASTRO_TELEMETRY_DISABLED: '1',
       NG_CLI_ANALYTICS: 'false',
       npm_config_yes: 'true',
+      // A lock file of its own is what this run makes.
+      YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
+      YARN_ENABLE_TELEMETRY: '0',
     };
     const inFolder = (command: string, args: readonly string[]) =>
       run(command, [...args], { cwd: folder, env: environment, timeout: GENERATE_MS, maxBuffer: 64 * 1024 ** 2 });
@@ -99,21 +121,7 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
     await rm(join(folder, '.git'), { recursive: true, force: true });
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
     await writeFiles(folder, files);
-    if (manager === 'npm') await lockByNpm(folder, inFolder);
-    if (manager === 'pnpm')
-      await inFolder('npm', ['exec', '--yes', '--', 'pnpm@9', 'install', '--lockfile-only', '--ignore-scripts']);
-    if (manager === 'yarn')
-      await inFolder('npm', [
-        'exec',
-        '--yes',
-        '--',
-        'yarn@1',
-        'install',
-        '--ignore-scripts',
-        '--ignore-engines',
-        '--no-progress',
-      ]);
-    if (manager === 'bun') await inFolder('npm', ['exec', '--yes', '--', 'bun@1', 'install', '--lockfile-only']);
+    await lock(manager, folder, inFolder);
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
     const repository = await createRepository({});
     await run('cp', ['-a', `${folder}/.`, repository.folder]);
@@ -124,11 +132,20 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
   }
 }
 
+type Run = (command: string, args: string[]) => Promise<unknown>;
+
+/** Writes the lock file of a package manager. */
+async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: string, inFolder: Run): Promise<void> {
+  if (manager === 'npm') await lockByNpm(folder, inFolder);
+  else if (manager !== 'none') {
+    const [first = '', ...rest] = LOCKS[manager];
+    const args = first.startsWith('--') ? [first, '--', ...rest] : ['--', first, ...rest];
+    await inFolder('npm', ['exec', '--yes', ...args]);
+  }
+}
+
 /** A registry that lacks packages of other platforms makes npm write a lock file that it refuses itself. */
-async function lockByNpm(
-  folder: string,
-  inFolder: (command: string, args: string[]) => Promise<unknown>,
-): Promise<void> {
+async function lockByNpm(folder: string, inFolder: Run): Promise<void> {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
   try {
     await inFolder('npm', ['install', '--package-lock-only', ...quiet]);
@@ -164,9 +181,10 @@ async function deploys(
   if (deployment?.status !== 'live')
     return { works: false, detail: `${detected} — ${deployment?.error.slice(0, 500).replace(/\s+/g, ' ')}` };
   const { url } = await readService(client, service.id);
-  for (const path of ['/', ...(project.route === undefined ? [] : [project.route])]) {
+  const own = project.visit ?? '/';
+  for (const path of [own, ...(project.route === undefined ? [] : [project.route])]) {
     const page = await visit(url, edgePort, path);
-    const expected = path === '/' ? project.page : /./s;
+    const expected = path === own ? project.page : /./s;
     if (page.status !== 200 || !expected.test(page.body)) {
       return {
         works: false,

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { giveTo, PLATFORM_USER } from './platform-user.js';
 
 const run = promisify(execFile);
 
@@ -11,9 +12,12 @@ export type Files = Record<string, string>;
 /** A real git repository that a test commits to and deploys from. */
 export class AppRepository {
   readonly directory: string;
+  /** Owns its files; null if that is the user of the tests. */
+  readonly #owner: number | null;
 
-  constructor(directory: string) {
+  constructor(directory: string, owner: number | null = PLATFORM_USER) {
     this.directory = directory;
+    this.#owner = owner;
   }
 
   get url(): string {
@@ -25,6 +29,7 @@ export class AppRepository {
     await this.write(files);
     await this.git('add', '-A');
     await this.git('commit', '-q', '--allow-empty', '-m', message);
+    await giveTo(this.#owner, this.directory);
     return (await this.git('rev-parse', 'HEAD')).trim();
   }
 
@@ -42,7 +47,7 @@ export class AppRepository {
   }
 
   async git(...args: string[]): Promise<string> {
-    const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.test'];
+    const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.test', '-c', 'safe.directory=*'];
     const { stdout } = await run('git', ['-C', this.directory, ...identity, ...args]);
     return stdout;
   }
@@ -53,8 +58,12 @@ export class AppRepository {
 }
 
 /** Makes a repository with one commit on `main`. */
-export async function makeRepository(files: Files, message = 'First commit'): Promise<AppRepository> {
-  const repository = new AppRepository(await mkdtemp(join(tmpdir(), 'ranvier-repository-')));
+export async function makeRepository(
+  files: Files,
+  message = 'First commit',
+  owner = PLATFORM_USER,
+): Promise<AppRepository> {
+  const repository = new AppRepository(await mkdtemp(join(tmpdir(), 'ranvier-repository-')), owner);
   await repository.git('init', '-q', '-b', 'main');
   await repository.commit(message, files);
   return repository;

@@ -7,7 +7,8 @@ import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { onlineWorkers } from '../../shared/workers/store.js';
 import { ApiClient } from './client.js';
 import { makeUser } from './factories.js';
-import { createTestDatabase, type TestDatabase } from './postgres.js';
+import { commandOf, giveTo, PLATFORM_USER } from './platform-user.js';
+import { createTestDatabase, openTestPostgres, type TestDatabase } from './postgres.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
 import { hasRedis, startRedis, type TestRedis } from './redis.js';
 
@@ -28,6 +29,8 @@ export interface PlatformOptions {
   engine: EngineName;
   workers?: number;
   env?: Record<string, string>;
+  /** Its processes run as this user. The tests must run as root then. */
+  user?: number | null;
 }
 
 /** A whole platform of real processes (api, workers, edge) on a database, a data folder and ports of its own. */
@@ -39,11 +42,15 @@ export class Platform {
   readonly apiPort: number;
   readonly edgePort: number;
   readonly env: Record<string, string>;
+  readonly user: number | null;
   readonly processes: PlatformProcess[] = [];
   client: ApiClient;
 
   constructor(
-    init: Pick<Platform, 'engine' | 'database' | 'redis' | 'dataDir' | 'apiPort' | 'edgePort' | 'env' | 'client'>,
+    init: Pick<
+      Platform,
+      'engine' | 'database' | 'redis' | 'dataDir' | 'apiPort' | 'edgePort' | 'env' | 'user' | 'client'
+    >,
   ) {
     this.engine = init.engine;
     this.database = init.database;
@@ -52,6 +59,7 @@ export class Platform {
     this.apiPort = init.apiPort;
     this.edgePort = init.edgePort;
     this.env = init.env;
+    this.user = init.user;
     this.client = init.client;
   }
 
@@ -131,7 +139,8 @@ export class Platform {
 
   #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
     const args = [...(FLAGS[name] ?? []), '--enable-source-maps', join(dist, main)];
-    const spawned = new PlatformProcess(name, process.execPath, args, { ...this.env, ...env });
+    const [file, all] = commandOf(this.user, process.execPath, args);
+    const spawned = new PlatformProcess(name, file, all, { ...this.env, ...env });
     this.processes.push(spawned);
     return spawned;
   }
@@ -139,16 +148,26 @@ export class Platform {
 
 /** Flags of Node as the Procfile has them. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  worker: ['--max-semi-space-size=4'],
-  edge: ['--max-semi-space-size=4'],
+  api: ['--expose-gc', '--max-semi-space-size=4'],
+  worker: ['--expose-gc', '--max-semi-space-size=4'],
+  edge: ['--expose-gc', '--max-semi-space-size=4'],
 };
 
 /** Starts a platform with its workspace, owner and write key; stop it in `after`. */
-export async function startPlatform({ engine, workers = 1, env = {} }: PlatformOptions): Promise<Platform> {
+export async function startPlatform({
+  engine,
+  workers = 1,
+  env = {},
+  user = PLATFORM_USER,
+}: PlatformOptions): Promise<Platform> {
   const database = await createTestDatabase();
   const redis = engine === 'redis' ? await startRedis() : null;
   const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-platform-'));
   await chmod(dataDir, 0o711);
+  if (user !== null) {
+    await giveTo(user, dataDir);
+    await openTestPostgres();
+  }
   const [apiPort = 0, edgePort = 0] = await freePorts(2);
   const { workspace, key } = await seed(database);
   const platform = new Platform({
@@ -158,9 +177,11 @@ export async function startPlatform({ engine, workers = 1, env = {} }: PlatformO
     dataDir,
     apiPort,
     edgePort,
+    user,
     client: new ApiClient(`http://127.0.0.1:${apiPort}/api/v1`, workspace, key),
     env: {
       ...inherited(),
+      ...(user === null ? {} : { HOME: join(dataDir, 'home') }),
       DATABASE_URL: database.url,
       ...(redis ? { REDIS_URL: redis.url } : {}),
       DATA_DIR: dataDir,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -11,6 +11,11 @@ import { migrateQueues } from '../../shared/queues/bull-pool.js';
 
 /** One PostgreSQL for the whole test run, with a migrated template that each test file clones. */
 const TEMPLATE = 'ranvier_template';
+
+interface TestPostgresOptions {
+  durable: boolean;
+  onLine?: (line: string) => void;
+}
 
 interface Run {
   postgres: EmbeddedPostgres;
@@ -25,11 +30,16 @@ export async function mochaGlobalSetup(): Promise<void> {
   if (process.env[ADDRESS] === undefined) await startTestPostgres({ durable: false });
 }
 
-/** `durable`: what was committed outlives a crash of the server, for those who cause one. */
-export async function startTestPostgres({ durable }: { durable: boolean }): Promise<void> {
+/**
+ * `durable`: what was committed outlives a crash of the server, for those who cause one. `onLine` is called for each line that
+ * the server writes to its log.
+ */
+export async function startTestPostgres({ durable, onLine }: TestPostgresOptions): Promise<void> {
   const dataDir = await mkdtemp(join(durable ? tmpdir() : await memoryFolder(), 'ranvier-test-'));
   await chmod(dataDir, 0o711);
-  const postgres = await startPostgres({ dataDir, log: createLogger('test', 'error'), durable });
+  const log = createLogger('test', 'error');
+  if (onLine) log.debug = (line: unknown) => onLine(String((line as { postgres?: unknown }).postgres));
+  const postgres = await startPostgres({ dataDir, log, durable });
   run = { postgres, dataDir };
   process.env[ADDRESS] = postgres.url;
   try {
@@ -108,6 +118,15 @@ export function useTestDatabase(): Pick<TestDatabase, 'url' | 'db'> {
       return made().db;
     },
   };
+}
+
+/** Lets the processes of another user, who know the password, reach the test server. */
+export async function openTestPostgres(): Promise<void> {
+  const folder = new URL(urlOf('postgres')).searchParams.get('host');
+  if (folder === null) return;
+  await chmod(folder, 0o711);
+  for (const name of await readdir(folder))
+    if (name.startsWith('.s.') && !name.endsWith('.lock')) await chmod(join(folder, name), 0o777);
 }
 
 /** A database without any table. */

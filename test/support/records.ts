@@ -76,6 +76,18 @@ export async function newDeployment(db: Db, serviceId: string, fields: Record<st
   return id;
 }
 
+/** A failed deployment whose build ran from one time to the other. Its end is a change of a row, as the engine makes it. */
+export async function endedBuild(db: Db, serviceId: string, startedAt: Date, finishedAt: Date): Promise<void> {
+  const id = await newDeployment(db, serviceId, { status: 'building' });
+  await db('deployments')
+    .where({ id })
+    .update({
+      status: 'failed',
+      finished_at: finishedAt,
+      steps: JSON.stringify([{ name: 'build', startedAt, finishedAt }]),
+    });
+}
+
 /** Claims a deployment for a worker, also one with which a worker hung or crashed. */
 export async function claimDeployment(
   db: Db,

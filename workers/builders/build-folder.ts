@@ -83,7 +83,7 @@ export function mostCacheMb(plan: string): number {
 
 /** Null if the cache is small enough or cannot be measured. */
 async function oversize(cache: string, mostMb: number): Promise<string | null> {
-  if (!(await exists(cache))) return null;
+  if ((await readdir(cache).catch(() => [])).length === 0) return null;
   try {
     const options = { timeout: MEASURE_MS, killSignal: 'SIGKILL', env: { PATH: SYSTEM_PATH } } as const;
     const { stdout } = await run('du', ['-skx', '--', cache], options);
@@ -96,6 +96,11 @@ async function oversize(cache: string, mostMb: number): Promise<string | null> {
 
 export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
+}
+
+/** The folder of a service's caches. */
+export function cacheFolder(dataDir: string, serviceId: string): string {
+  return join(cachesFolder(dataDir), serviceId);
 }
 
 /** Removes the caches of services that are gone, which `gone` finds among ids. Returns how many. */
@@ -116,7 +121,7 @@ const LEAST_CACHE_MB = 2048;
 const MEASURE_MS = 20_000;
 
 /**
- * The folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set, or if
+ * Makes the folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set, or if
  * it has become larger than the plan allows.
  */
 export async function openCache(
@@ -124,7 +129,7 @@ export async function openCache(
   { serviceId, clearCache, userNumber, configuration }: CacheOwner,
   { log }: Pick<BuildContext, 'log'>,
 ): Promise<string> {
-  const cache = join(cachesFolder(deps.dataDir), serviceId);
+  const cache = cacheFolder(deps.dataDir, serviceId);
   const reason = clearCache ? 'clearCache is set' : await oversize(cache, mostCacheMb(configuration.plan));
   if (reason !== null) {
     await discardTree(deps, cache);

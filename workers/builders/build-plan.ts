@@ -1,6 +1,7 @@
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
 import { BuildError } from './builder.js';
 import type { DetectedProject } from './detection/detected-project.js';
+import { ENTRY_FILES } from './detection/entry-files.js';
 import { planNode } from './node-plan.js';
 import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
 import { givenStart, NOTHING, NoApplicationError, noStart, shared } from './plan-parts.js';
@@ -36,7 +37,8 @@ export function planBuild(
   if (!containers) refuseContainers(settings);
   const { files } = project;
   const toolchain = chooseToolchain(files, settings, containers);
-  if (toolchain === node || (toolchain === null && project.app !== null)) return planNode(project, kind, settings);
+  if (toolchain === node || (toolchain === null && (project.app !== null || isScript(project, settings))))
+    return planNode(project, kind, settings);
   const plan = toolchain?.plan(files) ?? NOTHING;
   const command = givenStart(files, kind, settings) ?? platformStart(project) ?? plan.start;
   if (isSite(project, kind, settings)) return filesPlan(project, kind, plan, settings);
@@ -78,6 +80,15 @@ function chooseToolchain(files: ProjectFiles, { runtime }: Settings, containers:
   const chosen = TOOLCHAINS.find((t) => t.runtime === runtime);
   if (chosen === undefined) throw unsupported(runtime, containers);
   return chosen;
+}
+
+/** True for a server of one file, without a package.json. The scripts of pages have the same names. */
+function isScript({ files, pages }: DetectedProject, { runtime, startCommand }: Settings): boolean {
+  if (runtime !== 'auto' || startCommand.trim() !== '' || files.has('Procfile')) return false;
+  if (Object.keys(FOREIGN).some(files.has)) return false;
+  return ENTRY_FILES.some(
+    (file) => !file.includes('/') && files.has(file) && (pages.length === 0 || /^server\b/.test(file)),
+  );
 }
 
 function platformStart({ platforms }: DetectedProject): string | null {

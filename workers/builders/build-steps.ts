@@ -1,13 +1,18 @@
+import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
+import { ownDirectory } from '../sandbox/service-users.js';
 import { CommandError, Commands, heapOptions } from './build-commands.js';
 import type { TimeLimit } from './build-time-limit.js';
 import type { BuildContext, BuildRequest } from './builder.js';
+import type { KeptDependencies } from './kept-dependencies.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
+import { checkKey } from './tool-checks.js';
 import { linkKept } from './toolchains/framework-caches.js';
+import { hasHeaders, USE_HEADERS } from './toolchains/node-headers.js';
 import { buildRecovery, installRecovery, nodeRecovery } from './toolchains/recovery.js';
 import { registryEnvironment } from './toolchains/registry-environment.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
@@ -21,20 +26,82 @@ export interface StepsSetting {
   limit: TimeLimit;
   /** The folder with the repository's files. */
   app: string;
-  /** The folder of the service's caches. */
+  /** The folder of the service's caches, and when it can be used. */
   cache: string;
+  cacheOpened: Promise<unknown>;
+  kept: KeptDependencies;
+  /** `lockedInstall` of the plan. */
+  locked: string | null;
+}
+
+/** What the steps of a build leave behind besides files. */
+export interface StepsResult {
+  /** The tools that the application needs. */
+  tools: string[];
+  /** Names the dependencies that were installed, if a later build may copy them. */
+  dependencies: string | null;
 }
 
 /**
- * Installs and builds what a plan says, with these tools. Returns the tools that the application needs: an installation may
- * have shown that its packages want another Node.js. Throws `BuildError`.
+ * Installs and builds what a plan says, with these tools. If nothing is built, and the service's last build installed the same, its
+ * dependencies are copied. An installation may show that its packages want other tools. Throws `BuildError`.
  */
-export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<string[]> {
+export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<StepsResult> {
+  const { context, limit, request, kept } = setting;
+  const dependencies = await installKey(setting, plan, tools);
+  const { install: folder } = plan.folders;
+  if (dependencies !== null && !request.clearCache) {
+    const app = await realpath(setting.app);
+    const copy = () => kept.restore(dependencies, app, folder, limit.signal);
+    if (await limit.within('copying the dependencies', copy)) {
+      await context.log('The dependencies are those of the last build: nothing that decides them has changed');
+      return { tools, dependencies };
+    }
+  }
+  await setting.cacheOpened;
+  await limit.within('the checkout', () => ownDirectory(setting.app, request.userNumber, limit.signal));
+  const done = await runCommands(setting, plan, tools);
+  const isWhole = dependencies !== null && done.asPlanned && (await isInstalled(setting, folder));
+  return { tools: done.tools, dependencies: isWhole ? dependencies : null };
+}
+
+/**
+ * Names what an installation depends on: its files, its variables and its tools, with the state of this host's programs. Null if it may
+ * depend on more.
+ */
+async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string | null> {
+  const { locked, toolchains } = setting;
+  if (locked === null) return null;
+  const programs = await checkKey(
+    plan.tools,
+    tools.map((name) => toolchains.pathOf(name)),
+  );
+  const variables = Object.entries(environmentOf(setting, plan, tools)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = [locked, plan.folders.install, programs, variables];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+async function isInstalled({ app, limit }: StepsSetting, folder: string): Promise<boolean> {
+  return readFiles('isInstalled', { app: await realpath(app), folder }, { signal: limit.signal });
+}
+
+interface Done {
+  /** The tools that the application needs: the given ones, or others. */
+  tools: string[];
+  /** True if the plan's own commands installed, with the given tools. */
+  asPlanned: boolean;
+}
+
+async function runCommands(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<Done> {
   const { context, cache } = setting;
   let commands = commandsWith(setting, plan, tools);
   await commands.requireTools(plan);
-  const failure = await installAll(commands, plan, context).then(
-    () => null,
+  let asPlanned = false;
+  const failure = await installAll(setting, plan, commands, tools).then(
+    (is) => {
+      asPlanned = is;
+      return null;
+    },
     (error: unknown) => error,
   );
   if (failure !== null && !(failure instanceof CommandError)) throw failure;
@@ -43,7 +110,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   if (other !== null) {
     commands = commandsWith(setting, plan, other);
     await commands.run('rm -rf node_modules');
-    await installAll(commands, plan, context);
+    await installAll(setting, plan, commands, other);
   }
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;
@@ -53,11 +120,11 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
       if (recovery === null) throw error;
       recovered = true;
       await context.log(recovery.note, 'warn');
-      if (recovery.install !== null) await install(commands, recovery.install, context);
+      if (recovery.install !== null) await install(commands, recovery.install, { context, headers: false });
       await commands.run(command, recovery.environment, build);
     });
   }
-  return other ?? tools;
+  return { tools: other ?? tools, asPlanned: asPlanned && other === null };
 }
 
 /**
@@ -88,24 +155,49 @@ async function otherTools(
   return other;
 }
 
-async function installAll(commands: Commands, plan: BuildPlan, context: BuildContext): Promise<void> {
-  for (const command of plan.install) await install(commands, command, context);
+/** True if no command had to be replaced by another one. */
+async function installAll(
+  { context, toolchains }: StepsSetting,
+  plan: BuildPlan,
+  commands: Commands,
+  tools: readonly string[],
+): Promise<boolean> {
+  const headers = await hasHeaders(tools.map((name) => toolchains.pathOf(name)));
+  let asPlanned = true;
+  for (const command of plan.install) {
+    asPlanned = (await install(commands, command, { context, headers })) && asPlanned;
+  }
+  return asPlanned;
 }
 
-/** Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. */
-async function install(
-  commands: Commands,
-  command: string,
-  context: BuildContext,
-  tried: readonly string[] = [],
-): Promise<void> {
+interface InstallOptions {
+  context: BuildContext;
+  /** True if this host has the headers of the build's Node.js. */
+  headers: boolean;
+  tried?: readonly string[];
+  preparation?: string;
+}
+
+/**
+ * Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. True if no other
+ * command had to be run instead.
+ */
+async function install(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
+  const { context, headers, tried = [], preparation = '' } = options;
   try {
-    await commands.run(command, { NODE_ENV: 'development' });
+    await commands.run(command, { NODE_ENV: 'development' }, { preparation });
+    return true;
   } catch (error) {
     const recovery = error instanceof CommandError ? installRecovery(command, error.output) : null;
     if (recovery === null || tried.includes(recovery.command)) throw error;
+    if (recovery.ownHeaders && !headers) throw error;
     await context.log(recovery.note, 'warn');
-    await install(commands, recovery.command, context, [...tried, command]);
+    await install(commands, recovery.command, {
+      ...options,
+      tried: [...tried, command],
+      preparation: recovery.ownHeaders ? USE_HEADERS : preparation,
+    });
+    return false;
   }
 }
 
@@ -120,17 +212,21 @@ function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: readonly st
     context,
     deadline: limit.deadline,
     writable: [cache],
-    environment: environmentOf(setting, plan),
+    environment: environmentOf(setting, plan, tools),
     tools: tools.map((name) => toolchains.pathOf(name)),
   });
 }
 
 /** The service's variables take precedence. Of the platform's variables, a build gets only those configured for builds. */
-function environmentOf({ config, request, cache }: StepsSetting, plan: BuildPlan): Record<string, string> {
+function environmentOf(
+  { config, request, cache }: StepsSetting,
+  plan: BuildPlan,
+  tools: readonly string[],
+): Record<string, string> {
   const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
   return {
+    ...registryEnvironment(config.buildEnvironment, tools),
     ...config.buildEnvironment,
-    ...registryEnvironment(config.buildEnvironment),
     CI: 'true',
     ...plan.environment,
     ...plan.buildEnvironment,

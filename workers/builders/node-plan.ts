@@ -5,6 +5,7 @@ import type { Start } from './detection/application.js';
 import { hasServer } from './detection/choose-framework.js';
 import type { DetectedProject } from './detection/detected-project.js';
 import { decideNode, type NodeDecision, previewScript } from './detection/node-application.js';
+import { otherManagers } from './detection/node-build.js';
 import { readManifest } from './detection/package-manifest.js';
 import { quoted, relativeTo, workspaceBuild } from './detection/workspace.js';
 import type { BuildPlan, PublishPlan, Settings } from './plan-model.js';
@@ -26,6 +27,7 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
     platforms,
     procfile: procfileCommand(files, kind),
     run,
+    shared: workspace?.manifest.dependencies ?? {},
     node: plan.versions.node?.range ?? null,
   });
   const given = settings.startCommand.trim();
@@ -41,9 +43,11 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
   const needsBuild = decision.build !== null;
   const base = isOpen && !needsBuild ? NOTHING : plan;
   const steps = nodeSteps(project, decision, settings, run);
+  const also = otherManagers(app, [...steps.build, ...starts.map(({ command }) => command)], plan.manager);
   return {
     ...shared(base),
     ...steps,
+    versions: also.length === 0 || base === NOTHING ? base.versions : { ...base.versions, also },
     type: isOpen ? 'static' : 'process',
     runtime: isOpen ? 'static' : 'node',
     searchPath: base === NOTHING ? [] : searchPathOf(project, plan),

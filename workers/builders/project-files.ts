@@ -88,6 +88,12 @@ export async function textInside(folder: string, name: string): Promise<string |
   return readFile(path, 'utf8');
 }
 
+/** The text of a file of any kind; undefined if there is none, if it is too large, or if a link leads out of the folder. */
+export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
+  const text = await headInside(folder, name, LARGEST_LOCK);
+  return text !== undefined && Buffer.byteLength(text) < LARGEST_LOCK ? text : undefined;
+}
+
 /** The first bytes of a file as text; undefined if there is none, or if a link leads out of the folder. */
 async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
   const path = await resolveInside(folder, name);

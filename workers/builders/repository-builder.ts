@@ -8,12 +8,12 @@ import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { ownDirectory } from '../sandbox/service-users.js';
 import type { RepositorySource } from '../sources/repository-source.js';
 import { BUILD_SANDBOX, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
+  cacheFolder,
   cachesFolder,
   openBuildFolder,
   openCache,
@@ -25,6 +25,7 @@ import type { BuildContext, Builder, BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
 import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
+import { dependenciesFolder, KeptDependencies } from './kept-dependencies.js';
 import type { BuildPlan } from './plan-model.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
@@ -61,6 +62,7 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
     sweep: async () => {
       await leftovers.remove();
       const deps = { dataDir: options.config.dataDir, log: options.log };
+      await removeUnused(deps, dependenciesFolder(deps.dataDir));
       return removeUnused(deps, cachesFolder(deps.dataDir));
     },
   };
@@ -120,7 +122,7 @@ class RepositoryBuild {
   }
 
   async run(): Promise<BuiltImage> {
-    const { configuration, kind, userNumber } = this.#request;
+    const { configuration, kind } = this.#request;
     // Measuring the cache takes as long as the checkout; if that fails, nobody awaits the cache.
     this.#cache.catch(() => undefined);
     const { hasSubmodules } = await this.#limit.within('the checkout', () =>
@@ -135,23 +137,27 @@ class RepositoryBuild {
     this.#context = { ...this.#context, hasSubmodules };
     const app = await realpath(this.#app);
     const { signal } = this.#limit;
-    const { project, plan } = await this.#limit.within('looking at the repository', () =>
+    const { project, plan, locked } = await this.#limit.within('looking at the repository', () =>
       readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal }),
     );
     for (const line of explain(plan)) await this.#context.log(line);
     let tools = await this.#limit.within('installing the tools that the project names', () =>
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
+    let dependencies: string | null = null;
+    const { sandbox, config, toolchains, images, log } = this.#options;
+    const kept = new KeptDependencies({ dataDir: config.dataDir, log, images }, this.#request.serviceId);
     // If nothing runs, the files stay the platform's own.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
-      await this.#limit.within('the checkout', () => ownDirectory(app, userNumber, signal));
-      const cache = await this.#cache;
-      const { sandbox, config, toolchains } = this.#options;
+      const cache = cacheFolder(config.dataDir, this.#request.serviceId);
+      const place = { app: this.#app, cache, cacheOpened: this.#cache, kept, locked };
       const steps = { sandbox, config, toolchains, request: this.#request, context: this.#context, limit: this.#limit };
-      tools = await runSteps({ ...steps, app: this.#app, cache }, plan, tools);
+      ({ tools, dependencies } = await runSteps({ ...steps, ...place }, plan, tools));
     }
     this.#context.signal.throwIfAborted();
-    return this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
+    const image = await this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
+    if (dependencies !== null) await kept.remember(dependencies, image.digest);
+    return image;
   }
 
   async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {
@@ -185,6 +191,7 @@ class RepositoryBuild {
             publishDirectory: '',
             environment: {},
             ...(settled.fallback === '' ? {} : { fallback: settled.fallback }),
+            ...(settled.base === '' ? {} : { base: settled.base }),
           }
         : {
             type: 'process',

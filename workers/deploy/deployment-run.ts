@@ -43,8 +43,7 @@ export class DeploymentRun {
   /** Applies an event; false if `applyEvent` changed nothing. */
   async apply(from: ActiveState, event: DeploymentEvent): Promise<boolean> {
     const row = await applyEvent(this.deps.db, this.lease, from, event);
-    // The row has the address without its secret, which was opened when the run began.
-    if (row) this.#deployment = { ...row, configuration: this.#deployment.configuration };
+    if (row) this.#deployment = { ...this.#deployment, ...row };
     return row !== undefined;
   }
 

@@ -25,8 +25,8 @@ import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
 
-/** What runs in each state. A step returns what happened; it never writes the deployment's state itself. */
-const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent>> = {
+/** What runs in each state. A step returns what happened, or null if it has applied that itself. */
+const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent | null>> = {
   queued,
   building: build,
   releasing: release,
@@ -41,16 +41,21 @@ const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent
 const MAX_FAULTS = 2;
 const MAX_TAKEOVERS = 8;
 
+export interface Outcome {
+  /** False if there was nothing to do: the deployment has ended before, or does not exist. */
+  ran: boolean;
+  /** The state in which it is now, or why nothing is known of it. */
+  status: string;
+  /** Null if there is no such deployment. */
+  serviceId: string | null;
+}
+
 /**
- * Runs a deployment from the state it is in to its end. Returns how it ended, or undefined if there was nothing to do.
+ * Runs a deployment from the state it is in to its end, and says how it ended.
  * Throws `JobFailed` for a recorded failure, `Interrupted('shutdown')` for one that another worker should go on with,
  * and anything else for a fault of the platform, which leaves the deployment open.
  */
-export async function runDeployment(
-  deps: JobDeps,
-  deploymentId: string,
-  helpers: JobHelpers,
-): Promise<string | undefined> {
+export async function runDeployment(deps: JobDeps, deploymentId: string, helpers: JobHelpers): Promise<Outcome> {
   const { db, faults, workerId } = deps;
   if (!(await faults.knows(deploymentId))) {
     const parts = await claimDeployment(db, deploymentId, { workerId, faulty: false, suspects: false });
@@ -59,16 +64,18 @@ export async function runDeployment(
   // A suspect waits for its turn here, and while it waits it must not be held, because a crash of this worker would count
   // against it. Running suspects one at a time shows which one is at fault.
   const before = await getDeployment(db, deploymentId);
-  if (!before || isTerminal(before.status)) return undefined;
+  if (!before) return { ran: false, status: 'no such deployment', serviceId: null };
+  const nothing: Outcome = { ran: false, status: before.status, serviceId: before.service_id };
+  if (isTerminal(before.status)) return nothing;
   const faulty = await faults.isNoted(before);
   const run = async () => {
     const parts = await claimDeployment(db, deploymentId, { workerId, faulty, suspects: true });
-    return parts && runClaimed(deps, parts, helpers);
+    return parts ? runClaimed(deps, parts, helpers) : nothing;
   };
   return faulty || before.worker_faults > 0 ? faults.alone(helpers.signal, run) : run();
 }
 
-async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHelpers): Promise<string> {
+async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHelpers): Promise<Outcome> {
   const { deployment } = parts;
   await deps.faults.forget({ id: deployment.id, fence: deployment.fence - 1 });
   const runEnds = deps.faults.begin(deployment);
@@ -76,7 +83,7 @@ async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHel
   const lease = deps.leases.hold('deployments', { id: deployment.id, fence: deployment.fence });
   try {
     const run = await openRun(deps, parts, AbortSignal.any([lease.signal, helpers.signal]));
-    return await drive(run, { ...helpers, log });
+    return { ran: true, status: await drive(run, { ...helpers, log }), serviceId: deployment.service_id };
   } finally {
     lease.stop();
     runEnds();
@@ -126,7 +133,8 @@ async function runStep(run: DeploymentRun, state: ActiveState): Promise<Failure 
   }
   try {
     run.signal.throwIfAborted();
-    if (await run.apply(state, await STEPS[state](run))) return null;
+    const event = await STEPS[state](run);
+    if (event === null || (await run.apply(state, event))) return null;
     return { type: 'interrupted', why: (await isCancelled(run)) ? 'cancelled' : 'superseded' };
   } catch (error) {
     return failureOf(error, run.signal);

@@ -1,4 +1,4 @@
-import { staleReleases } from '../../shared/deployments/release-store.js';
+import { leftBehind } from '../../shared/deployments/release-store.js';
 import { IMAGES_KEPT } from '../../shared/images/model.js';
 import { retireImages } from '../../shared/images/store.js';
 import { getService } from '../../shared/services/store.js';
@@ -10,12 +10,12 @@ import type { JobDeps } from '../worker-deps.js';
  * serve, and retires images past retention. It is idempotent, so any worker can finish what another one began.
  */
 export async function retireOldReleases(deps: JobDeps, serviceId: string, signal: AbortSignal): Promise<void> {
-  const stale = await staleReleases(deps.db, serviceId);
+  const { stale, images } = await leftBehind(deps.db, serviceId);
   if (stale.length > 0) {
     const service = await getService(deps.db, serviceId);
     if (!service) return;
     await edgesApplied(deps.db, serviceId, service.route_version, signal);
-    for (const { deploymentId } of stale) await deps.runtime.stop(deploymentId);
+    for (const deploymentId of stale) await deps.runtime.stop(deploymentId);
   }
-  await retireImages(deps.db, serviceId, IMAGES_KEPT);
+  if (images > IMAGES_KEPT) await retireImages(deps.db, serviceId, IMAGES_KEPT);
 }

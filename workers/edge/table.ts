@@ -12,6 +12,8 @@ export type Target =
       publishDirectory: string;
       /** The page that answers every unknown path; null if a site has none. */
       fallback: string | null;
+      /** The path at which the pages expect the site (`/shop`); absent if it is `/`. */
+      base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
   | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica' };
@@ -57,6 +59,7 @@ function targetOf(facts: RouteFacts): Target {
       digest: facts.digest,
       publishDirectory: facts.manifest.publishDirectory,
       fallback: facts.manifest.fallback ?? null,
+      ...(facts.manifest.base === undefined ? {} : { base: facts.manifest.base }),
       cacheProfile: facts.cacheProfile ?? 'none',
     };
   }

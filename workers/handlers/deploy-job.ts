@@ -1,4 +1,3 @@
-import { getDeployment } from '../../shared/deployments/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { runDeployment } from '../deploy/driver.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
@@ -11,8 +10,7 @@ export async function deployJob(
   { deploymentId }: Payloads['deploy'],
   helpers: JobHelpers,
 ): Promise<string> {
-  const outcome = await runDeployment(deps, deploymentId, helpers);
-  const deployment = await getDeployment(deps.db, deploymentId);
-  if (deployment?.status === 'live') await retireOldReleases(deps, deployment.service_id, helpers.signal);
-  return outcome ?? `nothing to do: ${deployment?.status ?? 'no such deployment'}`;
+  const { ran, status, serviceId } = await runDeployment(deps, deploymentId, helpers);
+  if (status === 'live' && serviceId !== null) await retireOldReleases(deps, serviceId, helpers.signal);
+  return ran ? status : `nothing to do: ${status}`;
 }

@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
+import { type Ground, HOST_GROUND, strays } from './ground.js';
 import { resolvText } from './named-places.js';
+import { NeighbourFiles } from './neighbour-files.js';
 import {
+  type Attachment,
   addressOf,
   assertScope,
   gatewayOf,
-  hostsText,
   linkName,
   type Neighbour,
   type NetworkSlot,
@@ -20,6 +22,7 @@ import {
 import {
   admitRules,
   dismissRules,
+  entryRules,
   loopbackRules,
   type NetworkSettings,
   networkRules,
@@ -29,23 +32,10 @@ import {
   usesLoopback,
 } from './network-rules.js';
 import { MAKE, REMOVE, SET_PORTS } from './network-scripts.js';
+import { hostAddresses } from './network-settings.js';
 import { nft, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** The network of one sandbox. */
-export interface Attachment {
-  /** The file that stands for the namespace. */
-  namespace: string;
-  /** The sandbox's address, at which the edge and neighbours reach it. */
-  address: string;
-  /** Files to mount over /etc/hosts and, if not null, /etc/resolv.conf. */
-  hostsFile: string;
-  resolvFile: string | null;
-}
-
-const NAMESPACES = '/run/netns';
-/** A file of a scope without sandboxes is removed when it is this old, in milliseconds. */
-const YOUNG_MS = 10 * 60_000;
 /** The rules are set again so often at most if sandboxes come and go meanwhile. */
 const APPLY_TRIES = 20;
 
@@ -56,27 +46,33 @@ const APPLY_TRIES = 20;
  */
 export class HostNetwork {
   readonly #settings: NetworkSettings;
+  readonly #ground: Ground;
   readonly #folder: string;
   readonly #log: Logger;
   readonly #slots: SlotFiles;
-  readonly #published = new Map<string, string>();
+  readonly #names: NeighbourFiles;
   /** Removals in the background. */
   readonly #pending = new Set<Promise<void>>();
-  #hostFile = '';
   #applying: Promise<void> = Promise.resolve();
 
-  constructor(settings: NetworkSettings, log: Logger) {
+  constructor(settings: NetworkSettings, log: Logger, ground: Ground = HOST_GROUND) {
     this.#settings = settings;
+    this.#ground = ground;
     this.#folder = join(settings.dataDir, 'network');
     this.#log = log;
     this.#slots = new SlotFiles(this.#folder);
+    this.#names = new NeighbourFiles(join(this.#folder, 'hosts'));
+  }
+
+  /** What the settings call the level of this network. */
+  get level(): 'namespaces' | 'rootless' {
+    return this.#settings.uplink === null ? 'namespaces' : 'rootless';
   }
 
   /** Sets the rules and removes what is left of sandboxes that are gone, for example after a restart of the host. */
   async open(): Promise<void> {
     await this.#slots.prepare();
-    await mkdir(join(this.#folder, 'hosts'), { recursive: true, mode: 0o755 });
-    this.#hostFile = await readFile('/etc/hosts', 'utf8').catch(() => '');
+    await this.#names.open();
     const { loopbackResolver, resolvers, block } = this.#settings;
     const servers = loopbackResolver === null ? resolvers : [gatewayOf(block)];
     const resolvConf = await readFile('/etc/resolv.conf', 'utf8').catch(() => '');
@@ -84,23 +80,30 @@ export class HostNetwork {
     await this.apply();
   }
 
-  /** Makes the namespace of a sandbox. Rejects if the host refuses; nothing is left then. */
-  async attach(id: string, spec: NetworkSpec): Promise<Attachment> {
+  /**
+   * Makes the namespace of a sandbox. `port` is the one at which the host reaches it, if it listens on any. Rejects if the host
+   * refuses; nothing is left then.
+   */
+  async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
     const { token, block } = this.#settings;
+    await this.#stand();
     const name = linkName(token, randomBytes(6).readUIntBE(0, 6));
-    const hostsFile = await this.#hostsFile(spec.scope);
-    const slot = await this.#slots.claim({ id, name, ...spec });
-    const address = addressOf(block, slot.number);
+    const hostsFile = await this.#names.fileOf(spec.scope);
+    let slot = await this.#slots.claim({ id, name, ...spec });
+    const address = this.#addressOf(slot);
     try {
+      const entry = port === null ? null : await this.#ground.open(slot, address, port);
+      if (entry !== null) slot = await this.#slots.change({ ...slot, entry });
       const inside = usesLoopback(slot, this.#settings);
       const kind = inside ? 'loopback' : this.#settings.loopbackResolver === null ? 'plain' : 'resolver';
       const make = runScript(
         MAKE,
         [name, gatewayOf(block), address, kind],
         inside ? loopbackRules(this.#settings) : '',
+        this.#ground.enter,
       );
-      const admitted = nft(admitRules(this.#settings, slot)).catch(async () => {
+      const admitted = this.#nft(admitRules(this.#settings, slot)).catch(async () => {
         // Somebody has flushed the rules: then all of them are set again, this one included.
         await this.apply();
       });
@@ -110,7 +113,14 @@ export class HostNetwork {
       await this.release(id).catch(() => undefined);
       throw new Error(`The network of the sandbox could not be made: ${errorMessage(error)}`);
     }
-    return { namespace: join(NAMESPACES, name), address, hostsFile, resolvFile: this.#resolvPath };
+    const entered = slot.entry ? { port: slot.entry.port } : {};
+    return {
+      join: this.#joining(name),
+      address: this.#ground.mirror(address),
+      ...entered,
+      hostsFile,
+      resolvFile: this.#resolvPath,
+    };
   }
 
   /**
@@ -130,11 +140,18 @@ export class HostNetwork {
     this.#pending.add(pending);
   }
 
+  /** If what the namespaces hang on had ended, the rules are set anew. */
+  async #stand(): Promise<void> {
+    if (await this.#ground.ensure()) await this.apply();
+  }
+
   async #remove(slot: NetworkSlot): Promise<void> {
+    await this.#stand();
     await Promise.all([
-      runScript(REMOVE, [slot.name]),
+      runScript(REMOVE, [slot.name], '', this.#ground.enter),
       // Rules of a link that is gone do no harm, and the next sweep sets all rules again.
-      nft(dismissRules(this.#settings, slot)).catch(() => undefined),
+      this.#nft(dismissRules(this.#settings, slot)).catch(() => undefined),
+      slot.entry ? this.#ground.shut(slot, this.#addressOf(slot)) : null,
     ]);
     await this.#slots.release(slot, Date.now());
   }
@@ -146,20 +163,46 @@ export class HostNetwork {
 
   /** True if this address is one of this host's namespaces. */
   owns(address: string): boolean {
-    return slotOf(this.#settings.block, address) !== null;
+    return slotOf(this.#settings.block, this.#ground.mirror(address)) !== null;
+  }
+
+  /** A sandbox's own address, of the one at which the host reaches it. */
+  ownAddress(address: string): string {
+    return this.#ground.mirror(address);
+  }
+
+  /** The port of a sandbox to which the host's way to this address leads; `port` if the host reaches all of them. */
+  async portBehind(address: string, port: number | null): Promise<number | null> {
+    if (this.level === 'namespaces') return port;
+    return (await this.#slotAt(address))?.entry?.to ?? port;
+  }
+
+  /** Returns the port at which the host reaches this port of a sandbox. Another one may lose its way from the host. */
+  async lead(id: string, port: number): Promise<number> {
+    if (this.level === 'namespaces') return port;
+    const slot = await this.#slots.find(id);
+    if (slot === null) throw new Error(`${id} has no network`);
+    if (!slot.entry || slot.entry.to === port) return slot.entry?.port ?? port;
+    const led = await this.#slots.change({ ...slot, entry: { ...slot.entry, to: port } });
+    await this.#nft(entryRules(this.#settings, led)).catch(() => this.apply());
+    return slot.entry.port;
   }
 
   /** Leads ports of a sandbox to what listens elsewhere in it. Replaces what was set before. */
   async setPorts(id: string, targets: readonly PortTarget[]): Promise<void> {
     const slot = await this.#slots.find(id);
     if (slot === null) throw new Error(`${id} has no network`);
-    await runScript(SET_PORTS, [slot.name], portRules(targets));
+    await runScript(SET_PORTS, [slot.name], portRules(targets), this.#ground.enter);
   }
 
-  /** The file of a sandbox's namespace; null if it has none. */
-  async namespaceOf(id: string): Promise<string | null> {
+  /** Arguments before a command that let it join a sandbox's network; null if that has none. */
+  async joining(id: string): Promise<string[] | null> {
     const slot = await this.#slots.find(id);
-    return slot && join(NAMESPACES, slot.name);
+    return slot && this.#joining(slot.name);
+  }
+
+  #joining(name: string): string[] {
+    return [...this.#ground.join, `--net=${join(this.#ground.namespaces, name)}`, '--'];
   }
 
   /** Replaces the rules as a whole, with every namespace that exists. */
@@ -172,29 +215,25 @@ export class HostNetwork {
   /** Writes which neighbours each scope sees. `ready` are the addresses of the replicas that take requests. */
   async publish(ready: readonly string[]): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();
-    for (const address of ready) {
-      const number = slotOf(this.#settings.block, address);
-      const slot = number === null ? null : await this.#slots.at(number);
+    for (const outside of ready) {
+      const slot = await this.#slotAt(outside);
       if (slot === null || slot.releasedAt !== null || slot.hostName === '') continue;
-      neighbours.set(slot.scope, [...(neighbours.get(slot.scope) ?? []), { hostName: slot.hostName, address }]);
+      const { scope, hostName } = slot;
+      neighbours.set(scope, [...(neighbours.get(scope) ?? []), { hostName, address: this.#addressOf(slot) }]);
     }
-    for (const scope of new Set([...neighbours.keys(), ...this.#published.keys()])) {
-      const text = hostsText(neighbours.get(scope) ?? [], this.#hostFile);
-      if (this.#published.get(scope) === text) continue;
-      await overwrite(this.#hostsPath(scope), text);
-      this.#published.set(scope, text);
-    }
+    await this.#names.publish(neighbours);
   }
 
   /** Sets the rules again, and removes namespaces, links, slots and files that nobody uses. */
   async sweep(): Promise<void> {
+    await Promise.all(this.#pending);
     for (const slot of await this.#slots.orphans(Date.now())) await this.#remove(slot);
-    const found = await strays(namePrefix(this.#settings.token));
+    const found = await strays(this.#ground, namePrefix(this.#settings.token));
     const slots = await this.#slots.all();
     const known = new Set(slots.map(({ name }) => name));
     const left = found.filter((name) => !known.has(name));
     if (left.length > 0) {
-      await runScript(REMOVE, left).then(
+      await runScript(REMOVE, left, '', this.#ground.enter).then(
         () => this.#log.warn({ names: left }, 'removed network namespaces that belong to no sandbox'),
         (error: unknown) => this.#log.error({ err: error }, `network namespaces stay: ${errorMessage(error)}`),
       );
@@ -204,7 +243,7 @@ export class HostNetwork {
       const pid = /^trial-(\d+)-/.exec(id)?.[1];
       if (pid !== undefined && !(await exists(`/proc/${pid}`))) await this.release(id);
     }
-    await this.#removeHostsFiles(new Set(slots.map(({ scope }) => scope)));
+    await this.#names.removeUnused(new Set(slots.map(({ scope }) => scope)));
     await this.apply();
   }
 
@@ -212,77 +251,44 @@ export class HostNetwork {
   async close(): Promise<void> {
     await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
-    await nft(`delete table inet ${tableName(this.#settings.token)}\n`).catch(() => undefined);
+    await this.#nft(`delete table inet ${tableName(this.#settings.token)}\n`).catch(() => undefined);
+    await this.#ground.end();
   }
 
   async #apply(): Promise<void> {
+    await this.#ground.ensure();
+    const { uplink, ...settings } = this.#settings;
+    // A notebook's addresses change.
+    const current = { ...settings, uplink: uplink && { ...uplink, hostAddresses: hostAddresses() } };
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {
       const slots = await this.#slots.all();
       // A sandbox that got its slot meanwhile may have added itself to the rules that were just replaced.
-      const names = slots.map(({ name }) => name).join();
-      if (set === names) return;
-      await nft(networkRules(this.#settings, slots));
+      const names = slots.map(({ name, entry }) => `${name} ${entry?.to}`).join();
+      if (set === names) break;
+      await this.#nft(networkRules(current, slots));
       set = names;
     }
-  }
-
-  async #hostsFile(scope: string): Promise<string> {
-    const path = this.#hostsPath(scope);
-    await writeFile(path, hostsText([], this.#hostFile), { flag: 'wx', mode: 0o644 }).catch(
-      async (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error;
-        await utimes(path, new Date(), new Date());
-      },
+    await this.#ground.settle(
+      () => this.#slots.all(),
+      (slot) => this.#addressOf(slot),
     );
-    return path;
   }
 
-  /** A file is written before its sandbox takes a slot, so young ones stay. */
-  async #removeHostsFiles(used: ReadonlySet<string>): Promise<void> {
-    for (const scope of await readdir(join(this.#folder, 'hosts'))) {
-      const path = this.#hostsPath(scope);
-      if (used.has(scope) || Date.now() - (await stat(path)).mtimeMs < YOUNG_MS) continue;
-      await rm(path, { force: true });
-      this.#published.delete(scope);
-    }
+  async #slotAt(outside: string): Promise<NetworkSlot | null> {
+    const number = slotOf(this.#settings.block, this.#ground.mirror(outside));
+    return number === null ? null : this.#slots.at(number);
   }
 
-  #hostsPath(scope: string): string {
-    return join(this.#folder, 'hosts', scope);
+  #addressOf({ number }: Pick<NetworkSlot, 'number'>): string {
+    return addressOf(this.#settings.block, number);
+  }
+
+  #nft(script: string): Promise<string> {
+    return nft(script, this.#ground.enter);
   }
 
   get #resolvPath(): string {
     return join(this.#folder, 'resolv.conf');
-  }
-}
-
-/** The namespaces and links of this host whose names begin so. */
-export async function strays(prefix: string): Promise<string[]> {
-  const names = await Promise.all(
-    [NAMESPACES, '/sys/class/net'].map((folder) => readdir(folder).catch(() => [] as string[])),
-  );
-  return [...new Set(names.flat().filter((name) => name.startsWith(prefix)))];
-}
-
-/** Removes namespaces and links whose names begin so. */
-export async function removeStrays(prefix: string): Promise<void> {
-  const names = await strays(prefix);
-  if (names.length > 0) await runScript(REMOVE, names);
-}
-
-/** Changes a file in place, because sandboxes have it mounted. A reader never sees it empty. */
-async function overwrite(path: string, text: string): Promise<void> {
-  const file = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    await writeFile(path, '', { mode: 0o644 });
-    return open(path, 'r+');
-  });
-  try {
-    const bytes = Buffer.from(text);
-    await file.write(bytes, 0, bytes.length, 0);
-    await file.truncate(bytes.length);
-  } finally {
-    await file.close();
   }
 }

@@ -4,10 +4,12 @@ import { SYSTEM_PATH } from '../command-wrappers.js';
 import { RELAY } from './network-scripts.js';
 
 export interface RelayOptions {
-  namespace: string;
+  /** Arguments before a command that let it join the sandbox's network. */
+  join: readonly string[];
+  /** Arguments before a command that take its privileges away. */
+  drop: readonly string[];
   address: string;
   port: number;
-  uid: number;
   /** The environment that marks a process of the sandbox, so that it ends with it. */
   mark: Record<string, string>;
   /** The cgroup.procs files of the sandbox. */
@@ -19,11 +21,10 @@ const JOIN = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 1; shift; done; shif
 
 /** Starts a process of a sandbox that passes connections on to its IPv6 loopback. It outlives the worker. */
 export async function startRelay(options: RelayOptions): Promise<void> {
-  const { namespace, address, port, uid, mark, procsFiles } = options;
-  const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--no-new-privs', '--bounding-set=-all'];
+  const { join, drop, address, port, mark, procsFiles } = options;
   const node = [process.execPath, '-e', RELAY, address, String(port)];
-  const args = [`--net=${namespace}`, '--', '/bin/sh', '-c', JOIN, 'relay', ...procsFiles, '--'];
-  const child = spawn('nsenter', [...args, 'setpriv', ...user, '--inh-caps=-all', '--', ...node], {
+  const [file = '', ...args] = [...join, '/bin/sh', '-c', JOIN, 'relay', ...procsFiles, '--', ...drop, ...node];
+  const child = spawn(file, args, {
     cwd: '/',
     env: { PATH: SYSTEM_PATH, ...mark },
     stdio: 'ignore',

@@ -23,8 +23,30 @@ export interface NetworkSlot {
   scope: string;
   use: NetworkUse;
   hostName: string;
+  /** Where the host reaches it, if that is not at its own address; absent or null if it is. */
+  entry?: Entry | null;
   /** When it was given back, in milliseconds since the epoch; null while it is in use. */
   releasedAt: number | null;
+}
+
+/** A port of the host's loopback that leads to a port of a sandbox. */
+export interface Entry {
+  port: number;
+  /** The port of the sandbox. */
+  to: number;
+}
+
+/** The network of one sandbox. */
+export interface Attachment {
+  /** Arguments before a command that let it join the namespace. */
+  join: readonly string[];
+  /** The address at which the edge reaches the sandbox. */
+  address: string;
+  /** The port at which the edge reaches it, if that is another than its own. */
+  port?: number;
+  /** Files to mount over /etc/hosts and, if not null, /etc/resolv.conf. */
+  hostsFile: string;
+  resolvFile: string | null;
 }
 
 /** 1,024 blocks of 4,094 addresses, of which an installation has one on each host. */
@@ -82,6 +104,11 @@ export function gatewayOf(block: string): string {
 export function slotOf(block: string, address: string): number | null {
   const slot = ipaddr.IPv4.isValidFourPartDecimal(address) ? numberOf(address) - firstOf(block) : -1;
   return slot >= FIRST_SLOT && slot <= LAST_SLOT ? slot : null;
+}
+
+/** The address on the host's loopback that stands for an address of a block, and the other way round. */
+export function mirrorOf(address: string): string {
+  return address.replace(/^(10|127)\./, (_, first) => (first === '10' ? '127.' : '10.'));
 }
 
 /** True if the text is a block that `chooseBlock` could have chosen. */

@@ -27,6 +27,27 @@ export interface NetworkSettings {
   publicEndpoints: readonly Endpoint[];
   /** Users of this host that may connect to replicas. */
   edgeUsers: readonly number[];
+  /** The way out of a namespace that stands for the host; null if the rules stand on the host itself. */
+  uplink: Uplink | null;
+}
+
+/** The link that a process of the platform's user serves. What goes out through it comes from that process. */
+export interface Uplink {
+  link: string;
+  /** The namespace's own address on the link. */
+  address: string;
+  /** Leads to the loopback of the host. */
+  gateway: string;
+  /** Addresses of the host itself. */
+  hostAddresses: readonly string[];
+}
+
+/** Connections from the host to a sandbox come in at this port and its number. */
+const FIRST_ENTRY = 10_000;
+
+/** The port of the uplink that leads to a sandbox. */
+export function entryPort(slot: number): number {
+  return FIRST_ENTRY + slot;
 }
 
 export const NETWORK_TABLE = 'ranvier_net_';
@@ -60,7 +81,7 @@ export function usesLoopback({ use }: Pick<NetworkSlot, 'use'>, settings: Networ
 
 /** The nft script that replaces the table as a whole. */
 export function networkRules(settings: NetworkSettings, slots: readonly NetworkSlot[]): string {
-  const { token, dataDir, block, resolvers, loopbackResolver, egressAllow, sources, loopbackPorts } = settings;
+  const { token, dataDir, block, resolvers, loopbackResolver, egressAllow, sources, loopbackPorts, uplink } = settings;
   const table = tableName(token);
   const ours = `"${namePrefix(token)}*"`;
   const gateway = gatewayOf(block);
@@ -91,6 +112,7 @@ ${unique(slots.map(({ scope }) => scope))
   })
   .join('\n')}
   map network { type ifname : verdict; ${elements(slots.map(networkElement))} }
+  map entries { type inet_service : ipv4_addr . inet_service; ${elements(slots.flatMap((slot) => entryElement(settings, slot)))} }
   chain input {
     type filter hook input priority -10; policy accept;
     iifname != ${ours} accept
@@ -106,12 +128,14 @@ ${unique(slots.map(({ scope }) => scope))
     type filter hook forward priority -10; policy accept;
     iifname != ${ours} oifname != ${ours} accept
     ct state established,related accept
+    ${uplink === null ? '' : `iifname "${uplink.link}" ct status dnat accept`}
     iifname != ${ours} drop
     iifname . ip saddr != @own drop
     iifname vmap @network
     oifname ${ours} reject with icmpx type admin-prohibited
     meta nfproto ipv6 drop
     ${allowed.join('\n    ')}
+    ${uplink === null ? '' : uplinkRules(settings, uplink).join('\n    ')}
     ip daddr { ${CLOSED.join(', ')} } reject with icmpx type admin-prohibited
   }
   chain output {
@@ -123,7 +147,8 @@ ${unique(slots.map(({ scope }) => scope))
   chain prerouting {
     type nat hook prerouting priority -100; policy accept;
     ${loopbackResolver === null ? '' : `iifname ${ours} ip daddr ${gateway} ${dns} dnat ip to ${loopbackResolver}`}
-    ${loopbackPorts.length === 0 ? '' : `iifname @loopback ip daddr ${gateway} tcp dport { ${ports} } dnat ip to 127.0.0.1`}
+    ${loopbackPorts.length === 0 ? '' : `iifname @loopback ip daddr ${gateway} tcp dport { ${ports} } dnat ip to ${uplink?.gateway ?? '127.0.0.1'}`}
+    ${uplink === null ? '' : `iifname "${uplink.link}" ip daddr ${uplink.address} dnat ip to tcp dport map @entries`}
   }
   chain postrouting {
     type nat hook postrouting priority 100; policy accept;
@@ -131,6 +156,18 @@ ${unique(slots.map(({ scope }) => scope))
   }
 }
 `;
+}
+
+/** What passes to the host by its uplink: its ports for builds and for the public, and nothing else of it. */
+function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink: Uplink): string[] {
+  const ports = loopbackPorts.join(', ');
+  const served = publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
+  const own = uplink.hostAddresses.filter((address) => !address.includes(':'));
+  return [
+    ports && `iifname @loopback ip daddr ${uplink.gateway} ct status dnat tcp dport { ${ports} } accept`,
+    served.length === 0 ? '' : `ip daddr . tcp dport { ${served.join(', ')} } accept`,
+    own.length === 0 ? '' : `ip daddr { ${own.join(', ')} } reject with icmpx type admin-prohibited`,
+  ].filter((rule) => rule !== '');
 }
 
 /** The nft script that lets one more namespace in. It costs the same however many there are. */
@@ -145,6 +182,9 @@ add rule ${table} n_${scope} oifname @m_${scope} accept
 add element ${table} m_${scope} { "${name}" }
 add element ${table} own { ${ownElement(settings, slot)} }
 add element ${table} network { ${networkElement(slot)} }
+${entryElement(settings, slot)
+  .map((element) => `add element ${table} entries { ${element} }`)
+  .join('')}
 ${use === 'build' ? `add element ${table} builds { "${name}" }` : ''}
 ${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` : ''}
 `;
@@ -158,9 +198,19 @@ export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): stri
 delete element ${table} network { "${name}" }
 delete element ${table} own { ${ownElement(settings, slot)} }
 delete element ${table} m_${scope} { "${name}" }
+${slot.entry ? `delete element ${table} entries { ${entryPort(slot.number)} }` : ''}
 ${use === 'build' ? `delete element ${table} builds { "${name}" }` : ''}
 ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }` : ''}
 `;
+}
+
+/** The nft script that leads the entry of a sandbox to another port of it. It fails if there was none. */
+export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
+  const entries = `element inet ${tableName(settings.token)} entries`;
+  const [element] = entryElement(settings, slot);
+  return element === undefined
+    ? ''
+    : `delete ${entries} { ${entryPort(slot.number)} }\nadd ${entries} { ${element} }\n`;
 }
 
 /** The nft script inside a namespace that leads the ports of the host's loopback to the gateway. */
@@ -206,6 +256,10 @@ function ownElement({ block }: NetworkSettings, { name, number }: NetworkSlot): 
 
 function networkElement({ name, scope }: NetworkSlot): string {
   return `"${name}" : jump n_${scope}`;
+}
+
+function entryElement({ block }: NetworkSettings, { number, entry }: NetworkSlot): string[] {
+  return entry ? [`${entryPort(number)} : ${addressOf(block, number)} . ${entry.to}`] : [];
 }
 
 function elements(items: readonly string[]): string {

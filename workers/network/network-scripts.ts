@@ -37,11 +37,11 @@ END
 /** Removes namespaces and links. Arguments: names. What is not there is no failure. */
 export const REMOVE = `
 for name; do
-  [ ! -e "/sys/class/net/$name" ] || ip link delete "$name" 2>/dev/null
+  [ ! -e "/proc/sys/net/ipv4/conf/$name" ] || ip link delete "$name" 2>/dev/null
   [ ! -e "/run/netns/$name" ] || ip netns delete "$name"
 done
 for name; do
-  if [ -e "/sys/class/net/$name" ] || [ -e "/run/netns/$name" ]; then echo "$name is still there" >&2; exit 1; fi
+  if [ -e "/proc/sys/net/ipv4/conf/$name" ] || [ -e "/run/netns/$name" ]; then echo "$name is still there" >&2; exit 1; fi
 done
 `;
 
@@ -69,3 +69,24 @@ createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
   }
 }).on('error', (error) => { throw error; }).listen(Number(port), address);
 `;
+
+/**
+ * Keeps a namespace that stands for the host until it is killed or its folder is gone. Argument: the folder of the network's
+ * files. The end of the pipe `alive` ends slirp4netns too.
+ */
+export const HOLD = `
+set -e
+cd "$1"
+[ -p alive ] || { rm -f alive; mkfifo -m 600 alive; }
+exec 4<>alive
+mount -n -t tmpfs -o mode=0755,size=4m tmpfs /run
+mkdir /run/netns
+ip link set lo up
+echo 1 >/proc/sys/net/ipv4/ip_forward
+echo ready
+exec >/dev/null 2>&1
+while [ -p alive ]; do sleep 30; done
+`;
+
+/** Starts slirp4netns. Its arguments are those of the program; descriptor 4 ends with the process that holds the namespace. */
+export const UPLINK = 'exec 4<alive; exec slirp4netns "$@"';

@@ -16,12 +16,19 @@ export function runTool(file: string, args: readonly string[], input = ''): Prom
   });
 }
 
-/** Runs a shell program of `network-scripts.ts`. */
-export function runScript(script: string, args: readonly string[], input = ''): Promise<string> {
-  return runTool('/bin/sh', ['-c', script, 'network', ...args], input);
+/** Runs a shell program of `network-scripts.ts`. `enter` are arguments before it. */
+export function runScript(
+  script: string,
+  args: readonly string[],
+  input = '',
+  enter: readonly string[] = [],
+): Promise<string> {
+  const [file = '', ...rest] = [...enter, '/bin/sh', '-c', script, 'network', ...args];
+  return runTool(file, rest, input);
 }
 
-/** Runs an nftables script. Either all of it applies or nothing. */
-export function nft(script: string): Promise<string> {
-  return runTool('nft', ['-f', '-'], script);
+/** Runs an nftables script. Either all of it applies or nothing. `enter` are arguments before nft. */
+export function nft(script: string, enter: readonly string[] = []): Promise<string> {
+  const [file = '', ...rest] = [...enter, 'nft', '-f', '-'];
+  return runTool(file, rest, script);
 }

@@ -45,6 +45,12 @@ export class SlotFiles {
     throw new Error(`No address is free for ${claim.id}: this host runs as many sandboxes as it has addresses`);
   }
 
+  /** Writes what has changed of a slot. Resolves to the slot. */
+  async change(slot: NetworkSlot): Promise<NetworkSlot> {
+    await this.#write(slot);
+    return slot;
+  }
+
   /** The slot of a sandbox; null if it has none. */
   async find(id: string): Promise<NetworkSlot | null> {
     const number = await readFile(join(this.#sandboxes, id), 'utf8').catch(() => '');
@@ -70,12 +76,8 @@ export class SlotFiles {
 
   /** Gives a slot back. The slot of an application rests. */
   async release(slot: NetworkSlot, now: number): Promise<void> {
-    const path = this.#path(slot.number);
-    if (slot.use === 'build') await rm(path, { force: true });
-    else {
-      await writeFile(`${path}.new`, JSON.stringify({ ...slot, releasedAt: now }), { mode: 0o600 });
-      await rename(`${path}.new`, path);
-    }
+    if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
+    else await this.#write({ ...slot, releasedAt: now });
     // The sandbox may have been made again meanwhile, with another slot.
     const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
     if (noted === String(slot.number)) await this.forget(slot.id);
@@ -111,6 +113,12 @@ export class SlotFiles {
   async #isOld(name: string, now: number): Promise<boolean> {
     const found = await stat(join(this.#slots, name)).catch(() => null);
     return found !== null && now - found.mtimeMs > UNFINISHED_MS;
+  }
+
+  async #write(slot: NetworkSlot): Promise<void> {
+    const path = this.#path(slot.number);
+    await writeFile(`${path}.new`, JSON.stringify(slot), { mode: 0o600 });
+    await rename(`${path}.new`, path);
   }
 
   async #read(): Promise<NetworkSlot[]> {

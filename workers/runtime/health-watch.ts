@@ -60,11 +60,16 @@ export class HealthWatch {
 
   /**
    * Runs a check if one is due. `ownsPort` resolves to false if another process listens on the replica's port; the check
-   * then fails without a request to it.
+   * then fails without a request to it. `own` is the port as the application knows it.
    */
-  async check(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<void> {
+  async check(
+    row: ReplicaRow,
+    spec: ReleaseSpec,
+    ownsPort: (port: number) => Promise<boolean>,
+    own = row.port,
+  ): Promise<void> {
     if (Date.now() < this.#nextCheckAt) return;
-    const answer = await this.#trouble(row, spec, ownsPort);
+    const answer = await this.#trouble(row, spec, ownsPort, own);
     this.#checks = [...this.#checks, answer === ''].slice(-CHECKS_KEPT);
     const { state, port } = row;
     const { verdict, nextCheckMs } = decideReadiness({
@@ -92,11 +97,16 @@ export class HealthWatch {
   }
 
   /** Why the replica does not pass the check; '' if it passes. */
-  async #trouble(row: ReplicaRow, spec: ReleaseSpec, ownsPort: (port: number) => Promise<boolean>): Promise<string> {
+  async #trouble(
+    row: ReplicaRow,
+    spec: ReleaseSpec,
+    ownsPort: (port: number) => Promise<boolean>,
+    own: number | null,
+  ): Promise<string> {
     const { address, port } = row;
     if (port === null)
       return hasSettled(this.#startedAt, Date.now(), this.#settledMs) ? '' : 'it has just been started';
-    if (!(await ownsPort(port))) return `its process does not listen on port ${port}`;
+    if (!(await ownsPort(port))) return `its process does not listen on port ${own}`;
     if (isDataKind(spec.kind) && this.#probe !== undefined) {
       return this.#probe.probe(row, spec).catch((error: unknown) => errorMessage(error));
     }

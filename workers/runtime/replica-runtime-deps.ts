@@ -43,6 +43,8 @@ export interface RuntimeBackend {
   /** Starts to compete for the lead of this host; the leader reconciles its replicas. */
   start(): Promise<void>;
   close(platformEnds: boolean): Promise<void>;
+  /** The port of a replica as its application knows it, if the row may have another. */
+  ownPort?(row: ReplicaRow): Promise<number | null>;
   /** Why a replica ended before it was ever ready. */
   explainExit(spec: ReleaseSpec, row: ReplicaRow): Promise<string>;
   /** Why a release is not ready in time although no replica has failed. */

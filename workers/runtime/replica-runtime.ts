@@ -101,9 +101,13 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async inspect(deploymentId: string): Promise<ReplicaView[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
-    return rows.map(({ id, state, address, port, given_port, restarts, exit_detail }) => {
-      return { id, state, address, port, givenPort: given_port, restarts, exitDetail: exit_detail };
-    });
+    return Promise.all(
+      rows.map(async (row) => {
+        const { id, state, address, given_port, restarts, exit_detail } = row;
+        const port = (await this.#backend.ownPort?.(row)) ?? row.port;
+        return { id, state, address, port, givenPort: given_port, restarts, exitDetail: exit_detail };
+      }),
+    );
   }
 
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {

@@ -25,6 +25,7 @@ export interface ReplicaView {
   id: string;
   state: ReplicaState;
   address: string;
+  /** As the application knows it. */
   port: number | null;
   /** PORT of the application; null if it was given none. */
   givenPort?: number | null;

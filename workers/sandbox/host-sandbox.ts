@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import { processStart } from '../../shared/core/process-identity.js';
 import { discardTree } from '../folders.js';
@@ -9,7 +10,7 @@ import type { HostNetwork } from '../network/host-network.js';
 import { startRelay } from '../network/loopback-relay.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { type Cgroup, limitCpu, listCgroups, procsFilesOf, ranOutOfMemory, removeCgroup, usageOf } from './cgroup.js';
-import { type Prepared, prepareSandbox, type SandboxPlace, scratchRoot } from './prepare-sandbox.js';
+import { type Prepared, prepareSandbox, type SandboxPlace, scratchRoot, userOf } from './prepare-sandbox.js';
 import { MARKER } from './proc.js';
 import {
   type DetachedOptions,
@@ -26,7 +27,7 @@ import {
   type StartedProcess,
 } from './sandbox.js';
 import { ended, handOver, runChild, spawned } from './sandbox-child.js';
-import { APP_PATH, detachedArguments, sandboxArguments, USUAL_PATH } from './sandbox-plan.js';
+import { APP_PATH, detachedArguments, sandboxArguments, USUAL_PATH, withoutPrivileges } from './sandbox-plan.js';
 import { SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
 import { uidOf } from './service-users.js';
@@ -46,6 +47,8 @@ export class HostSandbox implements Sandbox {
   #networks: HostNetworks = { current: null, all: null };
   /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
+  /** Removals in the background of what commands left that have ended, by the sandbox's id. */
+  readonly #discarding = new Map<string, Promise<void>>();
 
   constructor({ token, ...place }: Dependencies) {
     this.#place = place;
@@ -85,8 +88,8 @@ export class HostSandbox implements Sandbox {
       const prepared = await this.#prepare(spec, true);
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
-      await this.#end(spec.id, null, false);
-      this.#running.delete(spec.id);
+      await this.#processes.kill(spec.id, null, false);
+      this.#discardSoon(spec.id);
     }
   }
 
@@ -106,7 +109,9 @@ export class HostSandbox implements Sandbox {
       void exited.then(() => options.onExit?.());
       child.unref();
       const { network } = prepared.plan;
-      return { pid, startedAt, ...(network ? { address: network.address } : {}) };
+      if (!network) return { pid, startedAt };
+      const { address, port } = network;
+      return { pid, startedAt, address, ...(port === undefined ? {} : { port }) };
     } catch (error) {
       await this.#end(spec.id, null);
       throw error;
@@ -116,11 +121,13 @@ export class HostSandbox implements Sandbox {
   }
 
   async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {
-    const namespace = await this.allNetworks?.namespaceOf(id);
-    if (!namespace) throw new Error(`${id} has no network`);
+    const join = await this.allNetworks?.joining(id);
+    if (!join) throw new Error(`${id} has no network`);
+    const { host } = this.#place;
+    const drop = withoutPrivileges(host, userOf(host, userNumber));
     const mark = { [MARKER]: this.#processes.markOf(id) };
     const procsFiles = this.#place.cgroups === null ? [] : procsFilesOf(this.#place.cgroups, id);
-    await startRelay({ namespace, address, port, uid: uidOf(userNumber), mark, procsFiles });
+    await startRelay({ join, drop, address, port, mark, procsFiles });
   }
 
   isAlive(process: DetachedProcess): Promise<boolean> {
@@ -152,6 +159,7 @@ export class HostSandbox implements Sandbox {
   }
 
   async sweep(isWanted: (id: string) => boolean): Promise<number> {
+    await Promise.all(this.#discarding.values());
     const processes = await this.#processes.countMarked();
     const traces = await readdir(scratchRoot(this.#place.dataDir)).catch(() => []);
     const groups = this.#place.cgroups === null ? [] : await listCgroups(this.#place.cgroups);
@@ -169,6 +177,7 @@ export class HostSandbox implements Sandbox {
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
+    await this.#discarding.get(spec.id);
     // A worker that died may have left the same run behind. Its folder is made first and removed last.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
     // Its network is made at the same time as its folder, and may be there without it.
@@ -202,6 +211,19 @@ export class HostSandbox implements Sandbox {
   async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
     await this.#processes.kill(id, process, byMark);
     await this.#discard(id);
+  }
+
+  /** Nobody waits for the removal of what a command left that has ended. The next sweep removes the rest. */
+  #discardSoon(id: string): void {
+    const discarding = this.#discard(id)
+      .catch((error: unknown) => {
+        this.#place.log.warn({ err: error, id }, `a sandbox stays until the next sweep: ${errorMessage(error)}`);
+      })
+      .finally(() => {
+        this.#discarding.delete(id);
+        this.#running.delete(id);
+      });
+    this.#discarding.set(id, discarding);
   }
 
   async #discard(id: string): Promise<void> {

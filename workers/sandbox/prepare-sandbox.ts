@@ -46,9 +46,9 @@ export async function prepareSandbox(
 ): Promise<Prepared> {
   const { host } = place;
   const scratch = join(scratchRoot(place.dataDir), spec.id);
-  const uid = host.level === 'rootless' ? (process.getuid?.() ?? 0) : uidOf(spec.userNumber);
+  const uid = userOf(host, spec.userNumber);
   const owner = tied ? { pid: process.pid, startedAt: (await processStart(process.pid)) ?? '' } : null;
-  const attached = network?.attach(spec.id, spec.network ?? aloneIn(spec)) ?? Promise.resolve(null);
+  const attached = network?.attach(spec.id, spec.network ?? aloneIn(spec), spec.port) ?? Promise.resolve(null);
   const folders = makeFolders(place, spec, { scratch, uid, owner, hasNetwork: network !== null });
   const [made, joined] = await Promise.allSettled([folders, attached]);
   if (made.status === 'rejected') throw made.reason;
@@ -77,6 +77,11 @@ export async function prepareSandbox(
     network: joined.value,
   };
   return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
+}
+
+/** The user of this host that runs the commands of a service. */
+export function userOf({ level }: Pick<Host, 'level'>, userNumber: number): number {
+  return level === 'rootless' ? (process.getuid?.() ?? 0) : uidOf(userNumber);
 }
 
 async function makeFolders(

@@ -8,6 +8,7 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { removeTree } from '../folders.js';
+import { mountProgram } from './mount-program.js';
 import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
 import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';
@@ -33,6 +34,7 @@ export async function describeHost(level: SandboxLevel, overlay: boolean, dataDi
     overlay,
     tools: { setsid, prlimit },
     filter: level === 'none' ? [] : await usableFilter(),
+    mounter: hasMounts(level) ? await usableMounter(level) : [],
     nodeFolder: dirname(process.execPath),
     hidden: hiddenFolders(existing, [
       await realpath(dataDir),
@@ -77,6 +79,20 @@ async function usableFilter(): Promise<readonly string[]> {
   }
 }
 
+/** The arguments of the program that makes all mounts if a trial shows that it works here; otherwise none. */
+async function usableMounter(level: SandboxLevel): Promise<readonly string[]> {
+  const program = mountProgram();
+  if (program === null) return [];
+  const asRoot = level === 'rootless' ? ['--user', '--map-root-user'] : [];
+  const trial = [...program, 'hide', INSIDE, '--', '/bin/sh', '-c', '[ ! -e "$1" ]', 'trial', `${INSIDE}/app`];
+  try {
+    await run('unshare', [...asRoot, '--mount', '--propagation', 'private', ...trial]);
+    return program;
+  } catch {
+    return [];
+  }
+}
+
 async function hasTool(name: string): Promise<boolean> {
   for (const folder of ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']) {
     if (await exists(join(folder, name))) return true;
@@ -110,10 +126,7 @@ export async function strongest<S extends Sandbox>(
         }
         if (level === 'none' && isRoot()) log.error(detail, 'hosted commands run as root: nothing contains them');
         else if (level === 'rootless') {
-          log.warn(
-            detail,
-            "hosted commands see nothing of this user's home, but share this user and the host's network",
-          );
+          log.warn(detail, "hosted commands see nothing of this user's home, but run as this user");
         } else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
         else log.info(detail, 'hosted commands run in namespaces of their own');
         return sandbox;

@@ -1,5 +1,5 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import type { Attachment } from '../network/host-network.js';
+import type { Attachment } from '../network/network-model.js';
 import { hasMounts, hasUsers, type SandboxLevel, type SandboxLimits } from './sandbox.js';
 import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
 
@@ -26,6 +26,8 @@ export interface Host {
   tools: { setsid: boolean; prlimit: boolean };
   /** Arguments before a command that make the kernel refuse it dangerous system calls; empty if that does not work here. */
   filter: readonly string[];
+  /** Arguments before mount operations that make all of them in one process; empty if the init has to make them. */
+  mounter: readonly string[];
   /** The folder of the `node` that runs the platform. It is first in the PATH of commands. */
   nodeFolder: string;
   /** Real folders of the host that no command may see. */
@@ -85,14 +87,18 @@ export function sandboxArguments(host: Host, plan: Plan): string[] {
 
 /** Arguments before a command that let it join the sandbox's network. The process stays the same. */
 function networkArguments({ network }: Plan): string[] {
-  return network ? ['nsenter', `--net=${network.namespace}`, '--'] : [];
+  return [...(network?.join ?? [])];
 }
 
 function withoutNetwork(host: Host, plan: Plan): string[] {
   const init = ['/bin/sh', '-c', INIT, 'sandbox-init', host.tools.setsid ? 'setsid' : 'same'];
-  const mounts = hasMounts(host.level) ? mountOperations(host, plan) : [];
-  const inner = [...init, ...mounts, '--', ...plan.procsFiles, '--', ...commandArguments(host, plan)];
-  if (!hasMounts(host.level)) return inner;
+  const command = ['--', ...plan.procsFiles, '--', ...commandArguments(host, plan)];
+  if (!hasMounts(host.level)) return [...init, ...command];
+  const mounts = mountOperations(host, plan);
+  const inner =
+    host.mounter.length > 0
+      ? [...host.mounter, ...mounts, '--', ...init, ...command]
+      : [...init, ...mounts, ...command];
   // An ordinary user may make mounts only as the root of a user namespace. The command itself gets the user back.
   const asRoot = host.level === 'rootless' ? ['--user', '--map-root-user'] : [];
   const unshare = [
@@ -118,33 +124,24 @@ export function detachedArguments(host: Host, plan: Plan, exitFile: string, oomF
 
 /** The part from the init to the loader: a session of its own, limits, then no privileges and no way to get any. */
 export function commandArguments(host: Host, plan: Plan): string[] {
-  const drop = [
-    'setpriv',
-    `--reuid=${plan.uid}`,
-    `--regid=${plan.uid}`,
-    '--clear-groups',
-    '--no-new-privs',
-    '--bounding-set=-all',
-    '--inh-caps=-all',
-  ];
-  const asUser = [
-    'unshare',
-    '--user',
-    `--map-user=${plan.uid}`,
-    `--map-group=${plan.uid}`,
-    'setpriv',
-    '--no-new-privs',
-  ];
   return [
     ...(host.tools.setsid ? ['setsid'] : []),
     ...(host.tools.prlimit ? ['prlimit', ...resourceLimits(host, plan), '--'] : []),
-    ...(hasUsers(host.level) ? [...drop, '--', ...host.filter] : []),
-    ...(host.level === 'rootless' ? [...asUser, '--', ...host.filter] : []),
+    ...(host.level === 'none' ? [] : [...withoutPrivileges(host, plan.uid), ...host.filter]),
     '/bin/sh',
     '-c',
     LOADER,
     'sandbox',
   ];
+}
+
+/** Arguments before a command that make it run as this user, without privileges and without a way to get any. */
+export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): string[] {
+  if (level === 'rootless') {
+    return ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, 'setpriv', '--no-new-privs', '--'];
+  }
+  const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+  return ['setpriv', ...user, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'];
 }
 
 function resourceLimits(host: Host, plan: Plan): string[] {

@@ -33,8 +33,7 @@ while [ "$1" != -- ]; do
     bind) must mkdir -p "$3"; must mount -n --bind "$2" "$3"; shift 3 ;;
     # In a user namespace the mount keeps the flags that its file system has on the host.
     readonly)
-      must mkdir -p "$3"; must mount -n --bind "$2" "$3"
-      mount -n -o remount,bind,ro "$3" 2>/dev/null || must mount -n -o remount,bind,ro,nosuid,nodev "$3"; shift 3 ;;
+      must mkdir -p "$3"; must mount -n --bind "$2" "$3"; must mount -n -o remount,bind,ro,nosuid,nodev "$3"; shift 3 ;;
     tree) must mount -n --rbind "$2" "$3"; shift 3 ;;
     file) must mount -n --bind "$2" "$3"; shift 3 ;;
     hide) must mount -n -t tmpfs -o mode=0755,size=64k tmpfs "$2"; shift 2 ;;
@@ -111,7 +110,8 @@ if [ -n "$term" ]; then
   [ "$again" -eq 127 ] || code=$again
   if [ "$session" = setsid ]; then while group_lives; do sleep 0.05; done; fi
 fi
-[ -z "$guard" ] || kill -s KILL "$guard" 2>/dev/null
+# It is waited for, because nothing of the sandbox may be left after its init.
+[ -z "$guard" ] || { kill -s KILL "$guard"; wait "$guard"; } 2>/dev/null
 exit "$code"
 `;
 

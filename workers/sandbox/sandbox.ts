@@ -77,8 +77,10 @@ export interface DetachedOptions {
 }
 
 export interface StartedProcess extends DetachedProcess {
-  /** The address of its own network, if it has one. */
+  /** The address at which this host reaches its own network, if it has one. */
   address?: string;
+  /** The port at which this host reaches it there, if that is another than the command's own. */
+  port?: number;
 }
 
 /** What a sandbox has used and uses. */

@@ -133,7 +133,7 @@ export function sweepDefinitions(deps: JobDeps): SweepDefinition[] {
 }
 
 async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
-  const stale = await staleReleases(deps.db, null);
+  const stale = await staleReleases(deps.db);
   for (const serviceId of new Set(stale.map((release) => release.serviceId))) {
     await retireOldReleases(deps, serviceId, new AbortController().signal);
   }

@@ -54,7 +54,7 @@ export const invitationRoutes = [
         workspaceName: workspace?.name ?? '',
         page,
       }).catch((error: unknown) => {
-        log.warn(`an invitation could not be mailed: ${errorMessage(error)}`);
+        log().warn(`an invitation could not be mailed: ${errorMessage(error)}`);
         return false;
       });
       return { invitation: presentInvitation(invitation), sent };

@@ -24,7 +24,7 @@ export const verificationRoutes = [
           reason: sent ? '' : 'This installation sends no e-mail; ask its operator to verify the address',
         };
       } catch (error) {
-        ctx.state.log.warn(`a verification mail could not be sent: ${errorMessage(error)}`);
+        ctx.state.log().warn(`a verification mail could not be sent: ${errorMessage(error)}`);
         return { sent: false, reason: 'The mail server refused the e-mail; try again later' };
       }
     },

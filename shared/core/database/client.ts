@@ -54,6 +54,8 @@ export function createDatabase({
       idle_in_transaction_session_timeout: idleInTransactionMs,
       ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
       types,
+      // For connections that reads share (shared-connections.ts). All others wait for an answer before they send the next statement.
+      pipeline: true,
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolSize },
     acquireConnectionTimeout: 10_000,

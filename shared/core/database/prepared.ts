@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Db, Transaction } from './client.js';
+import { runPrepared } from './prepared-query.js';
+import { SharedConnections } from './shared-connections.js';
 
 /**
  * A statement that each connection parses once. PostgreSQL plans it once too if the plan does not depend on the values.
@@ -25,15 +27,14 @@ export function prepare<Row>(text: string): Prepared<Row> {
 /** The rows of a prepared statement, on a connection of the pool or on that of the transaction. */
 export async function rowsOfPrepared<Row>(
   db: Db,
-  { name, text }: Prepared<Row>,
+  statement: Prepared<Row>,
   values: readonly unknown[],
 ): Promise<Row[]> {
   // A transaction that has ended has given its connection back, which others use.
   if ((db as unknown as Partial<Transaction>).isCompleted?.()) throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();
   try {
-    const { rows } = await connection.query({ name, text, values: values as unknown[] });
-    return rows as Row[];
+    return await run(connection, statement, values);
   } finally {
     db.client.releaseConnection(connection);
   }
@@ -47,4 +48,32 @@ export async function rowOfPrepared<Row>(
 ): Promise<Row | null> {
   const [row] = await rowsOfPrepared(db, statement, values);
   return row ?? null;
+}
+
+/** Connections that reads of many requests share, of each pool. */
+const shared = new WeakMap<object, SharedConnections>();
+
+/**
+ * The same for a short read that waits for no lock, outside of a transaction: it is sent on a connection that reads of
+ * other requests use at the same time.
+ */
+export async function rowOfShared<Row>(
+  db: Db,
+  statement: Prepared<Row>,
+  values: readonly unknown[],
+): Promise<Row | null> {
+  const connections = shared.get(db.client) ?? new SharedConnections(db.client);
+  shared.set(db.client, connections);
+  const [row] = await connections.use((connection) => run(connection, statement, values));
+  return row ?? null;
+}
+
+async function run<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
+  try {
+    return await runPrepared<Row>(connection, statement, values);
+  } catch (error) {
+    // The stack that leads to the socket tells nothing; this one leads to the caller.
+    if (error instanceof Error) Error.captureStackTrace(error);
+    throw error;
+  }
 }

@@ -124,9 +124,9 @@ export const HOSTING_SETTINGS = {
     'First and last port for hosted processes. Keep them apart from `net.ipv4.ip_local_port_range`.',
   ),
   NETWORK: setting(
-    choice(['auto', 'namespaces', 'shared'], 'auto'),
+    choice(['auto', 'namespaces', 'rootless', 'shared'], 'auto'),
     ['worker'],
-    'For `RUNTIME=process`: `auto` gives each build and each replica a network of its own if the host allows it, and otherwise all use the network of the host, with the reason in the log. With `namespaces` a worker does not start if the host does not allow it. With `shared` all use the network of the host, see [security](security.md#networks).',
+    'For `RUNTIME=process`: `auto` gives each build and each replica a network of its own if the host allows it, and otherwise all use the network of the host, with the reason in the log. With `namespaces`, or `rootless` for a platform that is not root, a worker does not start if the host does not allow it. With `shared` all use the network of the host, see [security](security.md#networks).',
   ),
   EGRESS_ALLOW: setting(
     list('', IPV4_RANGE),

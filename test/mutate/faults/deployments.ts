@@ -11,14 +11,14 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'transition: the fence is not compared',
     file: TRANSITIONS,
-    find: 'where id = :id and fence = :fence and status = :from',
-    replace: 'where id = :id and status = :from',
+    find: 'where id = $1 and fence = $2 and status',
+    replace: 'where id = $1 and $2 > 0 and status',
   },
   {
     name: 'transition: the state is not compared',
     file: TRANSITIONS,
-    find: 'and fence = :fence and status = :from and finished_at is null',
-    replace: 'and fence = :fence and finished_at is null',
+    find: "and fence = $2 and status = '${from}' and finished_at is null",
+    replace: 'and fence = $2 and finished_at is null',
   },
   {
     name: 'transition: a requested cancellation does not hold the next state back',
@@ -29,8 +29,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'transition: failing ignores a requested cancellation',
     file: TRANSITIONS,
-    find: 'status = case when cancel_requested_at is null then :to else :toIfCancelled end',
-    replace: 'status = :to',
+    find: "status = case when cancel_requested_at is null then '${to}' else '${toIfCancelled}' end",
+    replace: "status = '${to}'",
   },
   {
     name: 'transition: the route moves for a service that is being deleted',
@@ -79,7 +79,7 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'cancel: asks for one that visitors see already',
     file: STORE,
-    find: 'and finished_at is null and status = any(:cancellable)',
+    find: 'and finished_at is null and status = any(cast($3 as text[]))',
     replace: 'and finished_at is null',
   },
   {
@@ -121,14 +121,14 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'claim: a deployment that has ended',
     file: PARTS,
-    find: 'where id = :id and finished_at is null and admitted_at is not null',
-    replace: 'where id = :id and admitted_at is not null',
+    find: 'where id = $1 and finished_at is null and admitted_at is not null',
+    replace: 'where id = $1 and admitted_at is not null',
   },
   {
     name: "claim: a worker's fault is not counted",
     file: PARTS,
-    find: 'case when :faulty then 1 else 0 end',
-    replace: 'case when :faulty then 0 else 0 end',
+    find: 'case when $3 then 1 else 0 end',
+    replace: 'case when $3 then 0 else 0 end',
   },
   {
     name: 'claim: the start moves with each takeover',
@@ -139,8 +139,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'cancel: deployments of other services too',
     file: STORE,
-    find: 'where service_id = :serviceId and (cast(',
-    replace: 'where cast(:serviceId as uuid) is not null and (cast(',
+    find: 'where service_id = $1 and (cast(',
+    replace: 'where cast($1 as uuid) is not null and (cast(',
   },
   {
     name: 'cancel: a job is made for one that has ended',
@@ -175,8 +175,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'transition: the first moment at which visitors saw it is not kept',
     file: TRANSITIONS,
-    find: "case when :to = 'switched' then now() else went_live_at end",
-    replace: 'went_live_at',
+    find: ', went_live_at = now()',
+    replace: '',
   },
   {
     name: 'transition: the edges do not learn of a switch',
@@ -193,8 +193,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'transition: a cancelled deployment keeps an error',
     file: TRANSITIONS,
-    find: "case when cancel_requested_at is null or :toIfCancelled <> 'cancelled' then :error else '' end",
-    replace: ':error',
+    find: "case when cancel_requested_at is null then $3 else '' end",
+    replace: '$3',
   },
   {
     name: 'decide: a worker that lost its lease hands the deployment over',

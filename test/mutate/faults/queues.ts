@@ -202,7 +202,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'admission: no job is due',
     file: ADMISSION,
-    find: 'dispatches = 1, due_at = now(), ',
+    find: "dispatches = 1, due_at = now() + interval '${HANDOVER_SECONDS} seconds', ",
     replace: 'dispatches = 1, ',
   },
   {

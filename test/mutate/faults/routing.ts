@@ -8,14 +8,14 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'route: an edge that lags behind is not waited for',
     file: ROUTING,
-    find: 'a.version >=\n',
-    replace: 'a.version + 1 >=\n',
+    find: 'a.version >= ${version}',
+    replace: 'a.version + 1 >= ${version}',
   },
   {
     name: 'route: an edge that is silent is waited for',
     file: ROUTING,
-    find: 'where e.seen_at > now() - make_interval(secs => ${EDGE_SEEN_SECONDS})\n        and not exists',
-    replace: 'where e.seen_at is not null\n        and not exists',
+    find: "where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'\n       and not exists",
+    replace: 'where e.seen_at is not null\n       and not exists',
   },
   {
     name: 'route: an acknowledgement goes back',

@@ -9,20 +9,20 @@ export const SERVICES_FAULTS: readonly Fault[] = [
   {
     name: 'images: the one that serves is removed',
     file: IMAGES,
-    find: 'where s.id = :serviceId and d.image_id = i.id',
-    replace: 'where false and s.id = :serviceId',
+    find: 'where s.id = $1 and d.image_id = i.id',
+    replace: 'where false and s.id = $1',
   },
   {
     name: 'images: the one of an open rollback is removed',
     file: IMAGES,
-    find: ' and not coalesce(r.open, false)',
+    find: ' and not r.open',
     replace: '',
   },
   {
     name: 'images: the oldest are kept',
     file: IMAGES,
-    find: 'order by u.went_live_at desc nulls last',
-    replace: 'order by u.went_live_at nulls last',
+    find: 'order by went_live_at desc nulls last',
+    replace: 'order by went_live_at nulls last',
   },
   {
     name: 'canvas: a save of an old revision wins',

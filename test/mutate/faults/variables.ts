@@ -14,20 +14,20 @@ export const VARIABLES_FAULTS: readonly Fault[] = [
   {
     name: 'snapshot: erased although it can be rolled back to',
     file: SNAPSHOTS,
-    find: "(d.status = 'live' and i.id is not null and i.removed_at is null)",
+    find: "i.removed_at is null and d.status = 'live'",
     replace: 'false',
   },
   {
     name: 'snapshot: erased while a replica runs with it',
     file: SNAPSHOTS,
-    find: "exists (select from replicas where deployment_id = d.id and state <> 'stopped')",
-    replace: 'false',
+    find: "where r.service_id = $1 and r.state <> 'stopped'",
+    replace: 'where false and r.service_id = $1',
   },
   {
     name: 'snapshot: kept for good',
     file: SNAPSHOTS,
-    find: 'where s.service_id = :serviceId and not exists',
-    replace: 'where false and s.service_id = :serviceId and not exists',
+    find: 'where s.service_id = $1 and not exists',
+    replace: 'where false and s.service_id = $1 and not exists',
   },
   {
     name: 'variables: one too many',

@@ -27,8 +27,8 @@ export const WORKSPACES_FAULTS: readonly Fault[] = [
   {
     name: 'limits: builds of earlier months count',
     file: 'shared/workspaces/usage.ts',
-    find: 'from builds, month where finished > month.start',
-    replace: 'from builds, month',
+    find: "and t.month = (month.start at time zone 'UTC')::date",
+    replace: '',
   },
   {
     name: 'limits: alerts come late',

@@ -254,10 +254,65 @@ describe('Detection in a repository', function () {
         /the first of 2/,
       ],
       [
+        'the pages beside a server whose entry is in a folder of its own',
+        { 'client/package.json': app('next'), 'server/package.json': server, 'server/index.js': '' },
+        'web',
+        'client',
+        /by its name/,
+      ],
+      [
+        'an application beside a Dockerfile that this host cannot build',
+        { Dockerfile: 'FROM scratch', 'client/package.json': app('next'), 'client/index.html': '' },
+        'web',
+        'client',
+        /the only application/,
+      ],
+      [
         'an application of a root that installs a tool of another platform',
         { 'package.json': root({ devDependencies: { wrangler: '4' } }), 'apps/shop/package.json': app('next') },
         'web',
         'apps/shop',
+        /the only application/,
+      ],
+      [
+        'an application of Nx whose packages the root installs',
+        {
+          'package.json': packageJson({ dependencies: { '@nestjs/core': '11' }, devDependencies: { nx: '20' } }),
+          'nx.json': '{}',
+          'apps/api/project.json': '{ "name": "api", "projectType": "application" }',
+          'apps/api/src/main.ts': '',
+        },
+        'web',
+        'apps/api',
+        /the only application/,
+      ],
+      [
+        'the only folder with a server without a library',
+        { 'my-app/package.json': packageJson({ scripts: { start: 'node server.js' } }), 'my-app/server.js': '' },
+        'web',
+        'my-app',
+        /the only application/,
+      ],
+      [
+        'an application, and not the components that it uses',
+        {
+          ...workspace(),
+          'apps/shop/package.json': app('next'),
+          'packages/ui/package.json': packageJson({ devDependencies: { storybook: '9' } }),
+          'packages/ui/.storybook/main.js': '',
+        },
+        'web',
+        'apps/shop',
+        /the only application/,
+      ],
+      [
+        'a server that has only a script for developers',
+        {
+          ...workspace(),
+          'apps/api/package.json': packageJson({ scripts: { dev: 'tsx watch a.ts' }, dependencies: { hono: '4' } }),
+        },
+        'web',
+        'apps/api',
         /the only application/,
       ],
     ];
@@ -281,6 +336,20 @@ describe('Detection in a repository', function () {
     expect(found.folders.project).to.equal('apps/shop');
     expect(found.build).to.deep.equal(['cd apps/shop && vite build']);
     expect(found.publish?.folders[0]).to.equal('./out');
+  });
+
+  it('knows the framework of an application of Nx by its configuration, although the root installs others', async () => {
+    const found = await plan({
+      'package.json': packageJson({ dependencies: { '@nestjs/core': '11' }, devDependencies: { nx: '20', vite: '6' } }),
+      'nx.json': '{}',
+      'apps/api/project.json': '{ "name": "api" }',
+      'apps/web/project.json': '{ "name": "web" }',
+      'apps/web/vite.config.ts': '',
+      'apps/web/index.html': '',
+    });
+    expect(found.folders.project).to.equal('apps/web');
+    expect(found.framework?.id).to.equal('vite');
+    expect(found.publish?.folders[0]).to.equal('../../dist/apps/web');
   });
 
   it('asks for the Node.js that the lock file says the packages need', async () => {
@@ -325,10 +394,18 @@ describe('Detection in a repository', function () {
   });
 
   it('decides by what the build has written', async () => {
-    const settle = async (files: Files, starts: Start[], folders: string[] = [], singlePage = false) => {
+    const settle = async (files: Files, starts: Start[], folders: string[] = [], singlePage = false, below = '') => {
       const app = await repository(files);
       const publish = { folders, singlePage, pages: [] };
-      const input = { app, project: app, starts, publish, publishDirectory: 'dist', isDefault: true, built: true };
+      const input = {
+        app,
+        project: join(app, below),
+        starts,
+        publish,
+        publishDirectory: 'dist',
+        isDefault: true,
+        built: true,
+      };
       const settled = await readFiles('settleResult', input, { signal });
       return settled.type === 'static' ? { ...settled, folder: settled.folder.slice(app.length + 1) } : settled;
     };
@@ -346,8 +423,15 @@ describe('Detection in a repository', function () {
       folder: 'public',
     });
     expect(await settle({ 'made/by/index.html': '' }, [])).to.include({ folder: 'made/by', fallback: '' });
+    const nx = { 'dist/apps/shop/index.html': '', 'dist/apps/api/main.js': '', 'apps/shop/x': '', 'apps/api/x': '' };
+    expect(await settle(nx, [], ['../../dist/apps/shop'], false, 'apps/shop')).to.include({ folder: 'dist/apps/shop' });
+    const program: Start = { command: 'node ../../dist/apps/api/main.js', needs: '../../dist/apps/api/main.js' };
+    expect(await settle(nx, [server, program], [], false, 'apps/api')).to.include({ startCommand: program.command });
     const page = { 'www/index.html': '' };
     expect(await settle(page, [], ['www'], true)).to.include({ fallback: 'index.html' });
+    const below = { 'www/index.html': '<script type="module" src="/shop/assets/a.js">', 'www/assets/a.js': '' };
+    expect(await settle(below, [], ['www'])).to.include({ base: '/shop' });
+    expect(await settle({ ...below, 'www/shop/assets/a.js': '' }, [], ['www'])).to.include({ base: '' });
     expect(await settle({ ...page, 'www/404.html': '' }, [], ['www'], true)).to.include({ fallback: '' });
     expect(await settle({ ...page, 'www/200.html': '' }, [], ['www'])).to.include({ fallback: '200.html' });
     expect(await settle({ ...page, 'www/_redirects': '/* /index.html 200\n' }, [], ['www'])).to.include({

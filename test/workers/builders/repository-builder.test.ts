@@ -170,6 +170,37 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect((await readdir(cache)).length).to.be.greaterThan(0);
   });
 
+  it(`copies the dependencies of the last build if nothing that decides them changed${hasRegistry ? '' : ': no registry can be reached'}`, async function () {
+    if (!hasRegistry) this.skip();
+    const files = await npmServer();
+    const request = { serviceId: 'copies', userNumber: 6998 };
+    const installs = ({ lines }: { lines: string[] }) => lines.includes('$ npm ci');
+    const first = await build({ files, request });
+    expect(installs(first)).to.equal(true);
+    const changed = { ...files, 'page.html': 'new', 'node_modules/stray.js': 'committed' };
+    const second = await build({ files: changed, request });
+    expect(installs(second), second.output).to.equal(false);
+    expect(await runIn(second, `node -p "require('ms')('2 days')"`)).to.deep.equal(['172800000']);
+    expect(await readdir(join(second.folder, 'node_modules'))).to.have.members(
+      await readdir(join(first.folder, 'node_modules')),
+    );
+    const owners = await run('find', [second.folder, '!', '-uid', String(process.getuid?.())]);
+    expect(owners.stdout).to.equal('');
+    // Another service, other variables and clearCache install anew.
+    const [other, variables, clear] = [
+      await build({ files: changed }),
+      await build({ files: changed, request: { ...request, environment: { npm_config_omit: 'dev' } } }),
+      await build({ files: changed, request: { ...request, clearCache: true } }),
+    ];
+    expect([other, variables, clear].map(installs)).to.deep.equal([true, true, true]);
+    const scripts = { start: 'node server.js', postinstall: 'true' };
+    const scripted = { ...changed, 'package.json': packageJson({ scripts, dependencies: { ms: '2.1.3' } }) };
+    for (let i = 0; i < 2; i++) expect(installs(await build({ files: scripted, request }))).to.equal(true);
+    await build({ files: changed, request });
+    await rm(clear.folder, { recursive: true });
+    expect(installs(await build({ files: changed, request })), 'after its image was removed').to.equal(true);
+  });
+
   it('installs development dependencies with any NODE_ENV of the service', async () => {
     const files: Files = {
       'package.json': packageJson({ scripts: { build: 'tool', start: 'x' }, devDependencies: { tool: 'file:./tool' } }),

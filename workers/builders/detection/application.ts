@@ -50,7 +50,7 @@ export function configText({ files }: Pick<Application, 'files'>, stem: string):
 }
 
 /** A commented line must not decide anything. Strings with `//` only lose their end. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   return text
     .split('\n')
     .filter((line) => !/^[ \t]*(\/\/|\*|\/\*)/.test(line))

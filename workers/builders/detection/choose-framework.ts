@@ -1,11 +1,13 @@
 import { type Application, dependsOn, type FoundFramework } from './application.js';
-import { FRAMEWORKS, type FrameworkRow } from './frameworks.js';
-import { programsOf } from './start-scripts.js';
+import type { FrameworkRow } from './framework-row.js';
+import { FRAMEWORKS } from './frameworks.js';
+import { programsOf } from './script-words.js';
 
 /** The framework of an application: what build-info found, unless our table knows something that contains it. */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);
-  const own = ids.find((id) => dependsOn(app, ...(FRAMEWORKS[id]?.packages ?? []))) ?? calledFramework(app);
+  const isOne = ({ applies, packages }: FrameworkRow) => dependsOn(app, ...packages) && applies?.(app) !== false;
+  const own = Object.entries(FRAMEWORKS).find(([, row]) => isOne(row))?.[0] ?? calledFramework(app);
   const found = app.framework;
   const rank = (id: string) => (ids.includes(id) ? ids.indexOf(id) : ids.length);
   if (own === undefined) return found;
@@ -19,7 +21,8 @@ export function chooseFramework(app: Application): FoundFramework | null {
 function calledFramework({ framework, manifest }: Application): string | undefined {
   if (framework !== null) return undefined;
   const programs = new Set(Object.values(manifest.scripts).flatMap(programsOf));
-  const called = (row: FrameworkRow) => row.isLibrary !== true && row.packages.some((name) => programs.has(name));
+  const called = (row: FrameworkRow) =>
+    row.isLibrary !== true && row.applies === undefined && row.packages.some((name) => programs.has(name));
   return Object.entries(FRAMEWORKS).find(([, row]) => called(row))?.[0];
 }
 

@@ -6,6 +6,7 @@ import { NoApplicationError } from '../plan-parts.js';
 import { folderInside } from '../project-files.js';
 import { chooseMain } from './choose-application.js';
 import { type DetectedProject, ProjectReader } from './detected-project.js';
+import { ENTRY_FILES } from './entry-files.js';
 import {
   type FoundApplication,
   findApplications,
@@ -13,9 +14,8 @@ import {
   isApplication,
   isOwnApplication,
 } from './find-applications.js';
-import { ENTRY_FILES } from './node-application.js';
 import { platformSettings } from './platform-files.js';
-import { normal, readTree } from './repository-tree.js';
+import { inFolder, normal, parentOf, readTree } from './repository-tree.js';
 
 export interface DetectInput {
   /** Real path of the folder with the repository's files. */
@@ -39,7 +39,7 @@ export async function detectAndPlan(
   input: DetectInput,
   capabilities: BuildCapabilities,
 ): Promise<Detected & { plan: BuildPlan }> {
-  const detected = await detectProject(input);
+  const detected = await detectProject(input, capabilities);
   const plan = (project: DetectedProject) => planBuild(project, input.kind, input.settings, capabilities);
   try {
     return { ...detected, plan: plan(detected.project) };
@@ -53,7 +53,10 @@ export async function detectAndPlan(
 }
 
 /** Reads the project in `rootDirectory`, or the one that this folder stands for, if it is the root of a workspace. */
-export async function detectProject({ app, rootDirectory, kind, settings }: DetectInput): Promise<Detected> {
+export async function detectProject(
+  { app, rootDirectory, kind, settings }: DetectInput,
+  { containers }: BuildCapabilities,
+): Promise<Detected> {
   await folderInside(app, rootDirectory, 'rootDirectory');
   const reader = await readerOf(app);
   const folder = normal(rootDirectory);
@@ -66,21 +69,24 @@ export async function detectProject({ app, rootDirectory, kind, settings }: Dete
     return { project: await readFolder(reader, named.rootDirectory, kind, [note], project), applications: [] };
   }
   const applications = await findApplications(reader, project.workspace);
-  const isOwn = project.workspace === null ? standsAlone(project) : isOwnApplication(project, kind);
+  const isOwn = project.workspace === null ? standsAlone(project, containers) : isOwnApplication(project, kind);
   if (isOwn || applications.length === 0 || settings.startCommand.trim() !== '') return { project, applications };
   return { project: await chooseApplication(reader, applications, kind, project), applications };
 }
 
 /** Files by which a folder without a workspace is a project, whatever is below it. */
-const OWN_FILES = ['Procfile', 'go.mod', 'requirements.txt', 'pyproject.toml', 'Pipfile', 'index.html', 'Dockerfile'];
+const OWN_FILES = ['Procfile', 'go.mod', 'requirements.txt', 'pyproject.toml', 'Pipfile', 'index.html'];
 
-function standsAlone({ app, files }: DetectedProject): boolean {
+function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
   if (app !== null && !hasSources(app)) return false;
   // Repositories of examples have a package.json for their tools alone.
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
     return true;
-  return [...OWN_FILES, ...ENTRY_FILES].some(files.has) || files.names().some((name) => name.endsWith('.py'));
+  // A program below belongs to the package whose folder it is in.
+  const isOwn = (file: string) => parentOf(file) === '' || !files.has(inFolder(parentOf(file), 'package.json'));
+  const own = [...OWN_FILES, ...ENTRY_FILES.filter(isOwn), ...(containers ? ['Dockerfile'] : [])];
+  return own.some(files.has) || files.names().some((name) => name.endsWith('.py'));
 }
 
 async function readerOf(app: string): Promise<ProjectReader> {

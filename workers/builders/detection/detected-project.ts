@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../project-files.js';
 import type { Application, FoundFramework } from './application.js';
+import { FRAMEWORKS } from './frameworks.js';
 import { nxProject } from './nx-project.js';
 import { type PackageManifest, readManifest } from './package-manifest.js';
 import { PLATFORM_FILES, type PlatformSettings } from './platform-files.js';
@@ -38,7 +39,7 @@ const CONFIGURATIONS = [
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
   ),
   ...['.eleventy.js', '.eleventy.cjs', 'pages/+config.ts', 'pages/+config.js'],
-  ...['angular.json', 'nest-cli.json', 'nx.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json'],
+  ...['angular.json', 'nest-cli.json', 'nx.json', 'lerna.json', 'pnpm-workspace.yaml', 'project.json', 'tsconfig.json'],
   ...PLATFORM_FILES,
 ];
 
@@ -56,6 +57,15 @@ const CONFIGURED: Readonly<Record<string, string>> = {
   'react-router.config': '@react-router/dev',
   'vite.config': 'vite',
 };
+
+/** The root of Nx installs the frameworks of all applications. A configuration tells which one is this application's. */
+function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
+  const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));
+  const own = stems.map((stem) => CONFIGURED[stem]);
+  const packages = own.length === 0 ? [] : Object.values(FRAMEWORKS).flatMap((row) => row.packages);
+  const others = new Set(packages.filter((name) => !own.includes(name)));
+  return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !others.has(name)));
+}
 
 /** A package of a workspace may leave it to the root to install its framework; its configuration tells which one. */
 function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspace: Workspace | null): PackageManifest {
@@ -112,7 +122,11 @@ export class ProjectReader {
     if (text === undefined && (nx === null || workspace === null)) return null;
     const manifest =
       text === undefined
-        ? { ...(workspace?.manifest ?? readManifest('{}')), name: nx?.name ?? null, scripts: {}, main: null }
+        ? {
+            ...EMPTY,
+            name: nx?.name ?? null,
+            dependencies: configuredOnly(workspace?.manifest.dependencies ?? {}, files),
+          }
         : withConfigured(readManifest(text, inFolder(folder, 'package.json')), files, workspace);
     const hasPackages = Object.keys(manifest.dependencies).length > 0 && text !== undefined;
     const [framework = null] = hasPackages ? await this.#frameworks(folder) : [];

@@ -2,9 +2,12 @@ import type { ServiceKind } from '../../../shared/services/model.js';
 import type { Application } from './application.js';
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
 import type { DetectedProject, ProjectReader } from './detected-project.js';
+import { ENTRY_FILES } from './entry-files.js';
+import { PAGES } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
-import { ENTRY_FILES } from './node-application.js';
-import { commandUse, fileOf, programsOf } from './start-scripts.js';
+import { exists } from './node-build.js';
+import { programsOf } from './script-words.js';
+import { commandUse, fileOf } from './start-scripts.js';
 import type { Workspace } from './workspace.js';
 
 /** A folder that can be deployed. */
@@ -24,6 +27,9 @@ const DEEPEST = 3;
 const SECONDARY =
   /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
+/** It shows the components of a package that other packages use. */
+const STORYBOOK = 'Storybook';
+
 /** The applications below the repository's own folder. */
 export async function findApplications(
   reader: ProjectReader,
@@ -39,11 +45,9 @@ export async function findApplications(
     const framework = chooseFramework(app)?.name ?? null;
     found.push({ rootDirectory: folder, name: app.manifest.name, framework, makes: makesOf(app) });
   }
-  const primary = found.filter(({ rootDirectory }) => !SECONDARY.test(rootDirectory));
+  const primary = found.filter((one) => !SECONDARY.test(one.rootDirectory) && one.framework !== STORYBOOK);
   return primary.length > 0 ? primary : found;
 }
-
-const PAGES = ['index.html', 'public/index.html', 'src/index.html'];
 
 function makesOf(app: Application): FoundApplication['makes'] {
   const framework = chooseFramework(app);
@@ -92,8 +96,13 @@ export function isApplication(app: Application): boolean {
 
 function startsServer(app: Application): boolean {
   const { start } = app.manifest.scripts;
-  if (!hasServer(app)) return start !== undefined && app.files.has('Procfile');
-  const says = start !== undefined || app.manifest.main !== null || app.files.has('Procfile');
+  if (!hasServer(app)) {
+    const file = start === undefined ? null : fileOf(start, app.manifest.scripts);
+    return start !== undefined && (app.files.has('Procfile') || (file !== null && exists(app, file)));
+  }
+  const { dev } = app.manifest.scripts;
+  const isWatched = dev !== undefined && commandUse(dev, app.manifest.scripts, app.manifest.main).use === 'watched';
+  const says = start !== undefined || isWatched || app.manifest.main !== null || app.files.has('Procfile');
   // Libraries have an index.js too.
   return says || ENTRY_FILES.some((file) => /server|app|www/.test(file) && app.files.has(file));
 }
@@ -117,7 +126,8 @@ const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'conte
 /** False for a folder whose packages serve the folders below it: it names a framework, but has nothing to build. */
 export function hasSources(app: Application): boolean {
   const framework = chooseFramework(app);
-  if (framework === null || !PLACED.includes(framework.id)) return true;
+  // The root of Nx installs what its applications use.
+  if (framework === null || !(PLACED.includes(framework.id) || app.files.has('nx.json'))) return true;
   return SOURCES.some(app.files.has) || app.files.names().some((name) => CONFIGURATION.test(name));
 }
 
@@ -136,7 +146,9 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
     if (fileOf(start, app.manifest.scripts) !== null) return true;
     if (commandUse(start, app.manifest.scripts).use === 'production' && hasServer(app)) return true;
   }
-  return isApplication(app) && chooseFramework(app) !== null && !hasServer(app) && hasSources(app) && !handsOver(app);
+  const framework = chooseFramework(app);
+  if (framework === null || framework.name === STORYBOOK) return false;
+  return isApplication(app) && !hasServer(app) && hasSources(app) && !handsOver(app);
 }
 
 /** True if the root's build is that of its packages. Its own framework then serves something beside: its documentation. */

@@ -2,7 +2,11 @@ import type { ServiceConfiguration } from '../../../shared/services/configuratio
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
-import { FRAMEWORKS, type FrameworkRow } from './frameworks.js';
+import { developmentEntry, entriesOf, unbuiltEntries } from './entry-files.js';
+import { servedFolder } from './file-servers.js';
+import { type FrameworkRow, PAGES } from './framework-row.js';
+import { FRAMEWORKS } from './frameworks.js';
+import { missingPrograms } from './missing-programs.js';
 import {
   buildOf,
   compilation,
@@ -12,7 +16,9 @@ import {
   legacyOpenssl,
   missingEnvFiles,
 } from './node-build.js';
+import type { PackageManifest } from './package-manifest.js';
 import type { PlatformSettings } from './platform-files.js';
+import { withoutDaemon } from './process-managers.js';
 import { type CommandUse, commandUse, fileOf } from './start-scripts.js';
 
 export interface NodeInput {
@@ -24,6 +30,8 @@ export interface NodeInput {
   procfile: string | null;
   /** How the package manager runs a script: `npm run`. */
   run: string;
+  /** The dependencies of the workspace's root, which its packages may use; absent if there is no workspace. */
+  shared?: PackageManifest['dependencies'];
   /** The range of Node.js versions that the project names; null if it names none. */
   node: string | null;
 }
@@ -72,14 +80,25 @@ export function decideNode(input: NodeInput): NodeDecision {
     notes.push(
       `${missing.join(' and ')} is not in the repository: it is empty here, because the service has its own variables`,
     );
+  const served = servedFolder(app.manifest.scripts.start ?? '', known);
   const siteOf = platforms.filter(({ publishDirectory }) => publishDirectory !== null);
   return {
     framework,
-    prepare: [...missing.map((file) => `touch ${file}`), ...generate],
+    prepare: [
+      ...missing.map((file) => `touch ${file}`),
+      ...missingPrograms(starts[0]?.command ?? '', app.manifest, { ...input.shared, ...app.manifest.dependencies }),
+      ...generate,
+    ],
     build,
     starts,
-    publish: [...siteOf.map(({ publishDirectory }) => publishDirectory ?? ''), ...publishOf(known, row, build)],
-    singlePage: (row?.singlePage?.(known) ?? false) || platforms.some(({ singlePage }) => singlePage),
+    publish: [
+      ...siteOf.map(({ publishDirectory }) => publishDirectory ?? ''),
+      ...(served === null ? [] : [served.folder]),
+      ...publishOf(known, row, build),
+    ],
+    singlePage: [row?.singlePage?.(known), served?.singlePage, ...platforms.map((one) => one.singlePage)].includes(
+      true,
+    ),
     environment: row?.environment ?? {},
     buildEnvironment: { ...legacyOpenssl(known, input.node), ...row?.buildEnvironment?.(known) },
     notes,
@@ -91,6 +110,16 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const { scripts } = app.manifest;
   const starts: Start[] = [];
   const take = (command: string, shown: string, from: string): Start | null => {
+    const foreground = withoutDaemon(command, app);
+    if (foreground !== null) {
+      notes.push(`${from} leaves the application in the background; production runs "${foreground}"`);
+      return { command: foreground, needs: null };
+    }
+    const served = servedFolder(command, app);
+    if (served !== null) {
+      notes.push(`${from} only serves files, with a program that is not among the packages: publishes them`);
+      return null;
+    }
     const use = commandUse(command, scripts, app.manifest.main);
     const found = accepted(use, shown, command, app);
     if (found === null) notes.push(refusal(from, use));
@@ -110,11 +139,13 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
     starts.push(...list(take(scripts.start, shown, 'The start script')));
   }
   const own = starts.length > 0;
+  if (!own && servedFolder(scripts.start ?? '', app) !== null) return [];
   const buildsPages = onlyPages(app, row);
   // The pages are what a project without a server offers: neither an entry file nor a preview is better.
   const isPage = buildsPages && !hasServer(app);
-  const output = app.nx?.output ?? null;
-  if (output !== null && !own) starts.push({ command: `node ${output}/main.js`, needs: `${output}/main.js` });
+  const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
+  const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];
+  starts.push(...programs.map((file) => ({ command: `node ${file}`, needs: file })));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => !isPreview) ?? []));
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
   for (const name of names) {
@@ -125,8 +156,14 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
   }
   const isForeign = row?.isForeign === true && (row.starts?.(app).length ?? 0) > 0;
-  if (!own && !isPage && !isForeign) starts.push(...entryOf(app, builds, buildsPages));
-  if (starts.length === 0 && !isPage && !isForeign) starts.push(...developmentEntry(input, notes));
+  const isLoose = row?.starts === undefined && app.nx === null;
+  if (!own && !isPage && !isForeign)
+    starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
+  // A file that is only expected of the build may be missing after it.
+  const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
+  if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
+    starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
+  if (starts.length === 0 && hasServer(app)) starts.push(...unbuiltEntries(app));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
   // A start that needs nothing is always used.
   const last = starts.findIndex(({ needs }) => needs === null);
@@ -157,50 +194,6 @@ function refusal(from: string, use: CommandUse): string {
     return `${from} runs a preview server (${use.tool}), which production uses only if there is nothing better`;
   const tool = use.use === 'development' ? ` (${use.tool})` : '';
   return `${from} runs a development server${tool}, which production does not run; set startCommand to run it all the same`;
-}
-
-/** `main`, or a file whose name says that it is the entry. If the sources are of pages, they are no server's. */
-function entryOf(app: Application, builds: boolean, buildsPages: boolean): Start[] {
-  const { files, manifest } = app;
-  const { main } = manifest;
-  const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !NO_ENTRY.test(main);
-  // The scripts of a page have the same names as those of servers.
-  const isPage = files.has('index.html') && !hasServer(app);
-  const maybe = (file: string) => {
-    if (isPage) return /(^|\/)server(\.[cm]?js)?$/.test(file);
-    return !buildsPages || (!/^(\.\/)?src\//.test(file) && exists({ files }, file));
-  };
-  if (isPlain && maybe(main) && (exists({ files }, main) || builds)) return [{ command: `node ${main}`, needs: main }];
-  const entry = ENTRY_FILES.find((file) => files.has(file) && maybe(file));
-  return entry === undefined ? [] : [{ command: `node ${entry}`, needs: entry }];
-}
-
-/** What `main` may name besides programs: styles, pages, sources in TypeScript, and the configuration of a tool. */
-const NO_ENTRY =
-  /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
-
-/** Files that are started if nothing names another one. */
-export const ENTRY_FILES = [
-  ...['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.cjs', 'index.cjs'],
-  ...['src/server.js', 'src/index.js', 'src/app.js', 'src/main.js', 'bin/www', 'server/index.js', 'server/server.js'],
-];
-
-/** The `dev` script without its watcher, if that leaves a plain command: many small servers have nothing else. */
-function developmentEntry({ app, run }: NodeInput, notes: string[]): Start[] {
-  for (const name of ['serve', 'server', 'dev']) {
-    const script = app.manifest.scripts[name];
-    if (script === undefined || (name === 'dev' && !hasServer(app))) continue;
-    const use = commandUse(script, app.manifest.scripts, app.manifest.main);
-    if (use.use === 'watched') {
-      notes.push(`Nothing is named "start"; the script ${name} is run without its watcher (${use.tool})`);
-      return [{ command: use.command, needs: null }];
-    }
-    if (use.use === 'production') {
-      notes.push(`Nothing is named "start"; the script ${name} is run`);
-      return [{ command: `${run} ${name}`, needs: fileOf(script, app.manifest.scripts) }];
-    }
-  }
-  return [];
 }
 
 /** The script that offers a preview, for projects that offer nothing else. */

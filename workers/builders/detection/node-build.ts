@@ -1,8 +1,10 @@
 import semver from 'semver';
+import type { ManagerName } from '../toolchains/version-wish.js';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
-import type { FrameworkRow } from './frameworks.js';
-import { programsOf, RUNNERS } from './start-scripts.js';
+import type { FrameworkRow } from './framework-row.js';
+import { programsOf } from './script-words.js';
+import { RUNNERS } from './start-scripts.js';
 
 /** Scripts that build, in order of preference. Platforms run the ones with their names. */
 const BUILD_SCRIPTS = [
@@ -107,6 +109,17 @@ export function generatesClient(app: Application): boolean {
   const { scripts } = app.manifest;
   const names = reachedFrom(scripts, [...RUN_ALWAYS, ...BUILD_SCRIPTS]);
   return !names.some((name) => /\bprisma (generate|db push)/.test((scripts[name] ?? '').slice(0, 4096)));
+}
+
+/**
+ * The package managers besides its own that a project calls in these commands, or in scripts that an installation, a build
+ * or a start runs. npm is always there.
+ */
+export function otherManagers(app: Application, commands: readonly string[], own: string): ManagerName[] {
+  const { scripts } = app.manifest;
+  const texts = [...commands, ...reachedFrom(scripts, RUN_ALWAYS).map((name) => scripts[name] ?? '')];
+  const called = new Set(texts.flatMap(programsOf));
+  return (['pnpm', 'yarn', 'bun'] as const).filter((name) => name !== own && called.has(name));
 }
 
 /** The names of these scripts that exist, and of those that they name. */

@@ -20,10 +20,11 @@ export function nxProject(files: ProjectFiles, folder: string): NxProject | null
   return { name, output: /^[\w./@-]{1,300}$/.test(path) ? [...up, path].join('/') : null };
 }
 
-/** A package.json describes a project if it says how that is built. */
+/** A package.json describes a project if it says how that is built or served. */
 function inPackage(manifest: Record<string, unknown> | null): Record<string, unknown> | null {
   const nx = manifest?.nx;
-  if (!isRecord(nx) || !isRecord(nx.targets) || !isRecord(nx.targets.build)) return null;
+  const targets = isRecord(nx) && isRecord(nx.targets) ? nx.targets : {};
+  if (!isRecord(nx) || !(isRecord(targets.build) || isRecord(targets.serve))) return null;
   return { name: manifest?.name, ...nx };
 }
 

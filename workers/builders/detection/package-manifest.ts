@@ -4,6 +4,8 @@ import { isRecord, parsePackage } from '../toolchains/package-json.js';
 export interface PackageManifest {
   name: string | null;
   main: string | null;
+  /** The entry as an ES module. bun writes its sources' entry here. */
+  module: string | null;
   scripts: Readonly<Record<string, string>>;
   /** Names → version ranges of all kinds of dependencies. */
   dependencies: Readonly<Record<string, string>>;
@@ -20,6 +22,7 @@ export function readManifest(text: string, path = 'package.json'): PackageManife
   return {
     name: filled(value.name),
     main: filled(value.main),
+    module: filled(value.module),
     scripts: texts(value.scripts),
     dependencies: Object.assign({}, ...groups.map((group) => texts(value[group]))),
     workspaces: patternsOf(value.workspaces),

@@ -7,7 +7,7 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   'react-app-rewired': { development: ['start'] },
   craco: { development: ['start'] },
   'vue-cli-service': { development: ['serve', ''] },
-  astro: { development: ['dev', 'start'], preview: ['preview'] },
+  astro: { development: ['', 'dev', 'start'], preview: ['preview'] },
   next: { development: ['', 'dev'] },
   blitz: { development: ['dev'] },
   nuxt: { development: ['', 'dev'], preview: ['preview'] },
@@ -66,8 +66,11 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   'web-dev-server': { development: ['*'] },
   wds: { development: ['*'] },
   farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
+  // Servers of files that no package of npm brings.
+  caddy: { preview: ['run', 'start', 'file-server'] },
+  nginx: { preview: [''] },
   gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
-  grunt: { development: ['serve', 'watch', 'server', 'dev'] },
+  grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
 /** `nest start` compiles each time; with --watch it is a development server. The option decides for these. */
@@ -87,3 +90,5 @@ export const WATCHERS = new Set(['nodemon', 'node-dev', 'ts-node-dev', 'tsnd', '
 /** Options of watchers that take the next word as their value. */
 export const VALUED =
   /^(-w|--watch|-e|--ext|-i|--ignore|-d|--delay|-C|--cwd|--signal|-V|--config|--poll|--ignore-watch|--debounce|--project|-P|-r|--require)$/;
+export const FOREVER_VALUED =
+  /^(-m|-l|-o|-e|-c|--uid|--killSignal|--minUptime|--spinSleepTime|--sourceDir|--workingDir|--pidFile|--watchDirectory)$/;

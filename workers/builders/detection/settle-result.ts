@@ -5,6 +5,7 @@ import { BuildError } from '../builder.js';
 import type { PublishPlan } from '../plan-model.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../project-files.js';
 import type { Start } from './application.js';
+import { baseOfPage } from './site-base.js';
 
 export interface SettleInput {
   /** Real paths of the repository's files and of the project. */
@@ -28,6 +29,8 @@ export type Settled =
       folder: string;
       /** The page that answers every unknown path, below `folder`; '' if there is none. */
       fallback: string;
+      /** The folder below the address at which the pages expect the site (`/shop`); '' if it is the address itself. */
+      base: string;
       notes: string[];
     };
 
@@ -36,9 +39,9 @@ export type Settled =
  * If there is none, but a site, the site is published. Throws `BuildError`.
  */
 export async function settleResult(input: SettleInput): Promise<Settled> {
-  const { project, starts, publish } = input;
+  const { starts, publish } = input;
   for (const [at, start] of starts.entries()) {
-    if (start.needs !== null && !(await hasProgram(project, start.needs))) continue;
+    if (start.needs !== null && !(await hasProgram(input, start.needs))) continue;
     return {
       type: 'process',
       startCommand: start.command,
@@ -74,13 +77,13 @@ function previewNotes(start: Start): string[] {
 type SiteInput = SettleInput & { publish: PublishPlan };
 
 async function publishedSite(input: SiteInput, page: string | null): Promise<Settled> {
-  const { app, project, publishDirectory, isDefault, publish } = input;
+  const { app, project, publishDirectory, isDefault, publish, built } = input;
   const chosen = isDefault ? (page ?? (await anyFolder(input))) : publishDirectory;
   // A link that leads out is refused below; that it exists is no secret of this host.
   const leadsOut = (await resolveInside(project, publishDirectory)) === OUTSIDE;
   if (leadsOut && (chosen === null || !isDefault)) await folderInside(project, publishDirectory, 'publishDirectory');
   if (chosen === null) throw await nothingToPublish(input);
-  if (!isDefault && (await kindOf(project, chosen)) === null) throw await nothingToPublish(input);
+  if (!isDefault && (await kindAt(input, chosen)) === null) throw await nothingToPublish(input);
   const folder = await folderInside(app, join(project.slice(app.length + 1), chosen), 'publishDirectory');
   if ((await readdir(folder)).length === 0) {
     throw new BuildError(`publishDirectory "${chosen}" is empty; check that the build writes its files there`);
@@ -89,7 +92,12 @@ async function publishedSite(input: SiteInput, page: string | null): Promise<Set
     isDefault && chosen !== publishDirectory
       ? [`Publishes ${chosen === '.' ? "the project's folder" : chosen}; set publishDirectory to change it`]
       : [];
-  return { type: 'static', folder, fallback: await fallbackOf(folder, publish.singlePage), notes };
+  const base = built ? await baseOf(folder) : '';
+  if (base !== '')
+    notes.push(
+      `The pages expect to be at ${base}/: the site answers there, and / leads there; build for the path / to change it`,
+    );
+  return { type: 'static', folder, fallback: await fallbackOf(folder, publish.singlePage), base, notes };
 }
 
 async function nothingToPublish({
@@ -111,12 +119,19 @@ async function nothingToPublish({
 const USUAL = ['public', 'dist', 'build', 'docs', 'site', 'www', 'web', 'html', 'static', 'src', 'app', '_site', 'out'];
 
 /** The folder with the page to publish; null if there is none. */
-async function findPage({ project, publish, publishDirectory, isDefault, built }: SiteInput): Promise<string | null> {
+async function findPage({
+  app,
+  project,
+  publish,
+  publishDirectory,
+  isDefault,
+  built,
+}: SiteInput): Promise<string | null> {
   if (!isDefault) return null;
   const wanted = [...publish.folders, publishDirectory];
   for (const folder of wanted) {
     const placed = folder.split('<')[0] ?? '';
-    if (await hasPage(project, placed)) return placed;
+    if (await hasPage({ app, project }, placed)) return placed;
   }
   if (built) return newPage(project, publish.pages);
   const { pages } = publish;
@@ -125,18 +140,18 @@ async function findPage({ project, publish, publishDirectory, isDefault, built }
 }
 
 /** A folder of files without an index page, which may still be what is wanted. */
-async function anyFolder({ project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
+async function anyFolder({ app, project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
   for (const folder of [...publish.folders, publishDirectory]) {
-    if ((await kindOf(project, folder)) === 'directory') return folder;
+    if ((await kindAt({ app, project }, folder)) === 'directory') return folder;
   }
   if (publish.pages.length > 0 && built) return publish.pages.includes('.') ? '.' : (publish.pages[0] ?? null);
   if (built) return null;
   return (await readdir(project)).some((name) => name.endsWith('.html')) ? '.' : null;
 }
 
-async function hasPage(project: string, folder: string): Promise<boolean> {
+async function hasPage(place: Place, folder: string): Promise<boolean> {
   for (const page of ['index.html', '200.html']) {
-    if ((await kindOf(project, posix.join(folder, page))) === 'file') return true;
+    if ((await kindAt(place, posix.join(folder, page))) === 'file') return true;
   }
   return false;
 }
@@ -175,6 +190,15 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 }
 
 const LARGEST_RULES = 256 * 1024;
+const LARGEST_PAGE = 4 * 1024 * 1024;
+
+async function baseOf(folder: string): Promise<string> {
+  const path = await resolveInside(folder, 'index.html');
+  if (typeof path !== 'string') return '';
+  const stat = await lstat(path);
+  if (!stat.isFile() || stat.size > LARGEST_PAGE) return '';
+  return baseOfPage(await readFile(path, 'utf8'), async (file) => (await kindOf(folder, file)) === 'file');
+}
 
 /** `200.html` is what generators call the page of every path. A site with a 404.html answers with that. */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
@@ -199,10 +223,17 @@ async function redirectsAll(folder: string): Promise<boolean> {
 }
 
 /** A program may be named without its ending, or by its folder. */
-async function hasProgram(project: string, path: string): Promise<boolean> {
-  if ((await kindOf(project, path)) !== null) return true;
-  for (const end of ['.js', '.cjs', '.mjs']) if ((await kindOf(project, path + end)) === 'file') return true;
+async function hasProgram(place: Place, path: string): Promise<boolean> {
+  if ((await kindAt(place, path)) !== null) return true;
+  for (const end of ['.js', '.cjs', '.mjs']) if ((await kindAt(place, path + end)) === 'file') return true;
   return false;
+}
+
+type Place = Pick<SettleInput, 'app' | 'project'>;
+
+/** `path` is relative to the project, and may lead to another folder of the repository: Nx builds below its root. */
+function kindAt({ app, project }: Place, path: string): Promise<'file' | 'directory' | null> {
+  return kindOf(app, posix.join(project.slice(app.length + 1), path));
 }
 
 async function kindOf(root: string, path: string): Promise<'file' | 'directory' | null> {

@@ -1,4 +1,5 @@
-import { OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
+import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
+import { commandsOf, LONGEST, nameOf, withoutPrefixes } from './script-words.js';
 
 /**
  * What a start command is for. Patterns are for one word each, and every command is cut into words first, so that a
@@ -19,9 +20,6 @@ type Scripts = Readonly<Record<string, string>>;
 /** Scripts that call each other are followed this far, and no command follows more of them. */
 const DEEPEST = 5;
 const MOST_FOLLOWED = 50;
-/** Commands of one line that are looked at. */
-const MOST_COMMANDS = 50;
-const LONGEST = 4096;
 
 /** How a shell command, for example a start script, is to be taken. */
 export function commandUse(command: string, scripts: Scripts, main: string | null = null): CommandUse {
@@ -41,31 +39,24 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   if (development !== undefined) return development;
   const watched = uses.findIndex(({ use }) => use === 'watched');
   const found = uses[watched];
-  // A watcher beside other commands has no simple counterpart.
+  // A watcher beside other commands has no simple counterpart, unless they only come before it.
   if (found?.use === 'watched') {
-    return parts.length === 1 ? found : { use: 'development', tool: found.tool };
+    if (parts.length === 1) return found;
+    const before = watched === parts.length - 1 ? stepsBefore(command) : null;
+    return before === null
+      ? { use: 'development', tool: found.tool }
+      : { ...found, command: `${before} && ${found.command}` };
   }
   return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
 }
 
-/** The names of the programs that a script calls itself. */
-export function programsOf(script: string): string[] {
-  return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
-}
-
-/** The commands of a line, each as its words. Quotes are dropped, because only the names of programs count. */
-function commandsOf(line: string): string[][] {
-  return line
-    .slice(0, LONGEST)
-    .replace(/["'`\\]/g, ' ')
-    .split(/&&|\|\||[;|&\n]/)
-    .map((part) => part.split(/\s+/).filter((word) => word !== ''))
-    .filter((words) => words.length > 0)
-    .slice(0, MOST_COMMANDS);
+/** What a line runs before its last command, if each command waits for the one before; null otherwise. */
+function stepsBefore(line: string): string | null {
+  if (line.length > LONGEST || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
+  return line.slice(0, line.lastIndexOf('&&')).trim();
 }
 
 export const RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
-const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
 const MANY = new Set(['concurrently', 'npm-run-all', 'npm-run-all2', 'run-p', 'run-s', 'wireit', 'conc']);
 
 function useOfWords(all: readonly string[], about: About, depth: number): CommandUse {
@@ -82,7 +73,11 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   if (MANY.has(program)) return worst(rest, about, depth);
   if (WATCHERS.has(program)) return withoutWatcher(program, rest, about);
   if ((program === 'tsx' || program === 'node' || program === 'deno') && rest.some(isWatch)) {
-    const kept = rest.filter((word) => !isWatch(word));
+    const file = rest.findIndex((word, at) => isSource(word) && rest[at - 1] !== '--watch-path');
+    // Behind the file it is an option of the file: `node build.mjs --watch`.
+    if (file >= 0 && !rest.slice(0, file).some(isWatch))
+      return { use: 'development', tool: `${program} ${rest[file]} --watch` };
+    const kept = rest.filter((word, at) => !isWatch(word) && rest[at - 1] !== '--watch-path');
     return { use: 'watched', tool: `${program} watch`, command: [program, ...kept].join(' ') };
   }
   if (OPTION_DECIDES.has(program) && rest.some((word) => WATCHING.has(word))) {
@@ -125,29 +120,6 @@ function useOfProgram(program: string, rest: readonly string[]): CommandUse {
   return { use: 'production' };
 }
 
-/** `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
-function withoutPrefixes(words: readonly string[]): readonly string[] {
-  let at = 0;
-  for (; at < words.length; at++) {
-    const word = words[at] ?? '';
-    if (/^[A-Za-z_]\w*=/.test(word) || EXECUTORS.has(nameOf(word)) || (at > 0 && word === '--')) continue;
-    // Options of the prefix, for example `npx --yes` and `dotenv -e .env --`.
-    if (at > 0 && word.startsWith('-')) {
-      if (word === '-e' || word === '-p' || word === '--package') at += 1;
-      continue;
-    }
-    break;
-  }
-  return words.slice(at);
-}
-
-/** The program's name without its folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
-function nameOf(word: string): string {
-  const name = word.startsWith('@') ? word : (word.split('/').at(-1) ?? word);
-  const version = name.indexOf('@', 1);
-  return version > 0 ? name.slice(0, version) : name;
-}
-
 /** The script that `npm run x`, `npm start` or `yarn x` runs; null if it runs none of the project's. */
 function scriptOf(program: string, rest: readonly string[], scripts: Scripts): string | null {
   const words = rest.filter((word) => !word.startsWith('-'));
@@ -186,6 +158,10 @@ function matchesStar(script: string, name: string): boolean {
   return name.endsWith(':*') && script.startsWith(name.slice(0, -1));
 }
 
+function isSource(word: string): boolean {
+  return /^[\w./@+-]*[./][\w./@+-]*$/.test(word) && !word.startsWith('-');
+}
+
 function isWatch(word: string): boolean {
   return word === 'watch' || word === '--watch' || /^--watch-(path|preserve-output)/.test(word);
 }
@@ -193,7 +169,8 @@ function isWatch(word: string): boolean {
 /** `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`; `nodemon app.js` → `node app.js`. */
 function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
   const words: string[] = [];
-  for (let at = 0; at < rest.length; at++) {
+  const valued = tool === 'forever' ? FOREVER_VALUED : VALUED;
+  for (let at = tool === 'forever' && rest[0] === 'start' ? 1 : 0; at < rest.length; at++) {
     const word = rest[at] ?? '';
     if (word === '--exec' || word === '-x') {
       const command = rest.slice(at + 1).filter((next) => next !== '--');
@@ -201,7 +178,7 @@ function withoutWatcher(tool: string, rest: readonly string[], { main }: About):
         ? { use: 'development', tool }
         : { use: 'watched', tool, command: withEntry(command, main) };
     }
-    if (VALUED.test(word)) at += 1;
+    if (valued.test(word)) at += 1;
     else if (words.length > 0 || !word.startsWith('-')) words.push(word);
   }
   const file = words[0] ?? main;

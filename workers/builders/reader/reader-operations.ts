@@ -16,6 +16,7 @@ import { givenStart } from '../plan-parts.js';
 import { folderInside, readProject } from '../project-files.js';
 import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
 import { type InstalledInput, installedNode } from '../toolchains/installed-node.js';
+import { isInstalled, lockedInstall } from '../toolchains/locked-install.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
 
 interface Project {
@@ -31,6 +32,8 @@ export interface ProcessPlan {
   project: string;
   plan: BuildPlan;
   applications: FoundApplication[];
+  /** `lockedInstall` of the plan. */
+  locked: string | null;
 }
 
 /** How a project becomes an image of a container engine. */
@@ -54,7 +57,12 @@ export const OPERATIONS = {
   planProcess: async (input: Project): Promise<ProcessPlan> => {
     const { detectAndPlan } = await detection();
     const { project, plan, applications } = await detectAndPlan(input, { containers: false });
-    return { project: join(input.app, project.folder), plan, applications };
+    return {
+      project: join(input.app, project.folder),
+      plan,
+      applications,
+      locked: await lockedInstall(input.app, plan),
+    };
   },
 
   planContainer: async (input: Project & { railpack: boolean }): Promise<ContainerPlan> => {
@@ -89,6 +97,8 @@ export const OPERATIONS = {
   },
 
   readDockerfile: (input: DockerfileInput): Promise<DockerfileBuild> => readDockerfile(input),
+
+  isInstalled: (input: { app: string; folder: string }): Promise<boolean> => isInstalled(input),
 
   installedNode: (input: InstalledInput): Promise<VersionWish | null> => installedNode(input),
 

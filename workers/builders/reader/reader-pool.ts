@@ -11,11 +11,12 @@ export const MEMORY_MB = 1024;
 const MOST_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
- * If as many processes work as there are processors, a further one only takes time from them: a request first waits this long
- * for one of them, in milliseconds. That is about as long as a start takes, so slow requests of one tenant delay others by no more.
+ * If as many processes work as there are processors, a further one only takes time from them. So a request waits for one of them until
+ * none has answered for this time, or until it has waited ten times as long, in milliseconds. A start takes about as long.
  */
 const MOST_BUSY = availableParallelism();
 const PATIENCE_MS = 100;
+const LONGEST_WAIT_MS = 10 * PATIENCE_MS;
 
 /** A process that reads what a tenant has written. It answers one request at a time, of whichever tenant. */
 export interface Reader {
@@ -30,6 +31,8 @@ let warming: Promise<void> | null = null;
 /** Processes that answer requests, and those who wait for one of them, in their order. */
 const busy = new Set<Reader>();
 const waiters: ((reader: Reader | null) => void)[] = [];
+/** When a process answered last, as `performance.now()` counts. */
+let answeredAt = 0;
 
 /** Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream. */
 export async function startReader(stdin: 'ignore' | 'pipe' = 'ignore', stdout = stdin): Promise<Reader> {
@@ -69,17 +72,30 @@ function takeIdle(): Reader | null {
 
 /** The next process that is given back, or null if none is soon enough. */
 function nextFree(): Promise<Reader | null> {
+  const begun = performance.now();
   return new Promise((resolve) => {
     const settle = (reader: Reader | null) => {
       clearTimeout(timer);
       resolve(reader);
     };
-    const timer = setTimeout(() => {
+    const look = () => {
+      const now = performance.now();
+      const left = patienceLeft({ waitedMs: now - begun, quietMs: now - Math.max(begun, answeredAt) });
+      if (left > 0) {
+        timer = setTimeout(look, left);
+        return;
+      }
       waiters.splice(waiters.indexOf(settle), 1);
       resolve(null);
-    }, PATIENCE_MS);
+    };
+    let timer = setTimeout(look, PATIENCE_MS);
     waiters.push(settle);
   });
+}
+
+/** How long a request waits on, in milliseconds, that has waited for `waitedMs` while nothing answered for `quietMs`. */
+export function patienceLeft({ waitedMs, quietMs }: { waitedMs: number; quietMs: number }): number {
+  return Math.ceil(Math.max(0, Math.min(PATIENCE_MS - quietMs, LONGEST_WAIT_MS - waitedMs)));
 }
 
 /** Ends a process that is not asked again. */
@@ -90,6 +106,7 @@ export function endReader(reader: Reader): void {
 
 /** Takes back a process that has answered and may be asked again. */
 export function giveBack(reader: Reader): void {
+  answeredAt = performance.now();
   busy.delete(reader);
   const next = hasEnded(reader) ? undefined : waiters.shift();
   if (next) {

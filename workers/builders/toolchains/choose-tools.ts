@@ -37,8 +37,17 @@ export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf:
   const manager = wishes.manager === null ? null : await chooseManager(wishes.manager, own, versionsOf);
   const node = await chooseNode(nodeFor(wishes.node, manager), own, versionsOf);
   const npm = node !== null && wishes.manager !== null && manager === null ? await npmFor(node, own, versionsOf) : null;
-  return [node, manager, npm].filter((tool) => tool !== null);
+  const also = await Promise.all((wishes.also ?? []).map((name) => choose(name, USUAL[name], versionsOf)));
+  return [node, manager, npm, ...also].filter((tool) => tool !== null);
 }
+
+/** The versions of package managers that scripts mean which call them without anything that names a version. */
+const USUAL = Object.fromEntries(
+  Object.entries({ npm: '10.x', pnpm: '9.x', yarn: '1.x', bun: '1.x' }).map(([name, range]) => [
+    name,
+    { range, source: 'a script' },
+  ]),
+) as Readonly<Record<ManagerName, VersionWish>>;
 
 async function chooseNode(
   wish: VersionWish | null,
@@ -84,7 +93,17 @@ async function chooseManager(
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;
   const major = semver.major(version);
-  const range = major < 14 ? '6.x' : major < 18 ? '8.x' : major < 24 ? '10.x' : '11.x';
+  const range = semver.lt(version, '4.7.0')
+    ? '3.x'
+    : major < 6
+      ? '5.x'
+      : major < 14
+        ? '6.x'
+        : major < 18
+          ? '8.x'
+          : major < 24
+            ? '10.x'
+            : '11.x';
   return choose('npm', { range, source: `Node.js ${version}` }, versionsOf);
 }
 

@@ -5,6 +5,8 @@ import type { VersionWish } from './version-wish.js';
 export interface Recovery {
   /** Runs instead. */
   command: string;
+  /** True if native modules shall be compiled with the headers of this host's Node.js. */
+  ownHeaders: boolean;
   /** For the log: what happened, and what makes the first attempt succeed the next time. */
   note: string;
 }
@@ -13,12 +15,26 @@ interface Known {
   shows: RegExp;
   /** Null if there is nothing else to try. */
   instead: (command: string) => string | null;
+  ownHeaders?: true;
   note: string;
 }
 
 const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
 
+/** A command asks git, for example for the version that a page shows, and a build has only the files of its commit. */
+const ASKS_GIT = /fatal: not (?:in )?a git (?:repository|directory)/;
+const EMPTY_HISTORY =
+  'git init -q && git -c user.name=build -c user.email=build@localhost commit -q --allow-empty -m "without history"';
+const GIT_NOTE =
+  'A command asks git about the repository, and a build has only its files: runs again with a history of one empty commit. ' +
+  'Let the command do without git if there is no folder .git';
+
 const INSTALLATIONS: readonly Known[] = [
+  {
+    shows: ASKS_GIT,
+    instead: (command) => (command.startsWith('git init') ? null : `${EMPTY_HISTORY} && ${command}`),
+    note: GIT_NOTE,
+  },
   {
     shows: /ERESOLVE|unable to resolve dependency tree/,
     instead: (command) => (/^npm \S+$/.test(command) ? `${command} --legacy-peer-deps` : null),
@@ -39,6 +55,15 @@ const INSTALLATIONS: readonly Known[] = [
     },
     note: `The lock file does not match package.json: installs what package.json says; ${ADVICE}`,
   },
+  {
+    // node-gyp says this if it cannot fetch the headers of Node.js.
+    shows: /most likely not a problem with node-gyp or the package itself/,
+    instead: (command) => command,
+    ownHeaders: true,
+    note:
+      'A native module has to be compiled, and the headers of Node.js could not be fetched: installs again with those of ' +
+      'this host. A version of the module with finished programs in the package registry needs neither',
+  },
 ];
 
 /** Programs for each platform that npm leaves out of lock files that it writes on another one. */
@@ -47,11 +72,11 @@ const LEFT_OUT =
 
 /** What to install with, after `command` failed with these last lines of output; null if nothing else helps. */
 export function installRecovery(command: string, output: readonly string[]): Recovery | null {
-  for (const { shows, instead, note } of INSTALLATIONS) {
+  for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
     // npm warns of conflicts that it has solved.
     if (!output.some((line) => !/^npm warn\b/i.test(line) && shows.test(line.slice(0, 400)))) continue;
     const other = instead(command);
-    if (other !== null) return { command: other, note };
+    if (other !== null) return { command: other, note, ownHeaders };
   }
   return null;
 }
@@ -84,7 +109,7 @@ export function nodeRecovery(output: readonly string[]): VersionWish | null {
 
 /** What changes before a build command runs again. */
 export interface BuildRecovery {
-  /** Runs first; null if nothing has to be installed. */
+  /** Runs first, where packages are installed; null if nothing has to. */
   install: string | null;
   environment: Record<string, string>;
   note: string;
@@ -99,6 +124,7 @@ export function buildRecovery(install: readonly string[], output: readonly strin
       'variable CI to false';
     return { install: null, environment: { CI: 'false' }, note };
   }
+  if (shows(ASKS_GIT)) return { install: EMPTY_HISTORY, environment: {}, note: GIT_NOTE };
   if (install[0] !== 'npm ci' || !shows(LEFT_OUT)) return null;
   return {
     install: 'rm -rf node_modules package-lock.json && npm install',

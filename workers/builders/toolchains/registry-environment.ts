@@ -1,3 +1,6 @@
+import semver from 'semver';
+import { parseInstalledName } from './tool-packages.js';
+
 /** Variables of npm → the same setting of other package managers, which do not read npm's. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   npm_config_registry: ['YARN_NPM_REGISTRY_SERVER', 'pnpm_config_registry'],
@@ -6,13 +9,23 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
   https_proxy: ['YARN_HTTPS_PROXY'],
 };
 
-/** The operator's registry, certificates and proxies, under the names that other package managers than npm read. */
-export function registryEnvironment(platform: Readonly<Record<string, string>>): Record<string, string> {
+/**
+ * The operator's registry, certificates and proxies, under the names that other package managers than npm read. `tools` are
+ * the names of the tools that the platform installed for the project.
+ */
+export function registryEnvironment(
+  platform: Readonly<Record<string, string>>,
+  tools: readonly string[] = [],
+): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(platform)) {
     for (const other of OTHERS[name.toLowerCase()] ?? []) found[other] = value;
   }
   const certificates = platform.NODE_EXTRA_CA_CERTS;
-  if (certificates !== undefined) found.YARN_HTTPS_CA_FILE_PATH ??= certificates;
+  if (certificates === undefined) return found;
+  found.YARN_HTTPS_CA_FILE_PATH ??= certificates;
+  const node = tools.map(parseInstalledName).find((tool) => tool?.name === 'node');
+  // Older versions of Node.js do not know the variable.
+  if (node != null && semver.lt(node.version, '7.3.0')) found.npm_config_cafile ??= certificates;
   return found;
 }

@@ -13,6 +13,7 @@ import { type ChosenTool, chooseTools, newestOf, type OwnTools } from './choose-
 import { NpmRegistry, RegistryFault } from './npm-registry.js';
 import { ownTools, thisMachine } from './own-tools.js';
 import { isRecord, isText } from './package-json.js';
+import { unpackNode } from './packed-node.js';
 import { copyOwnPostgres, isOfMajor, linkLibraries, newestOfMajor, ownPostgres } from './postgres-package.js';
 import {
   installedName,
@@ -214,6 +215,7 @@ export class ToolchainStore {
     await removeTree(join(fresh, '.npm'));
     const folder = join(fresh, 'node_modules', wanted.name);
     if (tool.name === 'postgres') await linkLibraries(folder);
+    if (tool.name === 'node') await unpackNode(folder, signal);
     const programs = wanted.programs ?? (await programsOf(folder));
     await mkdir(join(fresh, 'bin'));
     for (const [command, file] of Object.entries(programs)) {

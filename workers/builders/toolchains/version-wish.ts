@@ -24,6 +24,8 @@ export interface ToolWishes {
   node: VersionWish | null;
   /** Null for projects without a package.json. */
   manager: { name: ManagerName; wish: VersionWish | null } | null;
+  /** Other package managers that the project's scripts call. */
+  also?: readonly ManagerName[];
 }
 
 /** The wishes of a project that needs no tools from a registry. */

@@ -1,8 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
-import { edgesApplied } from '../../edges-applied.js';
 import { ReleaseError, type ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { loadReleaseSpec } from '../release-spec.js';
@@ -10,6 +10,7 @@ import { loadReleaseSpec } from '../release-spec.js';
 const PRE_DEPLOY_MINUTES = 30;
 /** The longest wait for the edges, in milliseconds. An edge that drains slow requests serves the new release already. */
 const EDGES_MS = 2000;
+const LOOK_MS = 20;
 
 /** Starts the new release beside the old one and waits until it is healthy. Throws `ReleaseError`. */
 export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
@@ -95,10 +96,15 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
 }
 
 /**
- * Waits up to 2 s for the edges, so that a caller who sees `live` reaches the new release. If a worker dies here, the next
- * one only repeats the wait.
+ * Ends the deployment when every edge serves it, or after 2 s, so that a caller who sees `live` reaches the new release. It
+ * applies the end itself, in the statement that asks about the edges. If a worker dies here, the next one only repeats the wait.
  */
-export async function confirmEdges({ deps, service: { id } }: DeploymentRun): Promise<DeploymentEvent> {
-  await edgesApplied(deps.db, id, null, null, EDGES_MS);
-  return { type: 'edgesConfirmed' };
+export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent | null> {
+  const deadline = Date.now() + EDGES_MS;
+  while (Date.now() < deadline) {
+    if (await run.apply('switched', { type: 'edgesConfirmed', anyway: false })) return null;
+    run.signal.throwIfAborted();
+    await delay(LOOK_MS);
+  }
+  return { type: 'edgesConfirmed', anyway: true };
 }

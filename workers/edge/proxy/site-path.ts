@@ -5,8 +5,8 @@ import { join, relative, sep } from 'node:path';
 export type SitePath =
   /** `path` is relative to the folder, with `/` between its parts. */
   | { type: 'file'; path: string }
-  /** The path of a folder without its final slash. */
-  | { type: 'redirect'; location: string }
+  /** The path of a folder without its final slash; or, for the moment, the place of a site that is below its address. */
+  | { type: 'redirect'; location: string; isTemporary?: true }
   | { type: 'missing' }
   | { type: 'invalid' };
 
@@ -15,10 +15,18 @@ const INVALID: SitePath = { type: 'invalid' };
 
 /**
  * Finds the file for a request target. `root` must be a real path. Files outside of it are never found, neither through
- * `..` in any encoding nor through symbolic links. Dotfiles are never found either, except `.well-known`.
+ * `..` in any encoding nor through symbolic links. Dotfiles are never found either, except `.well-known`. With a `base` (`/shop`), the folder's files
+ * are found below it as well.
  */
-export async function findSitePath(root: string, target: string): Promise<SitePath> {
+export async function findSitePath(root: string, target: string, base = ''): Promise<SitePath> {
   const [pathname = '/', ...query] = target.split('?');
+  if (base !== '' && (pathname === '/' || pathname === base)) {
+    return { type: 'redirect', location: withQuery(`${base}/`, query), isTemporary: true };
+  }
+  if (base !== '' && pathname.startsWith(`${base}/`)) {
+    const found = await findSitePath(root, target.slice(base.length));
+    return found.type === 'redirect' ? { ...found, location: `${base}${found.location}` } : found;
+  }
   const parts = decodeParts(pathname);
   if (parts === null) return INVALID;
   if (parts.some((part) => part.startsWith('.') && part !== '.well-known')) return MISSING;
@@ -30,7 +38,11 @@ export async function findSitePath(root: string, target: string): Promise<SitePa
   if ((await kindWithin(root, index)) !== 'file') return path === '' ? MISSING : page(root, path);
   if (pathname.endsWith('/')) return { type: 'file', path: index };
   const location = `/${parts.map(encodeURIComponent).join('/')}/`;
-  return { type: 'redirect', location: query.length > 0 ? `${location}?${printable(query.join('?'))}` : location };
+  return { type: 'redirect', location: withQuery(location, query) };
+}
+
+function withQuery(location: string, query: readonly string[]): string {
+  return query.length > 0 ? `${location}?${printable(query.join('?'))}` : location;
 }
 
 /** `/about` is about.html, as generators of sites write their links. */

@@ -24,13 +24,17 @@ export async function serveSite(exchange: Exchange, target: StaticTarget, images
     );
     return sendPage(exchange, PAGES.badGateway);
   }
-  const found = await findSitePath(root, req.url ?? '/');
+  const found = await findSitePath(root, req.url ?? '/', target.base);
   switch (found.type) {
     case 'file':
       res.setHeader('Cache-Control', cacheControl(target.cacheProfile, found.path));
       return sendFile(exchange, root, found.path);
     case 'redirect':
-      res.writeHead(301, { Location: found.location, 'Content-Length': 0, 'X-Request-ID': requestId });
+      res.writeHead(found.isTemporary ? 302 : 301, {
+        Location: found.location,
+        'Content-Length': 0,
+        'X-Request-ID': requestId,
+      });
       res.end();
       return;
     case 'invalid':

@@ -48,7 +48,7 @@ export class PortFinder {
         return choice.port;
       case 'ask': {
         await this.#open(row, spec, sockets, choice.ports);
-        const port = await this.#answering(row.address, choice.ports);
+        const port = await this.#answeringInside(row, choice.ports);
         await this.#open(row, spec, sockets, [port]);
         return port;
       }
@@ -80,6 +80,16 @@ export class PortFinder {
     return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
   }
 
+  /** The same for an application with a network of its own, if this host reaches only one port of that at a time. */
+  async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
+    const network = this.#sandbox.allNetworks;
+    if (network?.level !== 'rootless') return this.#answering(row.address, ports);
+    for (const port of ports) {
+      if (await answersHttp(row.address, await network.lead(sandboxIdOf(row), port))) return port;
+    }
+    return ports[0] ?? 0;
+  }
+
   /** The first port that answers HTTP, or else the first. */
   async #answering(address: string, ports: readonly number[]): Promise<number> {
     const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
@@ -93,7 +103,9 @@ export class PortFinder {
     sockets: readonly ListeningSocket[],
     ports: readonly number[],
   ): Promise<void> {
-    const { address } = row;
+    const network = this.#sandbox.allNetworks;
+    if (network === null) return;
+    const address = network.ownAddress(row.address);
     const wanted = row.given_port ?? spec.configuration.port;
     const id = sandboxIdOf(row);
     const targets: PortTarget[] = [];
@@ -107,8 +119,6 @@ export class PortFinder {
     }
     const key = JSON.stringify({ targets, relays });
     if (key === this.#opened) return;
-    const network = this.#sandbox.allNetworks;
-    if (network === null) return;
     if (targets.length > 0 || this.#opened !== '') await network.setPorts(id, targets);
     for (const port of relays) await this.#sandbox.relay(id, spec.userNumber, address, port);
     if (relays.length > 0) await listening(row.pid, address, relays);

@@ -134,7 +134,7 @@ export class ProcessController implements ReplicaController {
       const process = await this.#run(row, spec, port);
       this.#ownAttempt = row.restarts;
       const { address } = process;
-      const place = address === undefined ? undefined : { address, port, given_port: port };
+      const place = address === undefined ? undefined : { address, port: process.port ?? port, given_port: port };
       if (!(await recordProcess(this.#deps.db, row, process.pid, process.startedAt, place))) {
         await this.#deps.sandbox.stop(sandboxIdOf(row), process, 0);
       }

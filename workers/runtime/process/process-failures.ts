@@ -52,14 +52,15 @@ export async function explainProcessSilence(
   }
   const { healthCheckPath: path } = spec.configuration;
   const target = { address: late.address, port: late.port, path, host: `${spec.slug}.${config.edgeDomain}` };
+  const port = (await sandbox.allNetworks?.portBehind(late.address, late.port)) ?? late.port;
   const health = await checkHealth(target);
-  if (health.healthy) return `replica ${late.position} answered on port ${late.port} only after ${seconds}`;
+  if (health.healthy) return `replica ${late.position} answered on port ${port} only after ${seconds}`;
   if (health.kind === 'bad-answer') return `${health.answer} (replica ${late.position}, ${within})`;
   const ports = sandbox.allNetworks?.owns(late.address)
     ? portsOf((await socketsOfNamespace(late.pid)) ?? [])
     : ((await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? []);
-  const silence = `nothing answered on port ${late.port} (PORT) ${within}: ${health.answer}`;
-  if (ports.includes(late.port)) return silence;
+  const silence = `nothing answered on port ${port} (PORT) ${within}: ${health.answer}`;
+  if (ports.includes(port)) return silence;
   if (ports.length === 0) {
     const output = await lastOutput({ config, log }, spec, late);
     const advice = startAdvice('', output, planOf(spec.configuration.plan).memoryMb);

@@ -30,6 +30,7 @@ export function createProcessRuntime(deps: ProcessRuntimeDeps): RuntimeDriver {
       await firewall.close();
       await deps.sandbox.allNetworks?.close();
     },
+    ownPort: async ({ address, port }) => deps.sandbox.allNetworks?.portBehind(address, port) ?? port,
     explainExit: (spec, row) => explainProcessExit(deps, spec, row),
     explainSilence: (spec, rows) => explainProcessSilence(deps, spec, rows),
     runCommand: (spec, command, options) => runReleaseCommand(deps, spec, command, options),

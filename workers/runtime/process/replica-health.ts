@@ -1,6 +1,7 @@
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { recordPort } from '../../../shared/replicas/store.js';
 import { isDataKind } from '../../../shared/services/model.js';
+import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import { HealthWatch } from '../health-watch.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import type { PortDeps } from './claim-port.js';
@@ -14,6 +15,12 @@ export type HealthFinding =
   | 'portLost'
   /** The server of a data service has given no answer at all for too long. */
   | 'silent';
+
+/** What leads there accepts every connection, whether the application listens or not. */
+async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
+  const sockets = pid === null ? null : await socketsOfNamespace(pid);
+  return sockets?.some((socket) => socket.port === port) ?? false;
+}
 
 /** Checks the health of one replica that runs as a process, and finds the port on which it listens. */
 export class ReplicaHealth {
@@ -71,11 +78,15 @@ export class ReplicaHealth {
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     if (Date.now() < this.#watch.nextCheckAt) return 'none';
     let port = row.port;
+    const network = this.#deps.sandbox.allNetworks;
     if (row.state === 'starting' && port !== null) {
-      port = (await this.#ports.find(row, spec)) ?? port;
+      const found = await this.#ports.find(row, spec);
+      if (found !== null) port = (await network?.lead(sandboxIdOf(row), found)) ?? found;
       if (port !== row.port && !(await recordPort(this.#deps.db, row, port))) return 'none';
     }
-    await this.#watch.check({ ...row, port }, spec, async () => true);
+    const own = (await network?.portBehind(row.address, port)) ?? port;
+    const isLed = network?.level === 'rootless';
+    await this.#watch.check({ ...row, port }, spec, async () => !isLed || listensInside(row, own), own);
     return 'none';
   }
 }

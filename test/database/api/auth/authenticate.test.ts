@@ -43,7 +43,7 @@ describe('A caller', () => {
     };
     const count = async () => void failures++;
     try {
-      await authenticate(deps(), { count }, accepted)(ctx as never, async () => undefined);
+      await authenticate(deps(), { count }, accepted)(ctx as never);
     } catch (error) {
       return (error as { code?: string }).code ?? String(error);
     }
@@ -52,10 +52,12 @@ describe('A caller', () => {
 
   async function permission(caller: Caller | string, workspaceId: string, operation: string): Promise<string> {
     const ctx = { state: { caller }, params: { workspaceId } };
-    return authorize(deps(), operation as never)(ctx as never, async () => undefined).then(
-      () => 'permitted',
-      (error: { code?: string }) => error.code ?? String(error),
-    );
+    try {
+      await authorize(deps(), operation as never)(ctx as never);
+      return 'permitted';
+    } catch (error) {
+      return (error as { code?: string }).code ?? String(error);
+    }
   }
 
   it('is the owner of a key, in the scope and the workspace of the key', async () => {

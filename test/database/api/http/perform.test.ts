@@ -62,9 +62,9 @@ describe('A write of the API', () => {
       },
     } as unknown as { status: number; body: string };
     const deps = { db: database.db, receipts: new ReceiptQuota(), dispatcher: { wake: () => woken++ } };
-    const middleware = perform(deps as unknown as ApiDeps, {} as SignInLimits, route as unknown as Route);
+    const step = perform(deps as unknown as ApiDeps, {} as SignInLimits, route as unknown as Route);
     try {
-      await middleware(ctx as never, async () => undefined);
+      await step(ctx as never);
     } catch (error) {
       return { code: (error as { code?: string }).code ?? String(error) };
     }

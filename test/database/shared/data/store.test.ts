@@ -176,7 +176,7 @@ describe('The server of a data service', () => {
       read_protected: false,
     });
     await database.db('deployments').where({ id }).update({ snapshot_id: id });
-    const admit = () => database.db.transaction((trx) => admitDeployments(trx));
+    const admit = async () => (await database.db.transaction((trx) => admitDeployments(trx))).length;
     expect(await admit()).to.equal(0);
     await database.db.transaction((trx) => recordWaitingReasons(trx));
     const [{ blocked_reason }] = await database.db('deployments').where({ id }).select('blocked_reason');

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/admission.js';
+import { claimDeployment } from '../../../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
@@ -14,7 +15,7 @@ describe('Admission', () => {
     workspace = await makeWorkspace(database.db, { buildConcurrency: 2 });
   });
 
-  const admit = () => database.db.transaction((trx) => admitDeployments(trx));
+  const admit = async () => (await database.db.transaction((trx) => admitDeployments(trx))).length;
   const queued = async (of = workspace) => makeDeployment(database.db, await makeService(database.db, of));
 
   async function read(id: string): Promise<DeploymentRow> {
@@ -23,7 +24,7 @@ describe('Admission', () => {
     return row;
   }
 
-  it('makes the first job of a deployment due at once', async () => {
+  it('makes the first job of a deployment due, and its claim ends that', async () => {
     await makeWorker(database.db, 1);
     const { id } = await queued();
     expect(await admit()).to.equal(1);
@@ -31,6 +32,8 @@ describe('Admission', () => {
     expect(row).to.include({ dispatches: 1, blocked_reason: '' });
     expect(row.due_at).to.be.instanceOf(Date);
     expect(await admit(), 'it is admitted once').to.equal(0);
+    const claim = { workerId: await makeWorker(database.db, 1), faulty: false, suspects: true };
+    expect((await claimDeployment(database.db, id, claim))?.deployment.due_at).to.equal(null);
   });
 
   it('counts running deployments against the slots of the workers and the concurrency of the workspace', async () => {

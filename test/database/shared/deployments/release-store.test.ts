@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { releasesWithoutReplicas, staleReleases } from '../../../../shared/deployments/release-store.js';
+import { leftBehind, releasesWithoutReplicas, staleReleases } from '../../../../shared/deployments/release-store.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
 import { wantReplicas } from '../../../../shared/replicas/desire-store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
@@ -18,9 +18,14 @@ describe('Releases and their replicas', () => {
 
   const start = (deploymentId: string) =>
     wantReplicas(database.db, { serviceId: service.id, deploymentId, hostId: HOST }, 1, false);
-  const stale = async () => (await staleReleases(database.db, service.id)).map((release) => release.deploymentId);
+  const stale = async () => (await leftBehind(database.db, service.id)).stale;
   const idle = async () =>
     (await releasesWithoutReplicas(database.db))
+      .filter((release) => release.serviceId === service.id)
+      .map((release) => release.deploymentId);
+
+  const staleAnywhere = async () =>
+    (await staleReleases(database.db))
       .filter((release) => release.serviceId === service.id)
       .map((release) => release.deploymentId);
 
@@ -32,8 +37,10 @@ describe('Releases and their replicas', () => {
     const next = await newDeployment(database.db, service.id, { status: 'releasing' });
     await start(next);
     expect(await stale()).to.deep.equal([old]);
+    expect(await staleAnywhere()).to.deep.equal([old]);
     await database.db('replicas').where({ deployment_id: old }).update({ state: 'stopped' });
     expect(await stale()).to.deep.equal([]);
+    expect(await staleAnywhere()).to.deep.equal([]);
   });
 
   it('a live release without replicas is found, unless an operation is under way or the service is suspended', async () => {

@@ -55,8 +55,10 @@ describe('A deployment in the database', () => {
   });
 
   it('that a worker has claimed keeps its running step and its next job when its cancellation is requested', async () => {
-    const { id, due_at: dueAt } = await admitted();
+    const { id } = await admitted();
     await claimDeployment(database.db, id, await makeWorker(database.db, 1));
+    const dueAt = new Date();
+    await database.db('deployments').where({ id }).update({ due_at: dueAt });
     await cancel();
     const row = await read(id);
     expect(row.steps.at(-1)?.finishedAt).to.equal(null);

@@ -16,7 +16,7 @@ const NEXT: Record<ActiveState, DeploymentEvent> = {
   queued: { type: 'resolved', commitSha: 'c'.repeat(40), commitMessage: 'Change it' },
   building: { type: 'built', image: null },
   releasing: { type: 'routeSwitched' },
-  switched: { type: 'edgesConfirmed' },
+  switched: { type: 'edgesConfirmed', anyway: true },
 };
 const FAILED: DeploymentEvent = { type: 'failed', error: 'build: exit code 1' };
 
@@ -141,7 +141,7 @@ describe('The records of deployments', () => {
     let refused: unknown;
     await applyEvent(db, lease, 'switched', FAILED).catch((error) => (refused = error));
     expect(refused).to.be.instanceOf(Error);
-    const row = await applyEvent(db, lease, 'switched', { type: 'edgesConfirmed' });
+    const row = await applyEvent(db, lease, 'switched', { type: 'edgesConfirmed', anyway: true });
     expect(row).to.include({ status: 'live', error: '' });
   });
 
@@ -217,6 +217,7 @@ describe('The records of deployments', () => {
     for (const [index, step] of steps.entries()) {
       expect(step.finishedAt).to.be.a('string');
       const next = steps[index + 1];
+      expect(new Date(step.startedAt).toISOString()).to.equal(step.startedAt);
       if (next) expect(next.startedAt >= (step.finishedAt ?? '')).to.equal(true);
     }
   });
@@ -257,7 +258,7 @@ describe('The records of deployments', () => {
     await applyEvent(db, failed, 'building', FAILED);
     expect(await recorded(failed.id)).to.equal(1);
     const live = await held('switched');
-    await applyEvent(db, live, 'switched', { type: 'edgesConfirmed' });
+    await applyEvent(db, live, 'switched', { type: 'edgesConfirmed', anyway: true });
     expect(await recorded(live.id)).to.equal(1);
     const waiting = await makeDeployment(db, await makeService(db));
     await cancel(waiting.service_id);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createLogger } from '../../../../shared/core/log.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
+import { admitDeployments } from '../../../../shared/deployments/admission.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { claimOperation, insertOperation } from '../../../../shared/operations/store.js';
 import { jobId } from '../../../../shared/queues/catalog.js';
@@ -153,6 +154,17 @@ describeEngines('Admission and dispatch', (name) => {
     await Promise.all(others.map((other) => other.dispatch()));
     expect(await admitted(services)).to.have.length(3);
     expect(await engine.queues.deploy.getJobCountByTypes('waiting')).to.equal(3);
+  });
+
+  it('an admitted deployment whose job a crash kept from the queue gets it when it is due', async () => {
+    await makeWorker(database.db, 1);
+    const { id } = await makeDeployment(database.db, await makeService(database.db));
+    await database.db.transaction(admitDeployments);
+    await dispatcher.dispatch();
+    expect(await engine.isPending('deploy', id, 1)).to.equal(false);
+    await database.db('deployments').where({ id }).update({ due_at: database.db.fn.now() });
+    await dispatcher.dispatch();
+    expect(await engine.isPending('deploy', id, 1)).to.equal(true);
   });
 
   async function newOperation(kind: 'delete' | 'restart' = 'delete') {

@@ -11,7 +11,7 @@ import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { buildMinutes } from '../../../../shared/workspaces/usage.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { newDeployment } from '../../../support/records.js';
+import { endedBuild } from '../../../support/records.js';
 
 const [FREE] = PLANS;
 const PAID = PLANS.find((plan) => estimatedMonthly('web', plan.id, 1).usd > 0);
@@ -44,15 +44,12 @@ describe('The limits of a workspace', () => {
     expect(await check()).to.equal('allowed');
   });
 
-  /** A deployment whose builds took so many minutes of this month, or of an earlier one. */
+  /** A deployment whose build took so many minutes of this month, or of an earlier one. */
   async function built(workspace: WorkspaceRow, minutes: number, month: 'this' | 'earlier'): Promise<void> {
     const service = await makeService(database.db, workspace);
     const now = new Date();
     const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (month === 'this' ? 0 : 1));
-    const [startedAt, finishedAt] = [new Date(start), new Date(start + 60_000)];
-    const steps = Array.from({ length: minutes }, () => ({ name: 'build', startedAt, finishedAt }));
-    const finished_at = month === 'this' ? now : finishedAt;
-    await newDeployment(database.db, service.id, { status: 'failed', steps: JSON.stringify(steps), finished_at });
+    await endedBuild(database.db, service.id, new Date(start), new Date(start + minutes * 60_000));
   }
 
   it('builds stop when the minutes of the month are used up, unless overages are allowed', async () => {

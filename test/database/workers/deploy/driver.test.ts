@@ -33,7 +33,7 @@ describe('The driver of deployments', () => {
   after(() => workshop.close());
 
   function run({ id }: { id: string }, helpers: Partial<JobHelpers> = {}, deps = worker): Promise<string | undefined> {
-    return runDeployment(deps, id, jobHelpers(helpers));
+    return runDeployment(deps, id, jobHelpers(helpers)).then(({ ran, status }) => (ran ? status : undefined));
   }
 
   async function rejection(work: Promise<unknown>): Promise<Error> {

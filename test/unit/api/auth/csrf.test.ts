@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { csrf, signInCsrf } from '../../../../api/auth/csrf.js';
 import type { ApiDeps } from '../../../../api/http/context.js';
-import type { ApiMiddleware } from '../../../../api/http/state.js';
+import type { ApiStep } from '../../../../api/http/state.js';
 import { CsrfTokens } from '../../../../shared/secrets/csrf.js';
 
 const COOKIE = 'c'.repeat(43);
@@ -12,7 +12,7 @@ describe('A write with a session', () => {
 
   /** 'passed', or the code of the refusal. */
   async function send(
-    middleware: ApiMiddleware,
+    step: ApiStep,
     headers: Record<string, string>,
     { method = 'POST', kind = 'session', cookie = COOKIE } = {},
   ): Promise<string> {
@@ -24,7 +24,7 @@ describe('A write with a session', () => {
       req: { headers: { host: 'ranvier.test', cookie: `ranvier_session=${cookie}` } },
     };
     try {
-      await middleware(ctx as never, async () => undefined);
+      await step(ctx as never);
       return 'passed';
     } catch (error) {
       return (error as { code?: string }).code ?? String(error);

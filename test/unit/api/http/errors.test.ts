@@ -16,7 +16,7 @@ async function answerTo(handler: (ctx: ApiContext) => unknown): Promise<Answer> 
   let logged = 0;
   const headers: Record<string, unknown> = {};
   const ctx = {
-    state: { requestId: 'r-1', log: { error: () => logged++ } } as unknown as ApiState,
+    state: { requestId: 'r-1', log: () => ({ error: () => logged++ }) } as unknown as ApiState,
     method: 'GET',
     path: '/x',
     status: 404,

@@ -1,15 +1,13 @@
 import { expect } from 'chai';
 import { RouteIndex, shapeOf } from '../../../../api/http/route-index.js';
-import type { ApiMiddleware } from '../../../../api/http/state.js';
+import type { ApiStep } from '../../../../api/http/state.js';
 import { ROUTES } from '../../../../api/resources/index.js';
 
 const ID = '0190a0a0-0000-7000-8000-000000000001';
 const OTHER = '0190A0A0-0000-7000-8000-000000000002';
 
-type Context = Parameters<ApiMiddleware>[0];
-
 async function visit(index: RouteIndex, method: string, path: string): Promise<unknown> {
-  const ctx = { method, path } as Context;
+  const ctx = { method, path } as Parameters<ReturnType<RouteIndex['middleware']>>[0];
   let passed = false;
   await index.middleware()(ctx, async () => {
     passed = true;
@@ -19,14 +17,14 @@ async function visit(index: RouteIndex, method: string, path: string): Promise<u
 
 describe('The index of routes', () => {
   const answer =
-    (name: string): ApiMiddleware =>
+    (name: string): ApiStep =>
     (ctx) => {
       ctx.body = name;
     };
   const index = new RouteIndex([
-    { method: 'GET', path: '/a/:x/b/:y', middleware: [(_, next) => next(), answer('both')] },
-    { method: 'GET', path: '/a/:x/c', middleware: [answer('c')] },
-    { method: 'POST', path: '/a/:x/c', middleware: [answer('post')] },
+    { method: 'GET', path: '/a/:x/b/:y', steps: [async () => undefined, answer('first'), answer('both')] },
+    { method: 'GET', path: '/a/:x/c', steps: [answer('c')] },
+    { method: 'POST', path: '/a/:x/c', steps: [answer('post')] },
   ]);
 
   it('finds a route by method and path, and names its parameters', async () => {
@@ -47,10 +45,11 @@ describe('The index of routes', () => {
       {
         method: 'GET',
         path: '/x',
-        middleware: [
+        steps: [
           () => {
             throw new Error('refused');
           },
+          answer('too far'),
         ],
       },
     ]);

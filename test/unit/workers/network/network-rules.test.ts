@@ -22,6 +22,7 @@ const SETTINGS: NetworkSettings = {
   loopbackForAll: false,
   publicEndpoints: [{ address: '198.51.100.7', port: 443 }],
   edgeUsers: [0, 998],
+  uplink: null,
 };
 const SLOT: NetworkSlot = {
   number: 2,

@@ -43,4 +43,9 @@ describe('The network of a host that gives no namespaces', () => {
     const refusal = await open('namespaces').catch((error: unknown) => error);
     expect(refusal).to.match(/NETWORK=namespaces is not possible on this host: .*(no namespaces|not root on Linux)/);
   });
+
+  it('is an error too if the level without root was asked for', async () => {
+    const refusal = await open('rootless').catch((error: unknown) => error);
+    expect(refusal).to.match(/NETWORK=rootless is not possible on this host: .*(is root|no user namespaces)/);
+  });
 });

@@ -17,6 +17,7 @@ const HOST: Host = {
   overlay: true,
   tools: { setsid: true, prlimit: true },
   filter: ['perl', 'filter'],
+  mounter: [],
   nodeFolder: '/usr/bin',
   hidden: ['/run', '/root', '/var/lib/ranvier'],
 };

@@ -59,6 +59,19 @@ export function staticSites(kind: EdgeKind): void {
   });
   beforeEach(() => serve());
 
+  it('answers below the path at which the pages of a site expect it', async () => {
+    await serve({ base: '/shop', fallback: 'index.html' });
+    expect(await get('/?a=1')).to.include({ status: 302 });
+    expect((await get('/?a=1')).headers.location).to.equal('/shop/?a=1');
+    expect(await get('/shop/')).to.include({ status: 200, text: '<h1>home</h1>' });
+    expect(await get('/shop/data.json')).to.include({ status: 200 });
+    expect(await get('/data.json')).to.include({ status: 200 });
+    expect((await get('/shop/docs')).headers.location).to.equal('/shop/docs/');
+    expect(await get('/shop/any/where')).to.include({ status: 200, text: '<h1>home</h1>' });
+    expect((await get('/shop/..%2fsecret.txt')).status).to.be.oneOf([400, 404]);
+    expect((await get('/shop/.env')).text).not.to.contain(SECRET);
+  });
+
   it('gives files with their types', async () => {
     const home = await get('/');
     expect(home).to.include({ status: 200, text: '<h1>home</h1>' });

@@ -360,6 +360,16 @@ describe('Frameworks in production', () => {
     expect(plan({ packages: ['express'], files: wanted.files, scripts: { start: 'x' } }).build).to.deep.equal([]);
   });
 
+  it('brings the other package managers that scripts and platforms call', () => {
+    const also = (scripts: Record<string, string>, files: Record<string, string> = {}) =>
+      plan({ scripts: { start: 'node x.js', ...scripts }, files }).versions.also;
+    expect(also({ build: 'npm run a && yarn build:b', test: 'pnpm test' })).to.deep.equal(['yarn']);
+    expect(also({ postinstall: 'run-s b', b: 'cd web && bun install' })).to.deep.equal(['bun']);
+    expect(also({ build: 'yarn build:a' }, { 'yarn.lock': '' })).to.equal(undefined);
+    expect(also({}, { 'railway.json': '{"build":{"buildCommand":"yarn; yarn build"}}' })).to.deep.equal(['yarn']);
+    expect(also({ preinstall: 'npx only-allow pnpm' })).to.equal(undefined);
+  });
+
   it('never starts the sources of pages, also if a server is among the packages', () => {
     const files = { 'src/index.js': '', 'public/index.html': '' };
     const mocked = plan({ packages: ['react-scripts', 'express'], scripts: { start: 'react-scripts start' }, files });
@@ -391,7 +401,9 @@ describe('Frameworks in production', () => {
     const found = plan({ packages: ['http-server'], scripts });
     expect(found.startCommand).to.equal('http-server ./app -p 8000');
     expect(found.explanation.join('\n')).to.match(/prestart installs packages/);
-    expect(starts({ scripts: { ...scripts, prestart: 'npm run build' } })).to.deep.equal(['npm start']);
+    expect(starts({ packages: ['http-server'], scripts: { ...scripts, prestart: 'npm run build' } })).to.deep.equal([
+      'npm start',
+    ]);
   });
 
   it('builds the pages of a library, and not its package', () => {

@@ -17,6 +17,7 @@ describe('What a start script is for', () => {
       'react-scripts start',
       'cross-env PORT=3000 react-scripts start',
       'astro dev',
+      'astro',
       'next dev --turbo',
       'next',
       'nuxt dev',
@@ -79,6 +80,8 @@ describe('What a start script is for', () => {
     for (const command of [
       'vite preview',
       'astro preview --port 3',
+      'exec caddy run --config Caddyfile',
+      'nginx -g "daemon off;"',
       'nuxt preview',
       'gatsby serve',
       'docusaurus serve',
@@ -99,13 +102,19 @@ describe('What a start script is for', () => {
       ['node --watch server.js', 'node server.js'],
       ['bun run --watch src/index.ts', 'bun run src/index.ts'],
       ['bun --hot src/index.ts', 'bun src/index.ts'],
+      ['node --watch-path ./src server.js', 'node server.js'],
+      ['forever server.js', 'node server.js'],
+      ['forever start -l out.log server.js', 'node server.js'],
+      ['tsc && nodemon dist/index.js', 'tsc && node dist/index.js'],
     ] as const) {
       expect(use(command), command).to.equal(`watched: ${plain}`);
     }
     expect(use('nodemon', {}, 'app.js')).to.equal('watched: node app.js');
     expect(use('nodemon')).to.equal('development');
     expect(use('nodemon "$(rm -rf /)"')).to.equal('development');
-    expect(use('tsc && nodemon dist/index.js')).to.equal('development');
+    expect(use('nodemon dist/index.js && tsc')).to.equal('development');
+    expect(use('tsc; nodemon dist/index.js')).to.equal('development');
+    expect(use('node build.mjs --watch')).to.equal('development');
   });
 
   it('follows scripts that run scripts', () => {

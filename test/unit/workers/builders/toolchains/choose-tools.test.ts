@@ -14,7 +14,7 @@ import type { ManagerName, ToolWishes } from '../../../../../workers/builders/to
 const OWN: OwnTools = { node: '20.18.0', npm: { version: '11.2.0', node: '^20.17.0 || >=22.9.0' } };
 const VERSIONS: Record<ToolName, string[]> = {
   node: ['14.21.3', '18.20.8', '20.1.0', '20.19.0', '22.4.0', '22.20.0', '23.1.0', '24.1.0', '25.2.0', '26.0.0-rc.1'],
-  npm: ['6.14.18', '8.19.4', '10.9.0', '11.2.0', '11.5.0'],
+  npm: ['3.10.10', '5.10.0', '6.14.18', '8.19.4', '10.9.0', '11.2.0', '11.5.0'],
   pnpm: ['8.15.9', '9.0.0', '9.15.9', '10.30.0', '11.2.0', '12.1.0'],
   yarn: ['1.22.22', '2.4.3', '3.8.7', '4.5.0'],
   bun: ['1.1.0', '1.4.5'],
@@ -55,6 +55,12 @@ describe('The choice of tools', () => {
     expect(await choose(null, 'bun', '1.x')).to.equal('bun-1.4.5');
   });
 
+  it('adds the other package managers that scripts call', async () => {
+    const wishes: ToolWishes = { node: null, manager: { name: 'npm', wish: null }, also: ['yarn', 'bun'] };
+    const chosen = await chooseTools(wishes, OWN, async (name) => VERSIONS[name]);
+    expect(chosen.map(installedName)).to.deep.equal(['yarn-1.22.22', 'bun-1.4.5']);
+  });
+
   it('takes an exact version without a look at the registry', async () => {
     const wishes: ToolWishes = { node: { range: '22.99.0', source }, manager: null };
     const chosen = await chooseTools(wishes, OWN, () => Promise.reject(new Error('the registry was asked')));
@@ -72,6 +78,8 @@ describe('The choice of tools', () => {
     expect(await choose('14.x', 'npm')).to.equal('node-14.21.3 npm-8.19.4');
     expect(await choose('22.x', 'npm')).to.equal('node-22.20.0');
     expect(await choose('22.4', 'npm')).to.equal('node-22.4.0 npm-10.9.0');
+    expect(await choose('4.9.1', 'npm')).to.equal('node-4.9.1 npm-5.10.0');
+    expect(await choose('4.0.0', 'npm')).to.equal('node-4.0.0 npm-3.10.10');
   });
 
   it('gives a package manager the Node.js that it runs on, if the project allows that', async () => {

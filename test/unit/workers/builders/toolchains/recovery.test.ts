@@ -1,4 +1,8 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { hasHeaders } from '../../../../../workers/builders/toolchains/node-headers.js';
 import { buildRecovery, installRecovery, nodeRecovery } from '../../../../../workers/builders/toolchains/recovery.js';
 
 describe('A second attempt of an installation', () => {
@@ -26,6 +30,31 @@ describe('A second attempt of an installation', () => {
     );
   });
 
+  it('compiles native modules with the headers of this host if none can be fetched', () => {
+    const line = 'gyp ERR! stack Error: This is most likely not a problem with node-gyp or the package itself and';
+    expect(installRecovery('yarn install', [line])).to.deep.include({ command: 'yarn install', ownHeaders: true });
+  });
+
+  it('finds the headers beside the Node.js that a build uses, and takes no others', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ranvier-headers-'));
+    const place = await realpath(folder);
+    try {
+      for (const name of ['own', 'tool', 'bare']) {
+        await mkdir(join(place, name, 'bin'), { recursive: true });
+        await writeFile(join(place, name, 'bin/node'), '');
+        if (name === 'bare') continue;
+        await mkdir(join(place, name, 'include/node'), { recursive: true });
+        await writeFile(join(place, name, 'include/node/node.h'), '');
+      }
+      const own = join(place, 'own/bin/node');
+      expect(await hasHeaders([], own)).to.equal(true);
+      expect(await hasHeaders([join(place, 'npm'), join(place, 'tool')], join(place, 'bare/bin/node'))).to.equal(true);
+      expect(await hasHeaders([join(place, 'bare')], own)).to.equal(false);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   it('is not made for other failures', () => {
     expect(instead('npm ci', 'npm error code E404')).to.equal(undefined);
     expect(instead('make', 'ERESOLVE')).to.equal(undefined);
@@ -34,6 +63,14 @@ describe('A second attempt of an installation', () => {
   it('builds without CI if warnings would count as errors', () => {
     const line = 'Treating warnings as errors because process.env.CI = true.';
     expect(buildRecovery(['yarn install'], [line])).to.deep.include({ install: null, environment: { CI: 'false' } });
+  });
+
+  it('has an empty history for commands that ask git', () => {
+    const line = 'fatal: not a git repository (or any of the parent directories): .git';
+    expect(buildRecovery(['npm ci'], [line])?.install).to.match(/^git init -q && git .*commit -q --allow-empty/);
+    const second = instead('npm ci', 'fatal: not in a git directory') ?? '';
+    expect(second).to.match(/^git init .* && npm ci$/);
+    expect(instead(second, line)).to.equal(undefined);
   });
 
   it('leaves out a lock file that lacks the programs of this platform', () => {

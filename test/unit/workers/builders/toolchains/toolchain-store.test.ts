@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLogger } from '../../../../../shared/core/log.js';
 import { BuildError } from '../../../../../workers/builders/builder.js';
 import { RegistryFault } from '../../../../../workers/builders/toolchains/npm-registry.js';
+import { unpackNode } from '../../../../../workers/builders/toolchains/packed-node.js';
 import { ToolchainStore } from '../../../../../workers/builders/toolchains/toolchain-store.js';
 import type { ToolWishes } from '../../../../../workers/builders/toolchains/version-wish.js';
 
@@ -32,6 +35,24 @@ class FakeRegistry {
     return true;
   }
 }
+
+describe('The package of an old Node.js', () => {
+  it('is unpacked if it contains an archive instead of the program', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ranvier-tools-'));
+    const place = join(folder, 'node-v4.0.0-linux-x64');
+    try {
+      await mkdir(join(place, 'bin'), { recursive: true });
+      await writeFile(join(place, 'bin/node'), 'the program');
+      await promisify(execFile)('tar', ['-czf', `${place}.tar.gz`, '-C', folder, basename(place)]);
+      await unpackNode(folder, signal);
+      expect(await readFile(join(folder, 'bin/node'), 'utf8')).to.equal('the program');
+      await rm(`${place}.tar.gz`);
+      await unpackNode(folder, signal);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
 
 describe('The store of tools', () => {
   let dataDir: string;

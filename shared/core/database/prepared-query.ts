@@ -1,0 +1,113 @@
+import pg from 'pg';
+
+/** How the rows of a statement are read: what PostgreSQL answers to Describe. */
+interface Shape {
+  columns: readonly { name: string; parse: (text: string) => unknown }[];
+  /** Each column null, so that all rows are objects of one form. */
+  empty: Readonly<Record<string, null>>;
+}
+
+/** What is known of the statements of one connection. */
+interface Described {
+  shapes: Map<string, Shape>;
+  /** The connection without Describe. */
+  quiet: pg.Connection;
+}
+
+const connections = new WeakMap<pg.Connection, Described>();
+
+function describedOf(connection: pg.Connection): Described {
+  const known = connections.get(connection);
+  if (known) return known;
+  const quiet: pg.Connection = Object.create(connection);
+  quiet.describe = () => undefined;
+  const described = { shapes: new Map<string, Shape>(), quiet };
+  connections.set(connection, described);
+  return described;
+}
+
+/**
+ * One run of a named statement. pg asks for the description of the columns in each run, which costs both sides more than
+ * the rows of a short statement. A statement's description never changes on a connection (PostgreSQL refuses to run it
+ * if it would), so here it is asked for once.
+ */
+class PreparedQuery<Row> extends pg.Query {
+  /** pg looks at it to know which statements a connection has parsed. */
+  readonly name: string;
+  readonly #client: pg.Client;
+  readonly #end: (error: unknown, rows: Row[]) => void;
+  readonly #rows: Row[] = [];
+  #shapes: Map<string, Shape> | undefined;
+  #shape: Shape | undefined;
+  #failure: unknown;
+
+  constructor(
+    client: pg.Client,
+    { name, text }: { name: string; text: string },
+    values: readonly unknown[],
+    end: (error: unknown, rows: Row[]) => void,
+  ) {
+    super(text, values as unknown[]);
+    this.name = name;
+    this.#client = client;
+    this.#end = end;
+  }
+
+  override submit = (connection: pg.Connection) => {
+    const { shapes, quiet } = describedOf(connection);
+    this.#shapes = shapes;
+    this.#shape = shapes.get(this.name);
+    return pg.Query.prototype.submit.call(this, this.#shape === undefined ? connection : quiet);
+  };
+
+  handleRowDescription({ fields }: { fields: readonly pg.FieldDef[] }): void {
+    const columns = fields.map(({ name, dataTypeID }) => ({
+      name,
+      parse: this.#client.getTypeParser(dataTypeID, 'text'),
+    }));
+    this.#shape = { columns, empty: Object.fromEntries(fields.map(({ name }) => [name, null])) };
+    this.#shapes?.set(this.name, this.#shape);
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    if (this.#shape === undefined || this.#failure !== undefined) return;
+    const { columns, empty } = this.#shape;
+    const row: Record<string, unknown> = { ...empty };
+    try {
+      for (let index = 0; index < columns.length; index++) {
+        const column = columns[index];
+        const text = fields[index] ?? null;
+        if (column !== undefined && text !== null) row[column.name] = column.parse(text);
+      }
+      this.#rows.push(row as Row);
+    } catch (error) {
+      this.#failure = error;
+    }
+  }
+
+  handleCommandComplete(): void {}
+
+  handleReadyForQuery(): void {
+    this.#end(this.#failure, this.#rows);
+  }
+
+  handleError(error: unknown): void {
+    this.#end(error, []);
+  }
+}
+
+/** The rows of one run of a named statement. */
+export function runPrepared<Row>(
+  client: pg.Client,
+  statement: { name: string; text: string },
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return new Promise<Row[]>((resolve, reject) => {
+    client.query(
+      new PreparedQuery<Row>(client, statement, values, (error, rows) => {
+        if (error === undefined) resolve(rows);
+        else reject(error);
+      }),
+    );
+  });
+}

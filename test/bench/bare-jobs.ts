@@ -1,0 +1,87 @@
+import { createPostgresBackend, type Job, Queue, Worker, type WorkerOptions } from 'bullmq';
+import pg from 'pg';
+import { BullPool } from '../../shared/queues/bull-pool.js';
+import { eventually } from '../support/processes.js';
+import type { ReadyWork } from './engine.bench.js';
+
+/** The states of a deployment after its start. */
+const STATES = ['building', 'releasing', 'switched', 'live'];
+/** A deployment of a site says what it deploys, what it has stored and that it is healthy. */
+const LINES = ['Deploys a commit', 'The image is stored', 'The release is healthy'];
+
+export interface BareLoad {
+  jobs: number;
+  concurrency: number;
+  /** Each change of state is stored in a table, and so are the lines of the log; otherwise they are progress of the job only. */
+  stored: boolean;
+}
+
+let run = 0;
+
+/**
+ * Jobs of BullMQ as one would write them without this platform. A change of state is one plain update by the record's key
+ * and the job's progress; a line of the log is one insert. There is no fence, no lease, no admission and no outbox.
+ */
+export async function prepareBareJobs(
+  { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | null },
+  { jobs, concurrency, stored }: BareLoad,
+): Promise<ReadyWork> {
+  const queuePool = redisUrl === null ? new BullPool(databaseUrl, 'bare', 15) : null;
+  const connection = (queuePool ?? {
+    url: redisUrl,
+    maxRetriesPerRequest: null,
+  }) as unknown as WorkerOptions['connection'];
+  const backend = (queuePool ? createPostgresBackend : undefined) as undefined;
+  const records = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+  const queue = new Queue(`bare-${run++}`, { connection }, backend);
+  const ids = await storeRecords(records, jobs);
+  let done = 0;
+  const worker = new Worker(
+    queue.name,
+    async (job) => {
+      await perform(job, stored ? records : null);
+      done += 1;
+    },
+    { connection, concurrency },
+    backend,
+  );
+  return {
+    async run() {
+      await queue.addBulk(ids.map((id) => ({ name: 'bare', data: { id } })));
+      await eventually('all jobs have ended', () => done === jobs, 300_000);
+    },
+    async close() {
+      await worker.close();
+      await queue.close();
+      await queuePool?.end();
+      await records.end();
+    },
+  };
+}
+
+async function storeRecords(records: pg.Pool, count: number): Promise<string[]> {
+  await records.query(
+    `create table if not exists bare_deployments (id uuid primary key, status text not null default 'queued',
+       created_at timestamptz not null default now(), updated_at timestamptz, finished_at timestamptz);
+     create table if not exists bare_lines (id bigserial primary key, deployment_id uuid not null,
+       logged_at timestamptz not null default now(), message text not null)`,
+  );
+  const { rows } = await records.query<{ id: string }>(
+    'insert into bare_deployments (id) select gen_random_uuid() from generate_series(1, $1) returning id',
+    [count],
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function perform(job: Job<{ id: string }>, records: pg.Pool | null): Promise<void> {
+  for (const [i, state] of STATES.entries()) {
+    await records?.query(
+      `update bare_deployments set status = $2, updated_at = now(), finished_at = case when $2 = 'live' then now() end where id = $1`,
+      [job.data.id, state],
+    );
+    await job.updateProgress({ now: state });
+    const line = LINES[i];
+    if (line === undefined) continue;
+    await records?.query('insert into bare_lines (deployment_id, message) values ($1, $2)', [job.data.id, line]);
+  }
+}

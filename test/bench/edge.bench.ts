@@ -1,0 +1,60 @@
+import { makeRepository } from '../support/apps.js';
+import { hasCaddy, startCaddy } from '../support/caddy.js';
+import { createService, deploy } from '../support/deployments.js';
+import { type EngineName, startPlatform } from '../support/platform.js';
+import { freePorts } from '../support/processes.js';
+import { load, requestText, type Served } from './load.js';
+import { median, print } from './measure.js';
+import { record } from './table.js';
+
+const ROUNDS = 7;
+const SECONDS = 2;
+const CONNECTIONS = 16;
+
+const APPLICATION = {
+  Procfile: 'web: node server.js\n',
+  'package.json': '{"name":"small","version":"1.0.0","private":true}',
+  'server.js': `const body = 'x'.repeat(1024);
+    require('node:http').createServer((request, response) => {
+      response.setHeader('Content-Length', body.length);
+      response.end(body);
+    }).listen(process.env.PORT);`,
+};
+
+/** Requests a second to one hosted application through the edge, and through a Caddy that passes them on to the same replica. */
+export async function benchEdge(engine: EngineName): Promise<void> {
+  if (!hasCaddy) return print('  SKIPPED: caddy is not installed');
+  const platform = await startPlatform({ engine });
+  const repository = await makeRepository(APPLICATION);
+  const [port = 0] = await freePorts(1);
+  try {
+    const configuration = { repository: repository.url };
+    const service = await createService(platform.client, { name: 'small', configuration });
+    await deploy(platform.client, service.id);
+    const { db } = platform.database;
+    const replica = await db('replicas').where({ service_id: service.id, state: 'ready' }).first('address', 'port');
+    const dial = `${replica.address}:${replica.port}`;
+    const handle = [{ handler: 'reverse_proxy', upstreams: [{ dial }] }];
+    const caddy = await startCaddy({ http: { servers: { bench: { listen: [`:${port}`], routes: [{ handle }] } } } });
+    try {
+      const request = requestText('GET', '/', { Host: new URL(service.url).host });
+      const through = (at: number) =>
+        load({ port: at, request: () => request, connections: CONNECTIONS, seconds: SECONDS });
+      const rounds: { ours: Served; caddy: Served }[] = [];
+      for (let round = 0; round <= ROUNDS; round++) {
+        rounds.push({ caddy: await through(port), ours: await through(platform.edgePort) });
+      }
+      // The first round warms both up.
+      rounds.shift();
+      const of = (who: 'ours' | 'caddy') => median(rounds.map((round) => round[who].perSecond)).toFixed(0);
+      const ratio = median(rounds.map(({ ours, caddy }) => ours.perSecond / caddy.perSecond));
+      record('edge', ratio, `${of('ours')} of ${of('caddy')}/s`);
+      print(`  edge: ${of('ours')}/s, Caddy: ${of('caddy')}/s, ratio ${ratio.toFixed(2)}`);
+    } finally {
+      await caddy.stop();
+    }
+  } finally {
+    await platform.stop();
+    await repository.remove();
+  }
+}

@@ -1,0 +1,79 @@
+import type { Db } from '../../shared/core/database/client.js';
+
+const CHUNK = 50_000;
+
+/**
+ * Adds live sites until the host has so many services: copies of one that is live, which share its image. The edges serve
+ * them, and everything that looks at services finds them.
+ */
+export async function addSites(db: Db, liveServiceId: string, services: number): Promise<void> {
+  await db.transaction(async (trx) => {
+    await trx.raw(
+      `create temporary table copies on commit drop as
+       select gen_random_uuid() as service_id, gen_random_uuid() as deployment_id, gen_random_uuid() as image_id
+         from generate_series(1, cast(:wanted as int) - (select count(*) from services where deleted_at is null))`,
+      { wanted: services },
+    );
+    await trx.raw(
+      `insert into services (id, workspace_id, project_id, environment_id, name, slug, kind, configuration)
+       select c.service_id, s.workspace_id, s.project_id, s.environment_id, 'copy', 'copy-' || c.service_id, s.kind, s.configuration
+         from copies c, services s where s.id = :id`,
+      { id: liveServiceId },
+    );
+    await trx.raw(
+      `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
+       select c.image_id, i.workspace_id, c.service_id, i.digest, i.manifest, i.size_bytes
+         from copies c, services s join deployments d on d.id = s.live_deployment_id join images i on i.id = d.image_id
+        where s.id = :id`,
+      { id: liveServiceId },
+    );
+    await trx.raw(
+      `insert into deployments (id, workspace_id, service_id, status, trigger, actor, branch, configuration, image_id, steps,
+                                admitted_at, created_at, started_at, went_live_at, finished_at)
+       select c.deployment_id, d.workspace_id, c.service_id, 'live', 'manual', 'bench', d.branch, d.configuration, c.image_id,
+              d.steps, now(), now(), now(), now(), now()
+         from copies c, services s join deployments d on d.id = s.live_deployment_id where s.id = :id`,
+      { id: liveServiceId },
+    );
+    await trx.raw(
+      `update services s
+          set live_deployment_id = c.deployment_id, lifecycle_status = 'active', health_status = 'ready',
+              health_checked_at = now(), route_version = nextval('route_versions')
+         from copies c where s.id = c.service_id`,
+    );
+  });
+  await db.raw('analyze services, deployments, images');
+}
+
+/** Deployments that have ended, live ones with images that are not kept any more: a tenth of them of this service. */
+export async function addHistory(db: Db, serviceId: string, count: number): Promise<void> {
+  const { rows } = await db.raw(
+    `with made as (
+       insert into images (id, workspace_id, service_id, digest, manifest, size_bytes, removed_at)
+       select gen_random_uuid(), workspace_id, id, 'history', '{}', 1, now() from services where deleted_at is null
+       returning id, service_id
+     )
+     select array_agg(service_id order by service_id = :serviceId) as services,
+            array_agg(id order by service_id = :serviceId) as images from made`,
+    { serviceId },
+  );
+  // The last of them is this service.
+  const { services, images } = rows[0] as { services: string[]; images: string[] };
+  for (let from = 1; from <= count; from += CHUNK) {
+    await db.raw(
+      `insert into deployments (id, workspace_id, service_id, status, trigger, actor, configuration, snapshot_id, image_id, steps,
+                                admitted_at, created_at, started_at, went_live_at, finished_at)
+       select gen_random_uuid(), s.workspace_id, s.id, t.status, 'manual', 'bench', l.configuration, l.snapshot_id,
+              case when t.status = 'live' then (cast(:images as uuid[]))[t.place] end, l.steps,
+              t.at, t.at, t.at, case when t.status = 'live' then t.at end, t.at
+         from (select case when n % 10 = 0 then cast(:count as int) else n % cast(:count as int) + 1 end as place,
+                      case when n % 2 = 0 then 'live' else 'failed' end as status, now() - n * interval '2 seconds' as at
+                 from generate_series(cast(:from as int), cast(:to as int)) n) t
+         join services s on s.id = (cast(:services as uuid[]))[t.place]
+         join deployments l on l.id = s.live_deployment_id`,
+      { services, images, count: services.length, from, to: Math.min(from + CHUNK - 1, count) },
+    );
+  }
+  await db.raw('vacuum analyze deployments');
+  await db.raw('analyze images');
+}

@@ -1,0 +1,150 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type AppRepository, makeRepository } from '../support/apps.js';
+import { createService, deploy, type Service } from '../support/deployments.js';
+import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
+import { median, print } from './measure.js';
+import { endedChildrenMs, postgresMs, processorMs } from './processor-time.js';
+import { addHistory, addSites } from './scale-records.js';
+import { countLogged } from './statements.js';
+import { record } from './table.js';
+
+const SIZES = [10, 200, 1000];
+/** Replicas that really run from the second size on: of so many services, so many each. */
+const APPLICATIONS = 10;
+const REPLICAS = 5;
+const HISTORY = 1_000_000;
+/** Deployments that are measured at each size, and milliseconds of rest before them. */
+const DEPLOYMENTS = 12;
+const REST_MS = 10_000;
+
+const APPLICATION = {
+  Procfile: 'web: node server.js\n',
+  'package.json': '{"name":"application","version":"1.0.0","private":true}',
+  'server.js': `require('node:http').createServer((request, response) => response.end('ok')).listen(process.env.PORT);`,
+};
+
+/**
+ * What one deployment of a site of one file costs on a host with more and more services, and after a million deployments have
+ * ended: nothing of it may grow. What the platform does without any deployment is measured before, and taken off.
+ */
+export async function benchScale(engine: EngineName): Promise<void> {
+  const platform = await startPlatform({ engine });
+  const repositories = [await makeRepository({ 'index.html': 'round 0' }), await makeRepository(APPLICATION)] as const;
+  const { db } = platform.database;
+  try {
+    const service = await createService(platform.client, {
+      name: 'measured',
+      configuration: { repository: repositories[0].url },
+    });
+    await deploy(platform.client, service.id);
+    const scale = new Scale(platform, service, repositories[0]);
+    for (const [i, size] of SIZES.entries()) {
+      if (i === 1) await startApplications(platform, repositories[1]);
+      await addSites(db, service.id, size);
+      await scale.measure(`${size} services${i === 0 ? '' : `, ${APPLICATIONS * REPLICAS} processes of applications`}`);
+    }
+    await addHistory(db, service.id, HISTORY);
+    await scale.measure(`the same and ${HISTORY} ended deployments`);
+  } finally {
+    await platform.stop();
+    for (const repository of repositories) await repository.remove();
+  }
+}
+
+async function startApplications({ client }: Platform, { url }: AppRepository): Promise<void> {
+  for (let i = 0; i < APPLICATIONS; i++) {
+    const configuration = { repository: url, replicas: REPLICAS };
+    const { id } = await createService(client, { name: `application-${i}`, configuration });
+    await deploy(client, id);
+  }
+}
+
+/** Milliseconds of processor time, or numbers of statements, by the name of what used them. */
+type Use = Map<string, number>;
+
+class Scale {
+  readonly #platform: Platform;
+  readonly #service: Service;
+  readonly #repository: AppRepository;
+  #smallest: { ms: number; statements: number; processor: number } | null = null;
+  #rounds = 0;
+
+  constructor(platform: Platform, service: Service, repository: AppRepository) {
+    this.#platform = platform;
+    this.#service = service;
+    this.#repository = repository;
+  }
+
+  /** Prints what a deployment costs now, and how that compares with the first call. */
+  async measure(title: string): Promise<void> {
+    await this.#deploy(3);
+    const processor = await this.#costs((work) => this.#processor(work));
+    const statements = await this.#costs((work) => countLogged(this.#platform.database.db, work));
+    const ms = median(processor.took);
+    const figures = { ms, statements: sum(statements.each), processor: sum(processor.each) };
+    this.#smallest ??= figures;
+    record('scale', figures.processor / this.#smallest.processor, title);
+    const { ms: least, statements: fewest, processor: cheapest } = this.#smallest;
+    print(`  ${title}:`);
+    print(`    deployed in ${ms.toFixed(0)} ms, ratio ${(ms / least).toFixed(2)}`);
+    print(
+      `    ${figures.statements.toFixed(0)} statements (${listed(statements.each)}), ratio ${(figures.statements / fewest).toFixed(2)}`,
+    );
+    print(
+      `    ${figures.processor.toFixed(0)} ms of processor (${listed(processor.each)}), ratio ${(figures.processor / cheapest).toFixed(2)}`,
+    );
+    print(`    a second of rest: statements ${listed(statements.rest)}; ms of processor ${listed(processor.rest)}`);
+  }
+
+  /** What one deployment uses above rest, what a second of rest uses, and how long each deployment took. */
+  async #costs(use: (work: () => Promise<unknown>) => Promise<Use>): Promise<{ each: Use; rest: Use; took: number[] }> {
+    const atRest = await use(() => delay(REST_MS));
+    let took: number[] = [];
+    const begun = performance.now();
+    const all = await use(async () => {
+      took = await this.#deploy(DEPLOYMENTS);
+      // What a deployment leaves behind belongs to it.
+      await delay(1000);
+    });
+    const share = (performance.now() - begun) / REST_MS;
+    const each = new Map([...all].map(([name, n]) => [name, (n - share * (atRest.get(name) ?? 0)) / DEPLOYMENTS]));
+    const rest = new Map([...atRest].map(([name, n]) => [name, n / (REST_MS / 1000)]));
+    return { each, rest, took };
+  }
+
+  /** Deploys one after the other, a new commit each; returns how long each took from its request to its end. */
+  async #deploy(count: number): Promise<number[]> {
+    const took: number[] = [];
+    for (let i = 0; i < count; i++) {
+      const page = `round ${this.#rounds++}`;
+      await this.#repository.commit(page, { 'index.html': page });
+      const { steps } = await deploy(this.#platform.client, this.#service.id);
+      took.push(Date.parse(steps.at(-1)?.finishedAt ?? '') - Date.parse(steps[0]?.startedAt ?? ''));
+    }
+    return took;
+  }
+
+  async #processor(work: () => Promise<unknown>): Promise<Use> {
+    const before = await this.#used();
+    await work();
+    return new Map([...(await this.#used())].map(([name, ms]) => [name, ms - (before.get(name) ?? 0)]));
+  }
+
+  async #used(): Promise<Use> {
+    const used: Use = new Map([['PostgreSQL', await postgresMs()]]);
+    for (const { name, child } of this.#platform.processes) {
+      used.set(name, await processorMs(child.pid ?? 0));
+      if (name === 'worker') used.set('its processes', await endedChildrenMs(child.pid ?? 0));
+    }
+    return used;
+  }
+}
+
+function sum(use: Use): number {
+  return [...use.values()].reduce((all, one) => all + one, 0);
+}
+
+function listed(use: Use): string {
+  const most = [...use].sort(([, a], [, b]) => b - a).filter(([, value]) => value >= 0.5);
+  return most.map(([name, value]) => `${name} ${value.toFixed(0)}`).join(', ');
+}

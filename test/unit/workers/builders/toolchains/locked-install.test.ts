@@ -1,0 +1,76 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { isExact, isForOthers, lockedInstall } from '../../../../../workers/builders/toolchains/locked-install.js';
+
+const PACKAGE = { version: '1.0.0', integrity: 'sha512-abc' };
+const LOCK = { lockfileVersion: 3, packages: { '': { name: 'app' }, 'node_modules/a': PACKAGE } };
+
+describe('An installation that its lock file decides', () => {
+  it('has a checksum for each package and runs no script', () => {
+    const exact = (entry: object, path = 'node_modules/a') => isExact({ '': {}, [path]: entry });
+    expect(exact(PACKAGE)).to.equal(true);
+    expect(exact({ version: '1.0.0', inBundle: true })).to.equal(true);
+    expect(exact({ version: '1.0.0' })).to.equal(false);
+    expect(exact({ ...PACKAGE, integrity: 'sha1-abc' })).to.equal(false);
+    expect(exact({ ...PACKAGE, hasInstallScript: true })).to.equal(false);
+    expect(exact({ ...PACKAGE, link: true })).to.equal(false);
+    expect(exact(PACKAGE, 'packages/a')).to.equal(false);
+    expect(isExact(null)).to.equal(false);
+  });
+
+  it('may leave out packages for other platforms only', () => {
+    const place = { os: 'linux', cpu: 'x64' };
+    expect(isForOthers({ ...PACKAGE, optional: true }, place)).to.equal(false);
+    expect(isForOthers({ os: ['darwin'] }, place)).to.equal(true);
+    expect(isForOthers({ os: ['!linux'] }, place)).to.equal(true);
+    expect(isForOthers({ os: ['!win32'], cpu: ['x64'] }, place)).to.equal(false);
+    expect(isForOthers({ os: ['linux'], cpu: ['arm64'] }, place)).to.equal(true);
+    expect(isForOthers({ os: ['linux'], cpu: ['x64'], libc: ['musl'] }, place)).to.equal(true);
+    expect(isForOthers({ os: ['linux'], cpu: ['x64'], libc: ['glibc'] }, place)).to.equal(false);
+    expect(isForOthers(null, place)).to.equal(false);
+  });
+
+  describe('is named', () => {
+    const MANIFESTS = ['package.json', 'package-lock.json'];
+    const PLAN = {
+      install: ['npm ci'],
+      build: [] as string[],
+      manifests: MANIFESTS,
+      folders: { install: '', build: '', project: '' },
+    };
+    let folder: string;
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'ranvier-locked-'));
+      await write('package.json', { name: 'app' });
+      await write('package-lock.json', LOCK);
+    });
+    afterEach(() => rm(folder, { recursive: true, force: true }));
+
+    const write = (name: string, content: object) => writeFile(join(folder, name), JSON.stringify(content));
+
+    it('by the text of all its files', async () => {
+      const first = await lockedInstall(folder, PLAN);
+      expect(first).to.match(/^[0-9a-f]{64}$/);
+      expect(await lockedInstall(folder, PLAN)).to.equal(first);
+      await write('package.json', { name: 'app', version: '2.0.0' });
+      expect(await lockedInstall(folder, PLAN))
+        .to.match(/^[0-9a-f]{64}$/)
+        .and.not.equal(first);
+    });
+
+    it('only if nothing else decides it', async () => {
+      expect(await lockedInstall(folder, { ...PLAN, install: ['npm install'] })).to.equal(null);
+      expect(await lockedInstall(folder, { ...PLAN, build: ['npm run build'] })).to.equal(null);
+      expect(await lockedInstall(folder, { ...PLAN, manifests: null })).to.equal(null);
+      expect(await lockedInstall(folder, { ...PLAN, manifests: [...MANIFESTS, '.npmrc'] })).to.equal(null);
+      await write('package.json', { scripts: { dependencies: 'node change.js' } });
+      expect(await lockedInstall(folder, PLAN)).to.equal(null);
+      await write('package.json', {});
+      await write('npm-shrinkwrap.json', { lockfileVersion: 1, dependencies: {} });
+      const both = { ...PLAN, manifests: [...MANIFESTS, 'npm-shrinkwrap.json'] };
+      expect(await lockedInstall(folder, both), 'the other lock file counts').to.equal(null);
+    });
+  });
+});

@@ -1,0 +1,120 @@
+import { type Application, dependsOn, property, type Start, withoutComments } from './application.js';
+import { hasServer } from './choose-framework.js';
+import { plain } from './framework-row.js';
+import { exists } from './node-build.js';
+import { commandUse, fileOf } from './start-scripts.js';
+
+/** What `main` may name besides programs: styles, pages, sources in TypeScript, and the configuration of a tool. */
+const NO_ENTRY =
+  /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
+
+/** Files that are started if nothing names another one. */
+export const ENTRY_FILES = [
+  ...['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.cjs', 'index.cjs'],
+  ...['src/server.js', 'src/index.js', 'src/app.js', 'src/main.js', 'bin/www', 'server/index.js', 'server/server.js'],
+];
+
+/** The same in TypeScript. */
+const SOURCE_ENTRIES = ['server', 'index', 'app', 'main'].flatMap((name) => [`src/${name}.ts`, `${name}.ts`]);
+
+interface EntryInput {
+  /** True if the project has a build. */
+  builds: boolean;
+  /** True if TypeScript alone decides what the build writes. */
+  compiles: boolean;
+  /** True if its framework makes pages and brings no server. */
+  buildsPages: boolean;
+  /** How the package manager runs a script: `npm run`. */
+  run: string;
+}
+
+/**
+ * `main`, or a file whose name says that it is the entry, or what the build makes of such a file. If the sources are of pages,
+ * they are no server's.
+ */
+export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
+  const { files, manifest } = app;
+  const { main } = manifest;
+  const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !NO_ENTRY.test(main);
+  // The scripts of a page have the same names as those of servers.
+  const isPage = files.has('index.html') && !hasServer(app);
+  const maybe = (file: string) => {
+    if (isPage) return /(^|\/)server(\.[cm]?js)?$/.test(file);
+    return !buildsPages || (!/^(\.\/)?src\//.test(file) && exists({ files }, file));
+  };
+  const found = isPlain && maybe(main) && (exists({ files }, main) || builds) ? [main] : [];
+  const entry = ENTRY_FILES.find((file) => files.has(file) && maybe(file));
+  if (entry !== undefined && !found.some((file) => exists({ files }, file))) found.push(entry);
+  const starts = found.map((file) => ({ command: `node ${file}`, needs: file }));
+  if (isPage || buildsPages || starts.some(({ needs }) => exists({ files }, needs))) return starts;
+  return [...starts, ...(compiles ? compiledEntries(app) : []), ...sourceEntry(app, run)];
+}
+
+/** bun runs TypeScript as it is. */
+function sourceEntry(app: Application, run: string): Start[] {
+  if (!run.startsWith('bun')) return [];
+  const { main, module } = app.manifest;
+  const named = [module, main].filter((file) => file !== null && plain(file) && /\.[cm]?[jt]sx?$/.test(file));
+  const file = [...named, ...SOURCE_ENTRIES].find((name) => name !== null && app.files.has(name));
+  return file == null ? [] : [{ command: `bun ${file}`, needs: file }];
+}
+
+/** How an entry in TypeScript is started that nothing builds: by what runs it as it is, or compiled. */
+export function unbuiltEntries(app: Application): Start[] {
+  const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
+  const source = sourceOf(app);
+  return runner === undefined || source === null
+    ? compiledEntries(app)
+    : [{ command: `${runner} ${source}`, needs: source }];
+}
+
+/** The file in TypeScript that a script runs, or whose name says that it is the entry; null if there is none. */
+function sourceOf({ files, manifest: { scripts, main } }: Application): string | null {
+  const texts = ['dev', 'start:dev', 'watch', 'start'].map((name) => scripts[name]?.slice(0, 4096));
+  const named = [...texts, main].flatMap((text) => TYPESCRIPT.exec(text ?? '')?.[0] ?? []);
+  return [...named.map(normal), ...SOURCE_ENTRIES].find((file) => plain(file) && files.has(file)) ?? null;
+}
+
+/** The files that TypeScript writes for the entry in the sources, in the folders of tsconfig.json. */
+function compiledEntries(app: Application): Start[] {
+  const { files } = app;
+  const source = sourceOf(app);
+  if (source === null || !files.has('tsconfig.json')) return [];
+  const config = withoutComments(files.text('tsconfig.json') ?? '');
+  const [out, root] = ['outDir', 'rootDir'].map((name) => normal(property(config, name) ?? ''));
+  const outs = out ? [out] : ['dist', 'build', ''];
+  const inside = root && source.startsWith(`${root}/`) ? source.slice(root.length + 1) : source.replace(/^src\//, '');
+  const written = outs.flatMap((folder) =>
+    [inside, source].map((path) => (folder === '' ? path : `${folder}/${path}`)),
+  );
+  const programs = [...new Set(written)].map((path) => path.replace(/ts$/, 'js')).filter(plain);
+  return programs.map((file) => ({ command: `node ${file}`, needs: file }));
+}
+
+const TYPESCRIPT = /[\w./@-]{1,200}\.[cm]?ts(?=\s|$|["'])/;
+
+function normal(path: string): string {
+  return path
+    .replace(/^(\.\/)+/, '')
+    .replace(/\/+$/, '')
+    .replace(/^\.$/, '');
+}
+
+/** The `dev` script without its watcher, if that leaves a plain command: many small servers have nothing else. */
+export function developmentEntry(app: Application, run: string, notes: string[]): Start[] {
+  for (const name of ['serve', 'server', 'dev']) {
+    const script = app.manifest.scripts[name];
+    if (script === undefined || (name === 'dev' && !hasServer(app) && app.files.has('index.html'))) continue;
+    const use = commandUse(script, app.manifest.scripts, app.manifest.main);
+    if (use.use === 'watched') {
+      notes.push(`Nothing is named "start"; the script ${name} is run without its watcher (${use.tool})`);
+      return [{ command: use.command, needs: null }];
+    }
+    // Without a library of servers, it may as well compile a package.
+    if (use.use === 'production' && (name !== 'dev' || hasServer(app))) {
+      notes.push(`Nothing is named "start"; the script ${name} is run`);
+      return [{ command: `${run} ${name}`, needs: fileOf(script, app.manifest.scripts) }];
+    }
+  }
+  return [];
+}

@@ -1,0 +1,37 @@
+import { type Application, dependsOn } from './application.js';
+import { commandsOf, nameOf, withoutPrefixes } from './script-words.js';
+
+/** Programs that serve the files of a folder → the package that has them. */
+const FILE_SERVERS: Readonly<Record<string, string>> = {
+  serve: 'serve',
+  'http-server': 'http-server',
+  sirv: 'sirv-cli',
+  'sirv-cli': 'sirv-cli',
+  ws: 'local-web-server',
+  superstatic: 'superstatic',
+};
+const VALUED = /^(-l|--listen|-p|--port|-c|--config|-H|--host|-a|-P|--proxy|-d|--directory)$/;
+
+export interface ServedFolder {
+  /** Relative to the project; `.` is the project itself. */
+  folder: string;
+  /** One page answers every path. */
+  singlePage: boolean;
+}
+
+/**
+ * The folder whose files a command only shows with a program that the project does not install, such as `npx serve dist`; null
+ * for all other commands. Its files are published: a start has no registry to fetch the program from.
+ */
+export function servedFolder(command: string, app: Pick<Application, 'manifest'>): ServedFolder | null {
+  const words = withoutPrefixes(commandsOf(command).at(-1) ?? []);
+  const program = nameOf(words[0] ?? '');
+  const owner = Object.hasOwn(FILE_SERVERS, program) ? FILE_SERVERS[program] : undefined;
+  if (owner === undefined || dependsOn(app, owner)) return null;
+  const rest = words.slice(1);
+  const folder = rest.find(
+    (word, at) => /^[\w./@-]+$/.test(word) && !word.startsWith('-') && !VALUED.test(rest[at - 1] ?? ''),
+  );
+  const singlePage = rest.some((word) => ['-s', '--single', '--spa'].includes(word));
+  return { folder: folder?.replace(/^\.\//, '').replace(/\/$/, '') || '.', singlePage };
+}

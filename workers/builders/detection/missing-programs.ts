@@ -1,0 +1,46 @@
+import type { PackageManifest } from './package-manifest.js';
+import { commandsOf, LONGEST, nameOf, withoutPrefixes } from './script-words.js';
+
+/** Program → the package that has it. People install these for their whole machine, or leave them to `npx`. */
+const TOOLS: Readonly<Record<string, string>> = {
+  tsx: 'tsx',
+  'ts-node': 'ts-node',
+  'cross-env': 'cross-env',
+  'env-cmd': 'env-cmd',
+  dotenv: 'dotenv-cli',
+  concurrently: 'concurrently',
+  'pm2-runtime': 'pm2',
+  serve: 'serve',
+  'http-server': 'http-server',
+  'json-server': 'json-server',
+};
+
+/**
+ * Commands that install the tools with which a start command begins, if `dependencies` name none of them: a replica has no
+ * registry from which `npx` could fetch them. A tool that another package brings is left alone.
+ */
+export function missingPrograms(
+  command: string,
+  { scripts }: Pick<PackageManifest, 'scripts'>,
+  dependencies: PackageManifest['dependencies'],
+): string[] {
+  const isScript = /^(npm|yarn|pnpm|bun)( run)? start$/.test(command);
+  const lines = isScript ? [scripts.prestart ?? '', scripts.start ?? ''] : [command];
+  const words = lines.flatMap((line) => commandsOf(line.slice(0, LONGEST))).flatMap(programs);
+  const missing = [...new Set(words)].filter((program) => {
+    const owner = Object.hasOwn(TOOLS, program) ? TOOLS[program] : undefined;
+    return owner !== undefined && !Object.hasOwn(dependencies, owner);
+  });
+  return missing.map((program) => {
+    // npm would remove what another package manager has put into node_modules.
+    const install = `npm install --no-save --prefix node_modules/.tools ${TOOLS[program]}`;
+    const link = `mkdir -p node_modules/.bin && ln -s ../.tools/node_modules/.bin/${program} node_modules/.bin/${program}`;
+    return `command -v ${program} >/dev/null || (${install} && ${link})`;
+  });
+}
+
+/** The program of a command, and those that stand before it: `cross-env A=b tsx app.ts`. */
+function programs(words: readonly string[]): string[] {
+  const rest = withoutPrefixes(words);
+  return words.slice(0, words.length - rest.length + 1).map(nameOf);
+}

@@ -1,0 +1,45 @@
+/** Commands of one line that are looked at. */
+const MOST_COMMANDS = 50;
+/** Characters of a line that are looked at. */
+export const LONGEST = 4096;
+
+const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
+
+/** The names of the programs that a script calls itself. */
+export function programsOf(script: string): string[] {
+  return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
+}
+
+/** The commands of a line, each as its words. Quotes are dropped, because only the names of programs count. */
+export function commandsOf(line: string): string[][] {
+  return line
+    .slice(0, LONGEST)
+    .replace(/["'`\\]/g, ' ')
+    .split(/&&|\|\||[;|&\n]/)
+    .map((part) => part.split(/\s+/).filter((word) => word !== ''))
+    .filter((words) => words.length > 0)
+    .slice(0, MOST_COMMANDS);
+}
+
+/** `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
+export function withoutPrefixes(words: readonly string[]): readonly string[] {
+  let at = 0;
+  for (; at < words.length; at++) {
+    const word = words[at] ?? '';
+    if (/^[A-Za-z_]\w*=/.test(word) || EXECUTORS.has(nameOf(word)) || (at > 0 && word === '--')) continue;
+    // Options of the prefix, for example `npx --yes` and `dotenv -e .env --`.
+    if (at > 0 && word.startsWith('-')) {
+      if (word === '-e' || word === '-p' || word === '--package') at += 1;
+      continue;
+    }
+    break;
+  }
+  return words.slice(at);
+}
+
+/** The program's name without its folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
+export function nameOf(word: string): string {
+  const name = word.startsWith('@') ? word : (word.split('/').at(-1) ?? word);
+  const version = name.indexOf('@', 1);
+  return version > 0 ? name.slice(0, version) : name;
+}

@@ -1,0 +1,30 @@
+/** Files of a page that are asked about, and how many folders a site may be below its address. */
+const MOST_FILES = 20;
+const DEEPEST = 3;
+const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css))(?=["'?#\s>])/gi;
+
+/**
+ * The folder below its address at which a built page expects its site, such as `/shop`, because its tool was told so; ''
+ * if it is the address itself. `exists` tells whether the published folder has a file.
+ */
+export async function baseOfPage(page: string, exists: (path: string) => Promise<boolean>): Promise<string> {
+  const paths = [...page.matchAll(FILE)].map(([, path = '']) => path).filter((path) => !path.startsWith('//'));
+  const bases = new Set<string>();
+  for (const path of new Set(paths.slice(0, MOST_FILES))) {
+    if (await exists(path.slice(1))) return '';
+    const base = await missingFolders(path, exists);
+    if (base !== null) bases.add(base);
+  }
+  const [only = ''] = bases;
+  return bases.size === 1 ? only : '';
+}
+
+/** The first folders of a path without which the file is there; null if it is nowhere. */
+async function missingFolders(path: string, exists: (path: string) => Promise<boolean>): Promise<string | null> {
+  const parts = path.slice(1).split('/');
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) return null;
+  for (let depth = 1; depth <= DEEPEST && depth < parts.length; depth++) {
+    if (await exists(parts.slice(depth).join('/'))) return `/${parts.slice(0, depth).join('/')}`;
+  }
+  return null;
+}

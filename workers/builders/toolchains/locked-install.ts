@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
+import { isRecord, isText } from '../json-values.js';
+import type { BuildPlan } from '../plan-model.js';
+import { wholeInside } from '../project-files.js';
+
+/** npm reads the first of these that exists. */
+const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
+/** What `npm ci` writes about the packages that it installed. */
+const INSTALLED = 'node_modules/.package-lock.json';
+/** Scripts of the project that run when it is installed, besides those for which the whole project is needed. */
+const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
+
+type Packages = Readonly<Record<string, unknown>>;
+
+/**
+ * A digest of the files that decide what an installation puts into `node_modules`. Null if something else may decide it too: a script
+ * that runs, a package without a checksum, a build afterwards, or another package manager than npm.
+ */
+export async function lockedInstall(
+  app: string,
+  { install, build, manifests, folders }: Pick<BuildPlan, 'install' | 'build' | 'manifests' | 'folders'>,
+): Promise<string | null> {
+  if (install.join() !== 'npm ci' || build.length > 0 || manifests === null) return null;
+  const hash = createHash('sha256');
+  const texts = new Map<string, string>();
+  for (const name of [...manifests].sort()) {
+    const text = await wholeInside(app, posix.join(folders.install, name));
+    if (text === undefined) return null;
+    texts.set(name, text);
+    hash.update(JSON.stringify([name, text]));
+  }
+  const lock = LOCKS.map((name) => texts.get(name)).find((text) => text !== undefined);
+  const scripts = parsed(texts.get('package.json'))?.scripts;
+  if (isRecord(scripts) && SCRIPTS.some((name) => scripts[name] !== undefined)) return null;
+  return isExact(packagesOf(lock)) ? hash.digest('hex') : null;
+}
+
+/** True if an installation has put every package there that this host can use. `npm ci` goes on without optional ones. */
+export async function isInstalled({ app, folder }: { app: string; folder: string }): Promise<boolean> {
+  const read = (name: string) => wholeInside(app, posix.join(folder, name));
+  const found = packagesOf(await read(INSTALLED));
+  const wanted = packagesOf((await read(LOCKS[0] ?? '')) ?? (await read(LOCKS[1] ?? '')));
+  if (found === null || wanted === null) return false;
+  return Object.entries(wanted).every(([path, entry]) => path === '' || path in found || isForOthers(entry));
+}
+
+/** True if each package has a checksum and runs no script. */
+export function isExact(packages: Packages | null): boolean {
+  if (packages === null) return false;
+  return Object.entries(packages).every(([path, entry]) => {
+    if (path === '') return true;
+    if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
+    if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
+    return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));
+  });
+}
+
+/** True for a package that says that it is not for this platform. */
+export function isForOthers(
+  entry: unknown,
+  { os, cpu }: { os: string; cpu: string } = { os: process.platform, cpu: process.arch },
+): boolean {
+  if (!isRecord(entry)) return false;
+  return excludes(entry.os, os) || excludes(entry.cpu, cpu) || excludes(entry.libc, 'glibc');
+}
+
+function excludes(list: unknown, name: string): boolean {
+  const names = (Array.isArray(list) ? list : [list]).filter(isText);
+  const allowed = names.filter((text) => !text.startsWith('!'));
+  return names.includes(`!${name}`) || (allowed.length > 0 && !allowed.includes(name) && !allowed.includes('any'));
+}
+
+/** The packages of a lock file of npm; null if it has none, as those of npm 6. */
+function packagesOf(text: string | undefined): Packages | null {
+  const packages = parsed(text)?.packages;
+  return isRecord(packages) ? packages : null;
+}
+
+function parsed(text: string | undefined): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

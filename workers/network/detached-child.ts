@@ -1,0 +1,68 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { processStart } from '../../shared/core/process-identity.js';
+import { signalGroup } from '../../shared/core/signal-process.js';
+import { withTimeLimit } from '../../shared/core/time-limit.js';
+import type { DetachedProcess } from '../sandbox/sandbox.js';
+
+const READY_MS = 10_000;
+const KILL_MS = 5_000;
+
+/** True while this very process lives. */
+export async function lives({ pid, startedAt }: DetachedProcess): Promise<boolean> {
+  return (await processStart(pid)) === startedAt;
+}
+
+/** Kills the group of a process, and resolves when that has ended. */
+export async function endGroup(leader: DetachedProcess): Promise<void> {
+  for (const deadline = Date.now() + KILL_MS; await lives(leader); await sleep(10)) {
+    signalGroup(leader.pid, 'SIGKILL');
+    if (Date.now() > deadline) throw new Error(`process ${leader.pid} survives KILL`);
+  }
+}
+
+/** The process group of a process. */
+export async function groupOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
+}
+
+/** Names a child that may outlive this process. */
+export async function identify(child: ChildProcess): Promise<DetachedProcess> {
+  if (child.pid === undefined) await once(child, 'spawn');
+  const pid = child.pid ?? 0;
+  child.unref();
+  return { pid, startedAt: (await processStart(pid)) ?? '' };
+}
+
+/** Resolves when the child has written to this descriptor. Rejects with what it printed if it ends before, or is late. */
+export async function answered(
+  child: ChildProcess,
+  name: string,
+  said: () => Promise<string>,
+  descriptor = 1,
+): Promise<void> {
+  const channel = child.stdio[descriptor];
+  if (!channel) throw new Error(`${name} was not started`);
+  const ended = once(child, 'exit').then(async ([code]) => {
+    throw new Error(`${name} ended with ${code}: ${(await said()).trim().split('\n').slice(-3).join(' ')}`);
+  });
+  try {
+    const late = () => new Error(`${name} was not ready after ${READY_MS / 1000} s`);
+    await withTimeLimit(Promise.race([once(channel, 'data'), ended]), READY_MS, late);
+  } catch (error) {
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
+    throw error;
+  } finally {
+    ended.catch(() => undefined);
+    for (const stream of child.stdio) stream?.destroy();
+  }
+}
+
+/** What a child printed as its error so far. */
+export async function errorText(child: ChildProcess): Promise<string> {
+  const chunk: unknown = child.stderr?.read();
+  return chunk === null || chunk === undefined ? '' : String(chunk);
+}

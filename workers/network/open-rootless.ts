@@ -1,0 +1,109 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../shared/core/config.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import { withTimeLimit } from '../../shared/core/time-limit.js';
+import type { SandboxLevel } from '../sandbox/sandbox.js';
+import { isRoot } from '../sandbox/service-users.js';
+import { HostNetwork } from './host-network.js';
+import { overlaps } from './network-model.js';
+import { hostAddresses, settingsOf, tokenOf } from './network-settings.js';
+import { tryOutRootless } from './network-trial.js';
+import { RootlessGround, type UplinkNetwork, uplinkNetworks } from './rootless-ground.js';
+import { UPLINK_NAME } from './rootless-processes.js';
+import { runTool } from './run-tool.js';
+import { SlotFiles } from './slot-files.js';
+
+interface Deps {
+  config: Config;
+  log: Logger;
+}
+
+/** All that is tried at start may take so long, in milliseconds. */
+const TRIAL_MS = 30_000;
+
+/**
+ * Opens a network in which each sandbox has a namespace, without root: in a user namespace of the platform's user that stands
+ * for the host, with slirp4netns as the way out. Rejects with the reason if the host does not allow it.
+ */
+export async function openRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork> {
+  if (process.platform !== 'linux' || isRoot()) throw new Error('the platform is root, or not on Linux');
+  if (level !== 'rootless') throw new Error('this host gives hosted processes no user namespaces');
+  for (const [tool, flag] of [
+    ['slirp4netns', '--version'],
+    ['ip', '-V'],
+    ['nft', '--version'],
+    ['nsenter', '-V'],
+  ] as const) {
+    await runTool(tool, [flag]).catch(() => {
+      throw new Error(`${tool} is not installed`);
+    });
+  }
+  await mkdir(deps.config.dataDir, { recursive: true });
+  const dataDir = await realpath(deps.config.dataDir);
+  const { network, uplink } = await prepare(deps, dataDir);
+  try {
+    const late = () => new Error(`the trial took longer than ${TRIAL_MS / 1000} s`);
+    const trial = network.open().then(() => tryOutRootless(network, uplink.gateway));
+    await withTimeLimit(trial, TRIAL_MS, late);
+    await network.sweep();
+    deps.log.info({ uplink: uplink.range }, 'hosted processes have networks of their own, through slirp4netns');
+    return network;
+  } catch (error) {
+    await network.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The network of older sandboxes, which stays until they end. Null if there is none, or if it cannot be seen to. */
+export async function openRemainingRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
+  if (process.platform !== 'linux' || isRoot() || level !== 'rootless') return null;
+  try {
+    const dataDir = await realpath(deps.config.dataDir);
+    const used = await new SlotFiles(join(dataDir, 'network')).all();
+    if (used.length === 0) return null;
+    const { network } = await prepare(deps, dataDir);
+    await network.open();
+    await network.sweep();
+    deps.log.info({ sandboxes: used.length }, 'networks of older hosted processes stay until these end');
+    return network;
+  } catch (error) {
+    deps.log.warn({ err: error }, `networks of older hosted processes stay as they are: ${errorMessage(error)}`);
+    return null;
+  }
+}
+
+async function prepare({ config, log }: Deps, dataDir: string) {
+  // In its namespace the platform is root, and nothing but the uplink comes from outside.
+  const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
+  const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
+  const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);
+  const ground = new RootlessGround({
+    folder: join(dataDir, 'network'),
+    token: tokenOf(dataDir),
+    network: uplink,
+    reachesLoopback: settings.loopbackPorts.length > 0,
+    ports: config.runtimePorts,
+    log,
+  });
+  const { address, gateway, resolver } = uplink;
+  const network = new HostNetwork(
+    {
+      ...settings,
+      resolvers: [resolver],
+      loopbackResolver: null,
+      uplink: { link: UPLINK_NAME, address, gateway, hostAddresses: hostAddresses() },
+    },
+    log,
+    ground,
+  );
+  return { network, uplink };
+}
+
+/** The first network for the uplink that hides no address that may be reached. */
+function freeUplink(wanted: readonly string[]): UplinkNetwork {
+  const free = uplinkNetworks().find(({ range }) => !wanted.some((address) => overlaps(range, address)));
+  if (free === undefined) throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');
+  return free;
+}

@@ -1,0 +1,124 @@
+import type { Logger } from '../../shared/core/log.js';
+import type { Ground } from './ground.js';
+import { type Entry, mirrorOf, type NetworkSlot } from './network-model.js';
+import { entryPort } from './network-rules.js';
+import { RootlessProcesses, UPLINK_SOCKET } from './rootless-processes.js';
+import { SlirpApi } from './slirp-api.js';
+
+/** The addresses of the network between the host and the namespace that stands for it. */
+export interface UplinkNetwork {
+  /** In CIDR notation, 24 bits. */
+  range: string;
+  /** The namespace's. */
+  address: string;
+  /** Leads to the loopback of the host. */
+  gateway: string;
+  /** Asks the name servers of the host. */
+  resolver: string;
+}
+
+const ENTRY_TRIES = 20;
+
+/** The networks that the uplink may have. The first free one is taken. */
+export function uplinkNetworks(): UplinkNetwork[] {
+  return ['10.0.2', '10.0.3', '172.31.254', '192.168.254'].map((net) => {
+    return { range: `${net}.0/24`, address: `${net}.100`, gateway: `${net}.2`, resolver: `${net}.3` };
+  });
+}
+
+interface Options {
+  /** The folder of the network's files. */
+  folder: string;
+  token: string;
+  network: UplinkNetwork;
+  /** True if anything on the host's loopback may be reached, where the rules allow it. */
+  reachesLoopback: boolean;
+  /** The ports of the host's loopback that lead to sandboxes. */
+  ports: { first: number; last: number };
+  log: Logger;
+}
+
+/**
+ * Namespaces that stand for the host, for a platform that is not root: those of sandboxes hang on them as they hang on the
+ * host otherwise. The host reaches a sandbox at an address of its loopback: the mirror of the sandbox's own one.
+ */
+export class RootlessGround implements Ground {
+  readonly #options: Options;
+  readonly #processes: RootlessProcesses;
+  readonly #api: SlirpApi;
+
+  constructor(options: Options) {
+    const { folder, token, network, reachesLoopback } = options;
+    this.#options = options;
+    const uplink = ['--configure', '--mtu=65520', `--cidr=${network.range}`, '--enable-sandbox', '--enable-seccomp'];
+    if (!reachesLoopback) uplink.push('--disable-host-loopback');
+    this.#processes = new RootlessProcesses({ folder, token, uplink });
+    this.#api = new SlirpApi(folder, UPLINK_SOCKET);
+  }
+
+  get enter(): string[] {
+    const pid = this.#processes.holder;
+    return [...this.join, `--net=/proc/${pid}/ns/net`, `--mount=/proc/${pid}/ns/mnt`, '--'];
+  }
+
+  get join(): string[] {
+    return ['nsenter', `--user=/proc/${this.#processes.holder}/ns/user`, '--preserve-credentials'];
+  }
+
+  get namespaces(): string {
+    return `/proc/${this.#processes.holder}/root/run/netns`;
+  }
+
+  get links(): string {
+    return `/proc/${this.#processes.holder}/net/dev`;
+  }
+
+  mirror(address: string): string {
+    return mirrorOf(address);
+  }
+
+  ensure(): Promise<boolean> {
+    return this.#processes.ensure();
+  }
+
+  async open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry> {
+    const { ports, network } = this.#options;
+    const guestPort = entryPort(slot.number);
+    for (let tries = 1; ; tries++) {
+      const port = ports.first + Math.floor(Math.random() * (ports.last - ports.first + 1));
+      try {
+        await this.#api.add({ address: mirrorOf(address), port, guestPort }, network.address);
+        return { port, to };
+      } catch (error) {
+        // A program that listens on all addresses has the port.
+        if (tries === ENTRY_TRIES) throw error;
+      }
+    }
+  }
+
+  async shut({ number }: Pick<NetworkSlot, 'number'>): Promise<void> {
+    if (!(await this.#processes.hasUplink())) return;
+    for (const { id, guestPort } of await this.#api.list()) {
+      if (guestPort === entryPort(number)) await this.#api.remove(id);
+    }
+  }
+
+  async settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void> {
+    await this.#processes.trimLog();
+    // A sandbox has its slot before its port is opened, so the ports are asked first.
+    const open = await this.#api.list();
+    const wanted = new Map((await slots()).map((slot) => [entryPort(slot.number), slot]));
+    for (const { id, guestPort } of open) if (!wanted.has(guestPort)) await this.#api.remove(id);
+    for (const [guestPort, slot] of wanted) {
+      if (!slot.entry || open.some((forward) => forward.guestPort === guestPort)) continue;
+      const { port } = slot.entry;
+      await this.#api
+        .add({ address: mirrorOf(addressOf(slot)), port, guestPort }, this.#options.network.address)
+        .catch((error: unknown) => this.#options.log.error({ err: error, id: slot.id }, 'no requests reach a sandbox'));
+    }
+  }
+
+  end(): Promise<void> {
+    return this.#processes.end();
+  }
+}

@@ -1,0 +1,227 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tryLockFile } from '../../shared/core/lock-file.js';
+import { processStart } from '../../shared/core/process-identity.js';
+import { signalProcess } from '../../shared/core/signal-process.js';
+import { SYSTEM_PATH } from '../command-wrappers.js';
+import { MARKER, markedProcesses } from '../sandbox/proc.js';
+import type { DetachedProcess } from '../sandbox/sandbox.js';
+import { answered, endGroup, errorText, groupOf, identify, lives } from './detached-child.js';
+import { HOLD, UPLINK } from './network-scripts.js';
+import { SlotFiles } from './slot-files.js';
+
+/** The name of the link that slirp4netns serves. */
+export const UPLINK_NAME = 'tap0';
+/** The name of slirp4netns' socket in the folder. */
+export const UPLINK_SOCKET = 'uplink.sock';
+const LOCK_MS = 30_000;
+
+interface State {
+  /** The process whose namespaces stand for the host. */
+  holder: DetachedProcess;
+  /** slirp4netns, with its arguments. */
+  uplink: (DetachedProcess & { args: string }) | null;
+}
+
+interface Options {
+  /** The folder of the network's files. */
+  folder: string;
+  token: string;
+  /** Arguments of slirp4netns. If they change, it is started again. */
+  uplink: readonly string[];
+}
+
+/**
+ * The two processes behind a network that is made without root: one keeps a user namespace and a network namespace that stand
+ * for the host, and slirp4netns joins these to the host's network. They outlive the worker, and a worker that starts takes
+ * them over. The workers of one DATA_DIR share them.
+ */
+export class RootlessProcesses {
+  readonly #options: Options;
+  readonly #slots: SlotFiles;
+  #state: State | null = null;
+  #ensuring: Promise<boolean> | null = null;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#slots = new SlotFiles(options.folder);
+  }
+
+  /** The process whose namespaces stand for the host. Throws if there was none yet. */
+  get holder(): number {
+    if (this.#state === null) throw new Error('the network of this host is not made yet');
+    return this.#state.holder.pid;
+  }
+
+  /** True while slirp4netns lives. */
+  async hasUplink(): Promise<boolean> {
+    return this.#state !== null && this.#state.uplink !== null && (await lives(this.#state.uplink));
+  }
+
+  /** Empties the file to which slirp4netns writes a line for each question. */
+  async trimLog(): Promise<void> {
+    await truncate(this.#log).catch(() => undefined);
+  }
+
+  /** Starts what does not live. True if anything was started. Calls at the same time share one attempt. */
+  ensure(): Promise<boolean> {
+    this.#ensuring ??= this.#ensure().finally(() => {
+      this.#ensuring = null;
+    });
+    return this.#ensuring;
+  }
+
+  /** Ends them and removes their files, unless a sandbox needs them. */
+  async end(): Promise<void> {
+    await this.#locked(async () => {
+      if ((await this.#slots.all()).length > 0) return;
+      const state = await this.#read();
+      if (state !== null) await this.#kill(state);
+      await this.#killStrays(null);
+      for (const name of ['rootless.json', UPLINK_SOCKET, 'uplink.log', 'alive']) {
+        await rm(join(this.#options.folder, name), { force: true });
+      }
+      this.#state = null;
+    });
+  }
+
+  async #ensure(): Promise<boolean> {
+    if (await this.#isWhole(this.#state)) return false;
+    return this.#locked(async () => {
+      let state = await this.#read();
+      if (await this.#isWhole(state)) {
+        this.#state = state;
+        return true;
+      }
+      if (state === null || !(await lives(state.holder))) {
+        if (state !== null) await this.#kill(state);
+        await this.#killStrays(null);
+        await this.#killSandboxes();
+        state = { holder: await this.#startHolder(), uplink: null };
+        await this.#write(state);
+      } else await this.#killUplinks(state);
+      this.#state = { ...state, uplink: await this.#startUplink(state.holder.pid) };
+      await this.#write(this.#state);
+      return true;
+    });
+  }
+
+  async #isWhole(state: State | null): Promise<boolean> {
+    if (state?.uplink?.args !== this.#options.uplink.join(' ')) return false;
+    return (await lives(state.holder)) && (await lives(state.uplink));
+  }
+
+  async #startHolder(): Promise<DetachedProcess> {
+    const own = ['--user', '--map-root-user', '--net', '--mount', '--propagation', 'private'];
+    const args = [...own, '--', '/bin/sh', '-c', HOLD, 'network', this.#options.folder];
+    const child = this.#spawn('unshare', args, ['ignore', 'pipe', 'pipe']);
+    const identity = await identify(child);
+    await answered(child, 'unshare', () => errorText(child));
+    return identity;
+  }
+
+  async #startUplink(holder: number): Promise<DetachedProcess & { args: string }> {
+    await rm(this.#log, { force: true });
+    const log = await open(this.#log, 'a', 0o600);
+    await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
+    try {
+      // Descriptor 3 says that it is ready, and 4 that the holder has ended.
+      const fixed = ['--ready-fd=3', '--exit-fd=4', `--api-socket=${UPLINK_SOCKET}`, String(holder), UPLINK_NAME];
+      const args = ['-c', UPLINK, 'network', ...this.#options.uplink, ...fixed];
+      const child = this.#spawn('/bin/sh', args, ['ignore', log.fd, log.fd, 'pipe']);
+      const identity = await identify(child);
+      await answered(child, 'slirp4netns', () => readFile(this.#log, 'utf8'), 3);
+      return { ...identity, args: this.#options.uplink.join(' ') };
+    } finally {
+      await log.close();
+    }
+  }
+
+  #spawn(file: string, args: string[], stdio: ('ignore' | 'pipe' | number)[]): ChildProcess {
+    const env = { PATH: SYSTEM_PATH, LANG: 'C', [MARKER]: this.#mark };
+    return spawn(file, args, { cwd: this.#options.folder, env, stdio, detached: true });
+  }
+
+  /** Another one than those of sandboxes: their sweep must not find it. */
+  get #mark(): string {
+    return `network:${this.#options.token}`;
+  }
+
+  get #log(): string {
+    return join(this.#options.folder, 'uplink.log');
+  }
+
+  async #kill({ holder, uplink }: State): Promise<void> {
+    for (const found of [holder, uplink]) if (found !== null) await endGroup(found);
+  }
+
+  async #killUplinks({ holder, uplink }: State): Promise<void> {
+    if (uplink !== null) await endGroup(uplink);
+    await this.#killStrays(holder.pid);
+  }
+
+  /** Ends what was started and not recorded, because the worker was killed meanwhile; all but the group of one process. */
+  async #killStrays(except: number | null): Promise<void> {
+    for (const pid of (await markedProcesses(this.#mark)).keys()) {
+      if (except === null || (await groupOf(pid)) !== except) signalProcess(pid, 'SIGKILL');
+    }
+  }
+
+  /** Ends what runs in networks that hung on a holder that is gone: nothing reaches it any more. Its supervisor starts it again. */
+  async #killSandboxes(): Promise<void> {
+    const { token } = this.#options;
+    const cutOff = new Set((await this.#slots.all()).map(({ id }) => `${token}:${id}`));
+    for (const [pid, marker] of await markedProcesses(`${token}:`)) {
+      if (cutOff.has(marker)) signalProcess(pid, 'SIGKILL');
+    }
+  }
+
+  async #read(): Promise<State | null> {
+    const found = await readFile(this.#stateFile, 'utf8').catch(() => '');
+    return found === '' ? null : (JSON.parse(found) as State);
+  }
+
+  async #write(state: State): Promise<void> {
+    await writeFile(`${this.#stateFile}.new`, JSON.stringify(state), { mode: 0o600 });
+    await rename(`${this.#stateFile}.new`, this.#stateFile);
+  }
+
+  get #stateFile(): string {
+    return join(this.#options.folder, 'rootless.json');
+  }
+
+  /** Runs `work` while no other worker of this host starts or ends the two processes. */
+  async #locked<T>(work: () => Promise<T>): Promise<T> {
+    const path = join(this.#options.folder, 'rootless.lock');
+    const turn = randomUUID();
+    const own = `${path}.${turn}`;
+    const self = { pid: process.pid, startedAt: (await processStart(process.pid)) ?? '', turn };
+    await writeFile(own, JSON.stringify(self), { mode: 0o600 });
+    try {
+      const deadline = Date.now() + LOCK_MS;
+      while (!(await tryLockFile(path, own, livingHolder)).taken) {
+        if (Date.now() > deadline) throw new Error(`another worker has held ${path} for ${LOCK_MS / 1000} s`);
+        await sleep(50);
+      }
+      try {
+        return await work();
+      } finally {
+        await rm(path, { force: true });
+      }
+    } finally {
+      await rm(own, { force: true });
+    }
+  }
+}
+
+async function livingHolder(found: string): Promise<DetachedProcess | null> {
+  try {
+    const holder = JSON.parse(found) as DetachedProcess;
+    return (await lives(holder)) ? holder : null;
+  } catch {
+    return null;
+  }
+}
