@@ -16,7 +16,7 @@ import { oneOf, setting, text, time, uuid } from './option-values.js';
 export type Output = Record<string, unknown> | Record<string, unknown>[];
 /** What the work of a command is given beside the database. After `fail`, its output is printed and the exit code is 1. */
 export interface Session {
-  env: Environment;
+  env: Environment | undefined;
   fail: () => void;
 }
 /** Runs the work of a command with the database, and prints its output. */
@@ -221,7 +221,7 @@ function addSecretsCommands(secrets: Command, run: Run): void {
     );
 }
 
-async function loadKeyring(env: Environment): Promise<Keyring> {
+async function loadKeyring(env: Environment | undefined): Promise<Keyring> {
   const { current, previous } = loadSecretsKeys(await readSecretsKey(loadDatabaseSettings(env).dataDir), env);
   return new Keyring(current, ...previous);
 }

@@ -2,7 +2,6 @@ import { runAdmin } from './program.js';
 
 /** `npm run admin -- …`: what operators do without the API. */
 process.exitCode = await runAdmin(process.argv.slice(2), {
-  env: process.env,
   stdout: (text) => process.stdout.write(text),
   stderr: (text) => process.stderr.write(text),
 });

@@ -9,7 +9,8 @@ import { refuseSwallowedOptions } from './option-values.js';
 
 /** What a command line is given, and where its output goes. */
 export interface Surroundings {
-  env: Environment;
+  /** The environment of this process if it is left out. */
+  env?: Environment | undefined;
   stdout: (text: string) => void;
   stderr: (text: string) => void;
 }
@@ -74,7 +75,7 @@ function termOf(command: Command): string {
   return [command.parent?.name(), command.name(), ...options].join(' ');
 }
 
-async function connect(env: Environment): Promise<Db> {
+async function connect(env: Environment | undefined): Promise<Db> {
   const { databaseUrl, dataDir } = loadDatabaseSettings(env);
   const url = databaseUrl ?? (await embeddedUrl(dataDir));
   if (url === null) {

@@ -23,7 +23,7 @@ import type { DeploymentRow } from './rows.js';
 import { assertSource } from './source-check.js';
 import { cancelOpenDeployments, findKeyHolder, getDeployment, insertDeployment } from './store.js';
 
-/** The key of a request stays on its deployment permanently (specification, Errors). */
+/** The Idempotency-Key of the request. It is stored with the deployment for ever (specification, Errors). */
 export interface DeploymentKey {
   scope: string;
   key: string;
@@ -33,7 +33,7 @@ export interface QueueDeploymentInput {
   /** The deployment's id; a new one if it is not given. */
   id?: string;
   service: Pick<ServiceRow, 'id'>;
-  /** The same service, if this transaction has locked it and read it since. */
+  /** The service, if this transaction has already locked and read it. */
   locked?: ServiceRow;
   actor: string;
   trigger: DeploymentTrigger;
@@ -46,8 +46,8 @@ export interface QueueDeploymentInput {
 }
 
 /**
- * Stores a durable deployment with status `queued` (specification, Deployments): the configuration and the variables as
- * they are now, sealed. Under `overlappingDeploys: cancel` it requests the cancellation of the service's older ones.
+ * Stores a durable deployment with status `queued` (specification, Deployments) and a sealed copy of the configuration and the
+ * variables of this moment. Under `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments.
  * A preview gets the configuration and the variables of its service. Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
  * billing_required, and what `resolveVariables` throws.
  */
@@ -97,7 +97,7 @@ export async function queueDeployment(
   });
 }
 
-/** Locks the service, unless it is locked, and returns it. Throws if no deployment of it may be queued. */
+/** Locks the service, unless the caller has, and returns it. Throws if no deployment of it may be queued. */
 export async function lockDeployable(
   trx: Transaction,
   deps: CommandDeps,
@@ -147,7 +147,7 @@ export interface QueueRollbackInput {
 /**
  * Queues a new deployment of an earlier release (specification, Rollback rules): the source's image, configuration and
  * secret snapshot. Throws conflict if the source never went live or its image is gone, forbidden if the snapshot has
- * values of a protected environment that `authorize` refuses, billing_required. A rollback builds nothing, so that it needs no build minutes.
+ * values of a protected environment that `authorize` refuses, billing_required. A rollback builds nothing, so it needs no build minutes.
  */
 export async function queueRollback(
   trx: Transaction,
@@ -206,7 +206,7 @@ export async function queueRollback(
 }
 
 /**
- * Requests the cancellation of a deployment (specification, Deployment status): once this has committed the deployment
+ * Requests the cancellation of a deployment (specification, Deployment status). After the commit, the deployment
  * cannot go live any more. Throws not_found, deployment_terminal.
  */
 export async function requestCancel(

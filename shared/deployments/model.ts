@@ -1,7 +1,7 @@
 import type { BuiltImage } from '../images/model.js';
 
 /**
- * The deployment's state machine (specification, States and transitions): every state, every event and what it leads to.
+ * The deployment's state machine (specification, States and transitions): every state, every event and the next state.
  * Status changes happen only through `applyEvent` in the store, which writes one of these transitions in one conditional update.
  *
  * `switched` is internal: visitors see the new release, but not every edge has confirmed it. Callers see it as `releasing`.
@@ -29,7 +29,7 @@ export type DeploymentEvent =
   | { type: 'imageMissing' }
   /** The release is healthy and the route has moved to it. */
   | { type: 'routeSwitched' }
-  /** Every edge serves the new release; with `anyway`, or it was waited for them for long enough. */
+  /** Every edge serves the new release, or, with `anyway`, the time limit for the edges is over. */
   | { type: 'edgesConfirmed'; anyway: boolean }
   /** A step failed with a cause that the person who deployed can act on, or its last try failed. */
   | { type: 'failed'; error: string }
@@ -108,7 +108,7 @@ export interface StepRecord {
   finishedAt: string | null;
 }
 
-/** The step that runs in a state, which is where another worker resumes. */
+/** The step that runs in a state. Another worker resumes with it. */
 export const STEP_OF: Record<ActiveState, StepName> = {
   queued: 'queued',
   building: 'build',

@@ -19,10 +19,10 @@ const SERVICE = [
 const IMAGE = ['id', 'digest', 'manifest'] as const satisfies readonly (keyof ImageRow)[];
 const SNAPSHOT = ['id', 'sealed', 'data_references'] as const satisfies readonly (keyof SnapshotRow)[];
 
-/** A service as its deployments need it. */
+/** The columns of a service that its deployments need. */
 export type DeployedService = Pick<ServiceRow, (typeof SERVICE)[number]>;
 
-/** A deployment and the records that it is run with. Those that do not exist, and a deleted service, are null. */
+/** A deployment and the records that its steps need. A record that does not exist, and a deleted service, is null. */
 export interface DeploymentParts {
   deployment: DeploymentRow;
   service: DeployedService | null;
@@ -70,9 +70,9 @@ export async function deploymentParts(db: Db, id: string): Promise<DeploymentPar
 
 export interface Claim {
   workerId: string;
-  /** The last holder hung or crashed with it, which is counted. */
+  /** True if the last holder hung or crashed with the deployment. The claim counts that. */
   faulty: boolean;
-  /** False leaves a deployment alone with which a worker hung or crashed before. */
+  /** If false, a deployment with which a worker has hung or crashed is not claimed. */
   suspects: boolean;
 }
 
@@ -89,7 +89,7 @@ const CLAIMED = prepare<Record<string, unknown>>(
 
 /**
  * Claims a deployment: raises its fence, so that the last holder can change nothing more, and counts a takeover if that
- * holder had not released it. It needs no job any more. Undefined if it has ended or may not run yet.
+ * holder had not released it. Its job is no longer due. Undefined if it has ended or may not run yet.
  */
 export async function claimDeployment(
   db: Db,

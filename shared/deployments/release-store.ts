@@ -19,12 +19,12 @@ const LEFT_BEHIND = prepare<{ stale: string[]; images: number }>(
           (select count(*) from images i where i.service_id = $1 and i.removed_at is null) as images`,
 );
 
-/** What a service's earlier releases have left: those of them that have replicas (see `staleReleases`), and how many images are kept. */
+/** The earlier releases of a service that still have replicas (see `staleReleases`), and the number of kept images. */
 export async function leftBehind(db: Db, serviceId: string): Promise<{ stale: string[]; images: number }> {
   return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId]));
 }
 
-/** True if another release of a service is being deployed and has replicas: an operation must not take its volume away. */
+/** True if another release of a service is being deployed and has replicas: an operation must not take the volume from it. */
 export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
   const rows = await rowsOf(
     db,
@@ -35,7 +35,7 @@ export async function isReleasing(db: Db, serviceId: string, exceptId: string): 
   return rows.length > 0;
 }
 
-/** True if a release is the live one of its service, or is being deployed: another one has no right to the volume. */
+/** True if a release is live or being deployed. Only such a release may use the volume of its service. */
 export async function isCurrentRelease(db: Db, deploymentId: string): Promise<boolean> {
   const rows = await rowsOf(
     db,
@@ -57,8 +57,8 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * Live releases without a replica whose desired state is running: no operation, deployment or supervisor would start one. A database is
- * left alone while a deployment is under way or an operation works on its volume.
+ * Live releases without a replica whose desired state is running, so that no controller would start one. A database is left out while
+ * it is being deployed or an operation works on its volume.
  */
 export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(

@@ -1,7 +1,7 @@
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { DeploymentState, DeploymentTrigger, StepRecord } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
+/** The rows of this subject's tables as pg returns them. The migrations explain the columns. */
 export interface DeploymentRow {
   id: string;
   number: number;

@@ -2,8 +2,8 @@ import { type Db, rowsOf } from '../core/database/client.js';
 import { type DeploymentState, type DeploymentStatus, statusOf } from './model.js';
 
 /**
- * How many deployments there are of each status, as callers see it. Those that have ended are counted when they end, so
- * this takes as long with a million of them as with none.
+ * The number of deployments by the status that callers see. Ended deployments are counted when they end, so that the time of this
+ * query does not grow with their number.
  */
 export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, number>> {
   const rows = await rowsOf<{ state: DeploymentState; count: number }>(
@@ -20,7 +20,7 @@ export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, nu
 /** Rows of `deployment_counts` that one run adds up. */
 const FOLDED = 10_000;
 
-/** Adds the counts of ended deployments up, so that few rows are left. One statement: no reader sees it half done. */
+/** Merges the rows that count ended deployments. It is one statement, so that a reader sees either all old rows or the new ones. */
 export async function foldDeploymentCounts(db: Db): Promise<void> {
   await db.raw(
     `with taken as (
@@ -33,7 +33,7 @@ export async function foldDeploymentCounts(db: Db): Promise<void> {
   );
 }
 
-/** Deployments whose steps one scrape reads at most. */
+/** The most deployments whose steps one scrape reads. */
 const MEASURED = 1000;
 
 /**

@@ -89,7 +89,7 @@ const CANCEL = prepare<{ told: unknown }>(
 );
 
 /**
- * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever held
+ * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever claimed
  * end at once. Returns how many were open.
  */
 export async function cancelOpenDeployments(
@@ -106,7 +106,7 @@ export async function hasOpenDeployment(db: Db, serviceId: string): Promise<bool
   return row !== undefined;
 }
 
-/** A deployment with what `canRollback` needs: it went live, its image is kept, the service may be deployed. */
+/** A deployment with the facts that `canRollback` needs: whether it went live, its image is kept and its service may be deployed. */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
 const CAN_ROLLBACK = `(d.status = 'live' and i.id is not null and i.removed_at is null
@@ -126,7 +126,7 @@ export async function findDeployment(db: Db, serviceId: string, id: string): Pro
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }
 
-/** What a list shows of a deployment. The configuration, which is most of a row, is not read. */
+/** The columns of a deployment in a list: all but the configuration, which is most of a row. */
 const LISTED = [
   'id',
   'status',
@@ -161,7 +161,7 @@ export async function listDeployments(
   serviceId: string,
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDeployment>> {
-  // One more than asked for tells whether there is a next page.
+  // One row more than the page: if it exists, there is a next page.
   const rows = after
     ? await rowsOfPrepared(db, LIST_NEXT, [serviceId, limit + 1, after.createdAt, after.id])
     : await rowsOfPrepared(db, LIST_FIRST, [serviceId, limit + 1]);

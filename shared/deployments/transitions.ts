@@ -15,7 +15,7 @@ import {
 } from './model.js';
 import type { DeploymentRow } from './rows.js';
 
-/** What a transition may change of a deployment. */
+/** The columns of a deployment that a transition may change. */
 const CHANGED = [
   'id',
   'status',
@@ -36,14 +36,14 @@ const CHANGED = [
   'updated_at',
 ] as const satisfies readonly (keyof DeploymentRow)[];
 
-/** A deployment after a transition: what it may have changed. */
+/** The columns that a transition may have changed, with their values after it. */
 export type MovedDeployment = Pick<DeploymentRow, (typeof CHANGED)[number]>;
 
 /**
  * Applies an event of the state machine and writes what belongs to it, in one statement.
  *
  * Returns the deployment as it is afterwards. Returns undefined, and changes nothing, if the lease is lost, if the
- * deployment is in another state, or if a cancellation was requested that has to be carried out first. `failed` becomes
+ * deployment is in another state, or if a requested cancellation must be carried out first. `failed` becomes
  * `cancelled` if a cancellation was requested. Throws if the event cannot happen in the state.
  */
 export async function applyEvent(
@@ -80,15 +80,15 @@ interface Variant {
   from: ActiveState;
   to: DeploymentState;
   toIfCancelled: DeploymentState;
-  /** An image is stored with it. */
+  /** True if the event stores an image. */
   stores: boolean;
-  /** Nothing changes while an edge serves an older version. */
+  /** True if the transition must wait until no edge serves an older version. */
   waits: boolean;
 }
 
 const prepared = new Map<string, Prepared<MovedDeployment>>();
 
-/** The statement of a transition. There are about fifteen, and each is prepared once by a connection that uses it. */
+/** Returns the statement of a transition. There are about fifteen; each connection prepares those that it uses once. */
 function transition(variant: Variant): Prepared<MovedDeployment> {
   const key = Object.values(variant).join();
   const known = prepared.get(key) ?? prepare<MovedDeployment>(sqlOf(variant));
@@ -119,13 +119,13 @@ function sqlOf({ from, to, toIfCancelled, stores, waits }: Variant): string {
 
 const ROUTE_VERSION = '(select s.route_version from services s where s.id = d.service_id)';
 
-/** SQL: commands lock the service before its deployments; the same order here cannot deadlock. */
+/** SQL: locks the service before the deployment. Commands lock in the same order, so that they cannot deadlock. */
 const LOCKED = `locked as materialized (
   select id from services
    where id = (select service_id from deployments where id = $1) and lifecycle_status not in ('deleting', 'deleted')
      for update)`;
 
-/** SQL: the service's release is the deployment from now on; the edges are notified. */
+/** SQL: makes the deployment the service's live release, and notifies the edges. */
 const ROUTED = `switched as (
   update services s
      set live_deployment_id = moved.id, lifecycle_status = 'active', health_status = 'ready', health_checked_at = now(),
@@ -143,7 +143,7 @@ async function assertNotDeleted(db: Db, deploymentId: string): Promise<void> {
   if (service) throw new Error(`service ${service.id} is being deleted`);
 }
 
-/** SQL: the end of a deployment. Its error is `$3`. */
+/** SQL: ends a deployment. Its error is `$3`. */
 function end(to: DeploymentState, toIfCancelled: DeploymentState): string {
   const error =
     toIfCancelled === 'cancelled' ? `case when cancel_requested_at is null then $3 else '' end` : 'cast($3 as text)';
@@ -151,7 +151,7 @@ function end(to: DeploymentState, toIfCancelled: DeploymentState): string {
   finished_at = now(), blocked_reason = '', steps = ${endedSteps()}, ${UNHELD.replace(', updated_at = now()', '')}`;
 }
 
-/** SQL: a change of state in between. The commit and its message are `$3` and `$4`, if they were found. */
+/** SQL: changes the state of a deployment that goes on. `$3` and `$4` are the commit and its message, if the step found them. */
 function step(from: ActiveState, to: ActiveState): string {
   const begin = beginsStep(from, to);
   const begun = `jsonb_build_array(jsonb_build_object('name', '${begin}', 'startedAt', ${isoNow()}, 'finishedAt', null))`;
@@ -159,7 +159,7 @@ function step(from: ActiveState, to: ActiveState): string {
     ${begin === null ? '' : `, steps = ${endedSteps()} || ${begun}`}`;
 }
 
-/** The step that begins with a change of state; null if the same step goes on. */
+/** Returns the step that begins with a change of state; null if the step does not change. */
 function beginsStep(from: ActiveState, to: ActiveState): string | null {
   return STEP_OF[from] === STEP_OF[to] ? null : STEP_OF[to];
 }

@@ -98,35 +98,16 @@ describeEngines('When a worker dies', (engine) => {
       .whereNot({ state: 'stopped' });
     expect(replicas).to.have.length(1);
   });
-});
 
-describeEngines('When the queues lose their jobs', (engine) => {
-  let platform: Platform;
-  let repository: AppRepository;
-
-  before(async function () {
-    this.timeout(240_000);
-    platform = await startPlatform({ engine, workers: 1 });
-    repository = await makeRepository(nodeServer('found again'));
-  });
-  after(async function () {
-    this.timeout(240_000);
-    await platform?.stop();
-    await repository?.remove();
-  });
-
-  it('the reconciler makes them again from the tables', async () => {
-    const service = await createService(platform.client, {
-      name: 'app',
-      configuration: { repository: repository.url },
-    });
-    const [worker] = platform.workers;
-    // Paused, the worker takes nothing: the job of the deployment waits in the queue, and then is gone.
-    worker?.kill('SIGSTOP');
+  it('the reconciler makes lost jobs again from the tables', async () => {
+    const service = await serviceOf('lost', nodeServer('found again'));
+    gate.open();
+    // Paused, the workers take nothing: the job of the deployment waits in the queue, and then is gone.
+    for (const worker of platform.workers) worker.kill('SIGSTOP');
     const queued = await queueDeploy(platform.client, service.id);
     await eventually('its job is in the queue', async () => (await countJobs()) > 0);
     await forgetJobs();
-    worker?.kill('SIGCONT');
+    for (const worker of platform.workers) worker.kill('SIGCONT');
     expect((await ended(platform.client, service.id, queued.id)).status).to.equal('live');
   });
 

@@ -226,16 +226,15 @@ describe('Hostile builds and applications', function () {
 
   it('what a replica writes is seen by no other replica and by no later release', async function () {
     if (!contained) this.skip();
-    const write =
-      'echo changed >>server.js; echo mine >left-behind; rm package.json; hostname; readlink /proc/self/ns/mnt';
+    const write = 'echo changed >>server.js; echo mine >left-behind; rm Procfile; hostname; readlink /proc/self/ns/mnt';
     const writer = (await inside(spy, write)).split('\n').at(-2) ?? '';
     expect(writer).to.match(/^mnt:/);
-    const look = 'readlink /proc/self/ns/mnt; ls left-behind package.json; tail -n 1 server.js';
+    const look = 'readlink /proc/self/ns/mnt; ls left-behind Procfile; tail -n 1 server.js';
     await eventually('the other replica answers', async () => {
       const seen = await inside(spy, look);
       if (seen.startsWith(writer)) return false;
       expect(seen)
-        .to.contain('package.json')
+        .to.contain('Procfile')
         .and.match(/cannot access '?left-behind/)
         .and.not.contain('changed');
       return true;
@@ -243,7 +242,7 @@ describe('Hostile builds and applications', function () {
     expect(await act(platform.client, spy.id, 'restart')).to.equal('succeeded');
     for (let i = 0; i < 6; i++)
       expect(await inside(spy, look))
-        .to.contain('package.json')
+        .to.contain('Procfile')
         .and.not.contain('changed');
   });
 

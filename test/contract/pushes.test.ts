@@ -1,11 +1,11 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { withTimeLimit } from '../../shared/core/time-limit.js';
 import { createKey } from '../../shared/identity/commands.js';
 import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
@@ -22,13 +22,14 @@ import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually, freePorts } from '../support/processes.js';
 import { TestRepository } from '../support/repositories.js';
 
-const run = promisify(execFile);
-
 interface GitEnd {
   code: number;
   /** What the terminal shows. */
   said: string;
 }
+
+/** The longest that git runs: a push lasts as long as its deployment. In milliseconds. */
+const GIT_MS = 150_000;
 
 /** Git as people have it, without the configuration of this machine. */
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
@@ -44,7 +45,16 @@ function start(
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
-  const end = once(child, 'close').then(([code]) => ({ code: Number(code), said }));
+  const end = withTimeLimit(
+    once(child, 'close').then(([code]) => ({ code: Number(code), said })),
+    GIT_MS,
+    () => {
+      child.kill('SIGKILL');
+      return new Error(`git ${args.join(' ')} did not end within ${GIT_MS} ms; it said: ${said}`);
+    },
+  );
+  // A test that fails for another reason does not wait for it.
+  end.catch(() => undefined);
   return { child, end, said: () => said };
 }
 
@@ -78,6 +88,13 @@ describe('git push to the platform', function () {
   async function folder(): Promise<string> {
     const path = await mkdtemp(join(tmpdir(), 'ranvier-clone-'));
     folders.push(path);
+    return path;
+  }
+
+  async function clonedFrom(url: string, ...options: string[]): Promise<string> {
+    const path = await folder();
+    const { code, said } = await git('/', 'clone', '-q', ...options, url, path);
+    expect(code, said).to.equal(0);
     return path;
   }
 
@@ -123,8 +140,7 @@ describe('git push to the platform', function () {
     expect(deployment).to.include({ trigger: 'commit', commitSha: commit, commitMessage: 'First commit' });
     expect((await git(at, 'push', 'origin', 'main')).said).to.match(/up-to-date/);
 
-    const clone = await folder();
-    await run('git', ['clone', '-q', urlOf('first', readKey), clone], { env: ENVIRONMENT });
+    const clone = await clonedFrom(urlOf('first', readKey));
     expect(await new TestRepository(clone).git('rev-parse', 'HEAD')).to.equal(commit);
     await platform.client.expect('POST', `/services/${service.id}/deploys`, {});
     await eventually('a deployment without a push is live', async () => {
@@ -181,12 +197,12 @@ describe('git push to the platform', function () {
       (await platform.client.expect<{ previews: Service[] }>('GET', `/services/${service.id}/previews`)).previews;
     expect((await git(at, 'push', 'origin', 'main')).code).to.equal(0);
     await app.git('checkout', '-q', '-b', 'topic');
-    const broken = await app.commit('broken', { ...nodeServer('topic'), 'package.json': '{' });
+    const broken = await app.commit('broken', { Procfile: null, 'package.json': '{' });
     const failed = await git(at, 'push', 'origin', 'topic');
     expect(failed.code, failed.said).to.equal(1);
     expect(await branchOf('shown', 'topic'), 'not moved').to.equal('');
     expect((await git(at, 'push', 'origin', 'topic')).said, 'tried again').to.match(/Deploys|building/);
-    const topic = await app.commit('topic', nodeServer('shown topic'));
+    const topic = await app.commit('topic', { ...nodeServer('shown topic'), 'package.json': null });
     const pushed = await git(at, 'push', 'origin', 'topic');
     expect(pushed.code, pushed.said).to.equal(0);
     expect(pushed.said).to.match(/Live at http:\/\/shown-topic\.localhost/);
@@ -214,8 +230,7 @@ describe('git push to the platform', function () {
   it('takes the shallow clones of CI', async () => {
     const { service, app } = await application('shallow');
     for (const word of ['two', 'three']) await app.commit(word, nodeServer(`shallow ${word}`));
-    const clone = await folder();
-    await run('git', ['clone', '-q', '--depth', '1', `file://${app.directory}`, clone], { env: ENVIRONMENT });
+    const clone = await clonedFrom(`file://${app.directory}`, '--depth', '1');
     const pushed = await git(clone, 'push', urlOf('shallow'), 'HEAD:refs/heads/main');
     expect(pushed.code, pushed.said).to.equal(0);
     expect(await answer(service)).to.equal('shallow three');
@@ -223,8 +238,7 @@ describe('git push to the platform', function () {
     const again = await git(clone, 'push', '-o', 'no-wait', urlOf('shallow'), 'HEAD:refs/heads/main');
     expect(again.code, again.said).to.equal(0);
     await eventually('the next commit is live', async () => (await answer(service)) === 'shallow four');
-    const whole = await folder();
-    await run('git', ['clone', '-q', urlOf('shallow', readKey), whole], { env: ENVIRONMENT });
+    const whole = await clonedFrom(urlOf('shallow', readKey));
     expect(await new TestRepository(whole).git('fsck')).to.not.match(/missing|broken/);
   });
 
@@ -317,8 +331,7 @@ describe('git push to the platform', function () {
       expect(await answer(service)).to.equal('forwarded two');
       expect(await branchOf('forwarded')).to.equal((await app.git('rev-parse', 'HEAD')).trim());
       expect(await readdir(join(apiDir, 'pushed'))).to.not.include(`${service.id}.git`);
-      const clone = await folder();
-      await run('git', ['clone', '-q', elsewhere, clone], { env: ENVIRONMENT });
+      await clonedFrom(elsewhere);
       const wrong = await git(at, 'push', elsewhere.replace(platform.client.key, 'wrong'), 'main');
       expect(wrong.said).to.match(/no key of this installation|Authentication failed/);
 

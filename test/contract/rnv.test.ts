@@ -174,7 +174,7 @@ describe('The command line rnv', function () {
     const [, id = ''] = /--deployment (\w+)/.exec(failed.stderr) ?? [];
     const log = await rnv.run(['logs', '--deployment', id], here());
     expect(log.stdout).to.include('no such module');
-    await app.git('checkout', 'package.json');
+    await app.write({ 'package.json': null });
     expectCode(await rnv.run(['deploy', '--timeout', '0.001s'], here()), 22);
     await eventually('nothing is deployed any more', async () => {
       const { services } = JSON.parse((await rnv.run(['status', '--json'], here())).stdout);
@@ -263,7 +263,7 @@ describe('The command line rnv', function () {
     const files = {
       'job.js': "console.log('counted 3'); setTimeout(() => process.exit(Number(process.env.CODE ?? 0)), 200)",
     };
-    const job = await makeRepository({ ...files, 'package.json': '{}' }, 'Count');
+    const job = await makeRepository(files, 'Count');
     try {
       const configuration = { repository: job.url, startCommand: 'node job.js', schedule: '0 0 1 1 *', maxRetries: 0 };
       await platform.client.expect('POST', '/services', { name: 'job', kind: 'cron', configuration });

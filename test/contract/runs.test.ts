@@ -21,7 +21,6 @@ interface Run {
 
 /** Waits for the gate if WAIT is set, fails if FAIL is; says which run it is, once when it begins and once when it ends. */
 const JOB = {
-  'package.json': '{"name":"job","version":"1.0.0","private":true}',
   'job.js': `
     const id = process.env.RANVIER_RUN_ID;
     console.log('begins ' + id + ' ' + process.env.GREETING + ' ' + process.env.PORT);

@@ -8,6 +8,9 @@ export interface Answer<T = Record<string, never>> {
 
 type Json = Record<string, unknown>;
 
+/** The API answers any request within this time, even on a busy machine, in milliseconds. */
+const ANSWER_MS = 90_000;
+
 /** Calls the API of a platform under test as its user would. */
 export class ApiClient {
   readonly baseUrl: string;
@@ -35,6 +38,7 @@ export class ApiClient {
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(ANSWER_MS),
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as T };

@@ -6,7 +6,10 @@ export interface RawAnswer {
   body: string;
 }
 
-/** One request with exactly these headers, Host included, on a connection of its own. */
+/** A connection on which nothing is sent for this long has hung, in milliseconds. */
+const SILENCE_MS = 90_000;
+
+/** One request with exactly these headers, Host included, on a connection of its own. Rejects if the server stays silent. */
 export function rawRequest(
   url: string,
   init: { method?: string; headers?: Record<string, string>; body?: string } = {},
@@ -24,6 +27,9 @@ export function rawRequest(
           body: Buffer.concat(chunks).toString(),
         }),
       );
+    });
+    outgoing.setTimeout(SILENCE_MS, () => {
+      outgoing.destroy(new Error(`${method} ${url} ${headers.host ?? ''}: no byte within ${SILENCE_MS} ms`));
     });
     outgoing.on('error', reject);
     outgoing.end(body);

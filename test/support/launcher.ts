@@ -89,8 +89,14 @@ export class LauncherBench {
     });
   }
 
+  /** Ends what was launched; the data stays. */
+  async end(): Promise<void> {
+    for (const launcher of this.#running.splice(0)) await launcher.stop();
+    await rm(join(this.folder, 'drained'), { force: true });
+  }
+
   async remove(): Promise<void> {
-    for (const launcher of this.#running) await launcher.stop();
+    await this.end();
     await rm(this.folder, { recursive: true, force: true });
   }
 }

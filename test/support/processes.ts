@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { withTimeLimit } from '../../shared/core/time-limit.js';
 
 /**
  * Ports that are chosen from: below those that the system gives to outgoing connections. One of these could take a port after it was
@@ -46,7 +47,10 @@ const WITHIN_MS = 120_000;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 100;
 
-/** Waits until the condition returns a truthy value and returns it. The failure's message has the last error or value. */
+/**
+ * Waits until the condition returns a truthy value and returns it. The failure's message has the last error or value, or says that the
+ * condition itself never settled.
+ */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | null | false> | T | undefined | null | false,
@@ -56,13 +60,14 @@ export async function eventually<T>(
   let last: unknown;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
     try {
-      const value = await condition();
+      const left = Math.max(deadline - Date.now(), FIRST_PAUSE_MS);
+      const value = await withTimeLimit(Promise.resolve(condition()), left, () => new Error(`${last}, then no answer`));
       if (value) return value;
       last = value;
     } catch (error) {
       last = error;
     }
-    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what} (last: ${String(last)})`);
+    if (Date.now() >= deadline) throw new Error(`not within ${withinMs} ms: ${what} (last: ${String(last)})`);
     await delay(pauseMs);
   }
 }

@@ -4,15 +4,15 @@ import { BackupError } from './backup-error.js';
 
 /**
  * The encryption of an archive: AES-256-GCM in chunks, so that any size streams and every chunk is authenticated before it is
- * used. The nonce holds the chunk's number and whether it is the last one, so that an archive which was cut, extended or put
- * together anew does not open. Each archive has a key of its own, which makes these nonces unique.
+ * used. The nonce holds the chunk's number and a flag for the last one, so that chunks cannot be cut off, added or reordered. Nonces are
+ * unique because each archive has its own key.
  */
 const CHUNK_BYTES = 256 * 1024;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const MAGIC = Buffer.from('RANVIER1');
 const LENGTH_BYTES = 2;
-/** More than a sealed key ever has. */
+/** Longer sealed keys are taken for damage. */
 const MOST_SEALED_KEY_BYTES = 1024;
 
 /** A new key for one archive. */
@@ -48,7 +48,7 @@ export class EncryptArchive extends Transform {
   override _transform(data: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#waiting.push(data);
     this.#bytes += data.length;
-    // The last chunk is only known at the end, so a full one waits for the byte after it.
+    // A full chunk is sealed only when a further byte arrives: until then it may be the last one, which has another nonce.
     if (this.#bytes > CHUNK_BYTES) {
       let all = Buffer.concat(this.#waiting);
       for (; all.length > CHUNK_BYTES; all = all.subarray(CHUNK_BYTES)) this.#seal(all.subarray(0, CHUNK_BYTES), false);
@@ -75,7 +75,7 @@ export class DecryptArchive extends Transform {
   #waiting: Buffer[] = [];
   #bytes = 0;
   #chunk = 0;
-  /** How many bytes the next piece needs before it is taken; the header comes first. */
+  /** Which part of the archive comes next: the format and the length of the key, the sealed key, or chunks. */
   #header: 'magic' | 'key' | 'read' = 'magic';
   #keyBytes = 0;
 

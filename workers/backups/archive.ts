@@ -11,14 +11,14 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { DecryptArchive, EncryptArchive } from './archive-cipher.js';
 import { BackupError } from './backup-error.js';
 
-/** The last entry of an archive. One without it is not whole. */
+/** The last entry of an archive. An archive without it is incomplete. */
 const MANIFEST = 'manifest.json';
 type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
 const LARGEST_MANIFEST = 512 * 1024 * 1024;
 
-/** What an archive holds, and what its check has to find. */
+/** The content of an archive, and what a check of it must find. */
 export interface Manifest {
   format: 1;
   kind: BackedUpKind;
@@ -40,7 +40,7 @@ export class ArchiveWriter {
 
   /** The archive: compressed and encrypted. Read it while the entries are written. */
   stream(key: Buffer, sealedKey: Buffer): Readable {
-    // tar-stream 3 does not make streams of Node.
+    // The streams of tar-stream 3 are not those of Node.
     const plain = Readable.from(this.#pack, { objectMode: false });
     return pipeline(plain, createGzip({ level: 1 }), new EncryptArchive(key, sealedKey), () => {});
   }
@@ -50,7 +50,7 @@ export class ArchiveWriter {
   }
 
   /**
-   * Adds a file that may change meanwhile. It has the size that it had at the beginning: what was cut off is filled with zeros.
+   * Adds a file that may change meanwhile, with its size at the beginning. If it becomes shorter, zeros fill the rest.
    * Follows no link.
    */
   async addFile(name: string, path: string, signal: AbortSignal): Promise<void> {
@@ -69,7 +69,7 @@ export class ArchiveWriter {
     }
   }
 
-  /** Adds content that `read` returns in pieces, each from the position after the last one; an empty piece means that it was cut off there. */
+  /** Adds content of a fixed size. `read` returns a piece from a position; an empty piece means that the content ends early. */
   async addContent(name: string, size: number, read: (position: number) => Promise<Buffer>): Promise<void> {
     await this.#add(name, size, contentOf(size, read));
   }
@@ -103,7 +103,7 @@ export class ArchiveWriter {
     const end = new Promise<void>((resolve, reject) => {
       ended = (error) => (error ? reject(error) : resolve());
     });
-    // The promise may reject before anybody waits for it.
+    // It may reject before it is awaited.
     end.catch(() => undefined);
     const entry = this.#pack.entry({ name, size, mode: 0o600 }, ended);
     for await (const chunk of content) {
@@ -126,7 +126,7 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   let position = 0;
   while (position < size) {
     const piece = await read(position);
-    // The file became shorter. PostgreSQL's log repeats the change that made it so.
+    // The file became shorter. Recovery replays that change from PostgreSQL's log.
     const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;
@@ -174,7 +174,7 @@ export async function unpackArchive(
   return manifest;
 }
 
-/** Feeds a stream of tar-stream, which is none of Node's. */
+/** Writes a stream of Node to one of tar-stream, which has another interface. */
 async function pump(from: Readable, to: Extract): Promise<void> {
   try {
     for await (const chunk of from) {
@@ -232,7 +232,7 @@ function compare(manifest: Manifest, found: ReadonlyMap<string, { size: number; 
     throw new BackupError('the archive holds files that the manifest does not name');
 }
 
-/** True for a relative path without a part that leads out. */
+/** True for a relative path without `.`, `..` or empty parts. */
 function isInside(name: string): boolean {
   return (
     name !== '' &&

@@ -22,14 +22,14 @@ export interface CheckInput {
   folder: string;
   /** Names the sandbox of the fresh server. */
   id: string;
-  /** True if the folder is going to serve. */
+  /** True if a server will run on the folder afterwards, so that everything must be on the disk. */
   durable: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Reads an archive back from its store, unpacks it and opens it in a fresh server, which proves that it can be restored. Returns what
- * was found, in words. Throws a `BackupError` if the archive is damaged or not whole.
+ * Reads an archive back from its store, unpacks it and opens it in a fresh server, which proves that it can be restored. Returns a
+ * summary for the log. Throws a `BackupError` if the archive is damaged or not whole.
  */
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
   const { backup, spec, folder, signal } = input;

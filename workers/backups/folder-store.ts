@@ -7,7 +7,7 @@ import type { BackupStore, StoredObject } from './backup-store.js';
 
 const PARTIAL = '.partial';
 
-/** Archives in `DATA_DIR/backups`: a folder for each service. One that was not published has another name. */
+/** Archives in `DATA_DIR/backups`, with a folder for each service. The name of an unpublished archive ends with `.partial`. */
 export class FolderStore implements BackupStore {
   readonly id: string;
   readonly #folder: string;
@@ -28,7 +28,7 @@ export class FolderStore implements BackupStore {
         await file.writeFile(chunk);
         size += chunk.length;
       }
-      // A backup that succeeded outlives the host's power.
+      // A backup that succeeded must survive a power cut.
       await file.sync();
       return size;
     } catch (error) {
@@ -61,7 +61,7 @@ export class FolderStore implements BackupStore {
     const path = this.#path(name);
     await rm(path, { force: true });
     await rm(path + PARTIAL, { force: true });
-    // The folder goes with its last archive.
+    // Removes the folder of the service if this was its last archive.
     await rmdir(dirname(path)).catch((error: NodeJS.ErrnoException) => {
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error;
     });
@@ -93,7 +93,7 @@ async function namesIn(folder: string): Promise<string[]> {
   });
 }
 
-/** Makes a rename durable. */
+/** Syncs a folder, so that a rename in it survives a power cut. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -75,7 +75,7 @@ export async function withFreshServer<T>(
     .finally(() => {
       ended = true;
     });
-  // It may reject before anybody waits for it.
+  // It may reject before it is awaited.
   run.catch(() => undefined);
   const handle = await open(sockets);
   try {
@@ -105,7 +105,7 @@ export async function withFreshServer<T>(
   }
 }
 
-/** Runs a server until a file appears, then ends it with INT, at which it writes everything that it holds. */
+/** Runs a server until a file appears, then ends it with INT, after which it writes all its data. */
 function supervised(command: string, stopFile: string): string {
   return [
     `${command} & server=$!`,

@@ -4,7 +4,7 @@ import { FolderStore } from './folder-store.js';
 
 /** The stores that this host reaches. Archives stay readable if BACKUP_STORE changes. */
 export interface BackupStores {
-  /** Where new archives go. */
+  /** The store of new archives. */
   current: BackupStore;
   all: readonly BackupStore[];
 }
@@ -18,7 +18,7 @@ export async function openBackupStores(
   if (backups.bucket === null) return { current: folder, all: [folder] };
   // The client is large, and most installations do not use it.
   const { S3Store } = await import('./s3-store.js');
-  // Installations that share a bucket must not take each other's archives for leftovers.
+  // The prefix keeps installations that share a bucket from removing each other's archives as leftovers.
   const s3 = new S3Store({ ...backups, prefix: `${backups.prefix}${installationId}/` });
   return { current: backups.store === 's3' ? s3 : folder, all: [folder, s3] };
 }

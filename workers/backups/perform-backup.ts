@@ -51,7 +51,7 @@ export async function performBackup(
     if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
     const server = await openRunning(deps, service.id, helpers);
     const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, server, signal);
-    // The log is complete before anybody can see the backup as ended.
+    // Flushed first, so that the log is complete when the backup shows as ended.
     await say(deps, service, `Backup ${backup.id} succeeded: ${sentence}`);
     if (await endSucceeded(deps.db, backup, { sizeBytes, dataBytes })) return 'succeeded';
     await deps.backups.stores.current.remove(objectName(service.id, backup.id, backup.fence));
@@ -61,7 +61,7 @@ export async function performBackup(
   }
 }
 
-/** A server that restarts is back soon: only the last attempt of the job says that it does not run. */
+/** A server may only be restarting, so a server that does not run fails the backup only on the job's last attempt. */
 async function openRunning(deps: DataAccessDeps, serviceId: string, helpers: JobHelpers): Promise<DataServer> {
   try {
     return await openDataServer(deps, serviceId);
@@ -71,7 +71,7 @@ async function openRunning(deps: DataAccessDeps, serviceId: string, helpers: Job
   }
 }
 
-/** Makes, checks and publishes the archive of this claim. If that fails, nothing of it is left. */
+/** Makes, checks and publishes the archive of this claim. Removes it if that fails. */
 async function makeArchive(
   deps: JobDeps,
   backup: BackupRow,
@@ -85,7 +85,7 @@ async function makeArchive(
   const folder = checkFolder(dataDir, backup);
   await removeEarlier(store, service.id, backup.id, object);
   const sourceBytes = await sourceBytesOf(server);
-  // The archive, at most as large as the data, and the unpacked copy.
+  // Room for the archive, which is at most as large as the data, and for the unpacked copy.
   await assertRoom(dataDir, sourceBytes * (store.id === 's3' ? 1 : 2), 'the backup and its check');
 
   const key = newArchiveKey();
@@ -126,7 +126,7 @@ async function makeArchive(
   }
 }
 
-/** How much a server's files take, in bytes. */
+/** Returns the size of a server's files, in bytes. */
 async function sourceBytesOf({ kind, dataFolder, admin }: DataServer): Promise<number> {
   if (dataFolder !== null) return folderBytes(dataFolder);
   return kind === 'postgres' ? (await postgresBytes(admin)) + (await walBytes(admin)) : redisBytes(admin);

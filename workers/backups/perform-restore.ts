@@ -23,11 +23,11 @@ type Deps = JobDeps & DataAccessDeps;
 
 /**
  * Replaces the data of a service by that of a backup. The copy is unpacked and checked beside the data, and swapped in while the
- * server is stopped. The data before is kept until the operation has succeeded; if the server does not start on the restored data,
- * it serves on. If this worker dies, another one goes on. Throws a `BackupError` or a `ReleaseError` with the reason.
+ * server is stopped. The previous data is kept until the operation has succeeded, and is put back if the server does not start on the
+ * restored data. If this worker dies, another one continues. Throws a `BackupError` or a `ReleaseError` with the reason.
  */
 export async function performRestore(deps: Deps, run: OperationRun): Promise<void> {
-  // Only this operation holds the server now: the worker of an earlier claim has lost it.
+  // From here on, only this claim holds the server: the worker of an earlier claim has lost it.
   if (run.operation.fence > 1) await voidHold(deps.db, run.service.id);
   const volume = await deps.data.openVolume(run.service.id);
   try {
@@ -48,7 +48,7 @@ async function restoreOn(deps: Deps, volume: VolumeFiles, { operation, service, 
   if (decision === 'putBack') await swapBack(deps, service.id, swap);
 
   const left = await restoreLeftovers(names, (id) => operationStatus(deps.db, id));
-  // What earlier claims of this operation have unpacked, and what earlier restores have left.
+  // Removes what earlier claims of this operation unpacked and what earlier restores left.
   for (const name of names.filter((one) => one.startsWith(RESTORED + operation.id) || left.includes(one))) {
     await volume.remove(name);
   }
@@ -62,7 +62,7 @@ async function restoreOn(deps: Deps, volume: VolumeFiles, { operation, service, 
   try {
     const id = `restore-check-${operation.id}-${operation.fence}`;
     await checkArchive(deps, { backup, spec, folder: staging, id, durable: true, signal });
-    // What was unpacked outlives the host's power before it replaces anything.
+    // The unpacked copy must be on the disk before it replaces anything.
     await volume.adopt(fresh, signal);
     await swapIn(deps, service.id, swap);
   } catch (error) {
@@ -107,7 +107,7 @@ async function swapIn(deps: Deps, serviceId: string, { volume, before, fresh, si
   }
 }
 
-/** Puts the data before back into its place, if it is not there. */
+/** Puts the previous data back if it was moved aside, and removes what is in its place. */
 async function swapBack(deps: Deps, serviceId: string, { volume, before, fresh, signal }: Swap): Promise<void> {
   if (!(await volume.names()).includes(before)) return;
   const refusedCopy = `${fresh}-refused`;
@@ -119,7 +119,7 @@ async function swapBack(deps: Deps, serviceId: string, { volume, before, fresh, 
   await volume.remove(refusedCopy);
 }
 
-/** A worker that died has swapped the data. If the server does not run, it is started; if it does not start, the data before is put back. */
+/** Continues after a worker died that had swapped the data: starts the server, and puts the previous data back if it does not start. */
 async function confirm(deps: Deps, serviceId: string, swap: Swap): Promise<void> {
   try {
     await openDataServer(deps, serviceId);
@@ -128,7 +128,7 @@ async function confirm(deps: Deps, serviceId: string, swap: Swap): Promise<void>
     if (!(error instanceof ReleaseError)) throw error;
   }
   try {
-    // What is not held is started again.
+    // The end of a hold starts the server.
     await holdServer(deps, serviceId, async () => undefined);
   } catch (error) {
     swap.signal.throwIfAborted();

@@ -20,12 +20,12 @@ export interface PostgresFigures {
 const HBA = 'check_hba.conf';
 const SCHEMA = 'ranvier_check';
 const CONNECT_MS = 10_000;
-/** A server that is starting, recovering or ending says so with this class of errors. */
+/** The class of error codes of a server that starts, recovers or ends. */
 const NOT_READY = '57';
 
 /**
- * Opens an unpacked copy in a fresh server and proves that it is whole. Opening alone proves nothing: without its label a copy opens,
- * answers, and has lost rows. So the label and all segments must be there; every page is read with its checksum, every heap and
+ * Opens an unpacked copy in a fresh server and proves that it is complete. A copy without its label opens and answers, but has lost
+ * rows. So the label and all segments must be there; every page is read with its checksum, every heap and
  * every B-tree is verified. Ends the server in order, so that the folder can serve. Throws a `BackupError`.
  */
 export async function checkPostgres(
@@ -121,7 +121,7 @@ async function accepts(connect: () => Promise<pg.Client>): Promise<boolean> {
   }
 }
 
-/** Everything happens in one transaction that is rolled back: the copy stays as it was. */
+/** Runs in one transaction that is rolled back, so that the copy does not change. */
 async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promise<void> {
   const { rows } = await client.query(`select current_setting('data_checksums') as checksums,
     current_setting('server_version_num')::int as version`);

@@ -5,12 +5,12 @@ import { filesThroughServer, localFiles, type ServerFiles } from './server-files
 
 /** A running PostgreSQL. */
 export interface PostgresSource {
-  /** Null if this host cannot read it: the server itself reads it out then. */
+  /** Null if this host cannot read it, so that the server sends its files. */
   dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string; database: string };
 }
 
-/** What the check of the copy has to find. */
+/** What a check of the copy must find. */
 export interface PostgresFacts {
   /** The segments of the write-ahead log without which the copy cannot be recovered. */
   segments: string[];
@@ -77,7 +77,7 @@ async function copy(
   const one = async (sql: string, values: unknown[] = []): Promise<Record<string, string>> =>
     (await client.query(sql, values)).rows[0] ?? {};
   const version = Number((await one('show server_version_num')).server_version_num);
-  // The session waits for as long as the copy takes.
+  // No time limit: the session is idle for as long as the copy takes.
   for (const name of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
     await client.query(`set ${name} = 0`);
   }
@@ -140,7 +140,7 @@ async function copyFolder(
   signal: AbortSignal,
 ): Promise<void> {
   const entries = await files.list(folder).catch((error: NodeJS.ErrnoException) => {
-    // Databases and tables are dropped meanwhile; the log says so.
+    // Databases and tables may be dropped meanwhile. Recovery replays that from the log.
     if (error.code === 'ENOENT' && folder !== '') return [];
     throw error;
   });

@@ -5,7 +5,7 @@ const CONNECT_MS = 10_000;
 const LONGEST_LINE = 1024;
 
 /**
- * A connection that a redis server sends its snapshot to, as to a replica. The server writes the snapshot on its volume first
+ * A connection over which a redis server sends its snapshot, as to a replica. The server writes the snapshot on its volume first
  * (`repl-diskless-sync no`), so that its size is known before the first byte.
  */
 export class RedisReplica {
@@ -39,7 +39,7 @@ export class RedisReplica {
       replica.close();
       throw new Error(`the server refuses the platform's user: ${answer}`);
     }
-    // A snapshot takes its time; the end of the socket tells of a server that died.
+    // No limit while the server writes the snapshot. If the server dies, the socket closes.
     socket.setTimeout(0);
     return replica;
   }

@@ -8,12 +8,12 @@ import { RedisReplica } from './redis-replica.js';
 
 /** A running redis or valkey server. */
 export interface RedisSource {
-  /** Null if this host cannot read it: the server sends its snapshot then. */
+  /** Null if this host cannot read it, so that the server sends its snapshot. */
   dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string };
 }
 
-/** What the check of the copy has to find. */
+/** What a check of the copy must find. */
 export interface RedisFacts {
   /** Keys at the moment of the snapshot, those that had expired and were still there included. */
   keys: number;
@@ -69,7 +69,7 @@ async function copyWritten(
   return keys;
 }
 
-/** The longest pause of writes, in milliseconds: the server ends it by itself if this worker dies. */
+/** The longest pause of writes, in milliseconds. The server ends it itself, even if this worker dies. */
 const PAUSE_MS = 5_000;
 
 /**
@@ -105,7 +105,7 @@ async function copySent(
   }
 }
 
-/** A connection that reports errors to its callers only, and does not try again by itself. */
+/** Opens a connection that rejects on errors and never reconnects. */
 export function openRedis(address: object): Redis {
   const client = new Redis({
     ...address,
@@ -135,7 +135,7 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<{ keys: num
         "the server could not write its snapshot: its volume is full, or its plan's memory is too small",
       );
     }
-    // Servers before version 6.2.? do not count; then the status has to do.
+    // Older servers do not count saves; then the status must do.
     if (after.rdb_saves !== undefined && after.rdb_saves === before) {
       throw new Error('the server wrote no snapshot');
     }

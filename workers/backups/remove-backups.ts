@@ -10,7 +10,7 @@ export async function removeHiddenBackups({ db, backups: { stores } }: JobDeps):
     stores.all.map(({ id }) => id),
   )) {
     const store = stores.all.find(({ id }) => id === backup.store);
-    // All of its claims: one that died may have left another archive.
+    // The prefix matches all claims of the backup: one that died may have left another archive.
     for (const { name } of (await store?.list(`${backup.service_id}/${backup.id}-`)) ?? []) await store?.remove(name);
     await deleteBackup(db, backup.id);
     removed += 1;

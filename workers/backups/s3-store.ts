@@ -17,7 +17,7 @@ import { BackupError } from './backup-error.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
 const ARCHIVE = '/archive';
-/** A small object beside the archive. It is written last, and only with it the archive is whole. */
+/** The suffix of a small object beside the archive, which is written last. An archive without it is incomplete. */
 const WHOLE = '/whole';
 /** Parts of an upload: ten thousand of them are the most that S3 takes. */
 const PART_BYTES = 32 * 1024 * 1024;
@@ -99,7 +99,7 @@ export class S3Store implements BackupStore {
 
   async remove(name: string): Promise<void> {
     const key = this.#key(name);
-    // The mark goes first: an archive without it is not whole.
+    // The mark is removed first, so that an interrupted removal leaves an incomplete archive.
     for (const part of [WHOLE, ARCHIVE]) {
       await orExplained(this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key + part })));
     }
@@ -161,7 +161,7 @@ function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound'].includes((error as { name?: string }).name ?? '');
 }
 
-/** Answers that another try would get again. Everything else may be an outage. */
+/** Answers that a retry would get again. Everything else may be an outage. */
 const REFUSALS = ['NoSuchBucket', 'AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'QuotaExceeded'];
 
 async function orExplained<T>(work: Promise<T>): Promise<T> {

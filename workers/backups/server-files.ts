@@ -8,10 +8,10 @@ export interface ServerFile {
   type: 'file' | 'folder' | 'other';
 }
 
-/** The files of a running PostgreSQL, by their names below its data folder. What is gone meanwhile rejects with ENOENT. */
+/** The files of a running PostgreSQL, by their paths below its data folder. Rejects with ENOENT if a file was removed meanwhile. */
 export interface ServerFiles {
   list(folder: string): Promise<ServerFile[]>;
-  /** Adds a file of the folder that was listed last, as it was at any moment since then. */
+  /** Adds a file of the folder that was listed last. Its content may be from any moment since the listing. */
   add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
   /** Adds a file as it is now. */
   addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
@@ -44,7 +44,7 @@ class FilesThroughServer implements ServerFiles {
   readonly #client: pg.Client;
   /** The small files of the folder that was listed last and were not read yet, with their sizes. */
   #listed: { name: string; size: number }[] = [];
-  /** Files that were read together: a database has hundreds of small ones, and each question costs time. */
+  /** Files that one query has read ahead: a database has hundreds of small ones, and each query costs a round trip. */
   #read = new Map<string, Buffer>();
 
   constructor(client: pg.Client) {
@@ -101,14 +101,14 @@ class FilesThroughServer implements ServerFiles {
     this.#listed.splice(at, names.length);
     this.#read.clear();
     for (const { name, content } of await this.#pieces(names, 0)) {
-      // One that has grown beyond a piece is read by itself.
+      // A file that has grown beyond a piece is read on its own.
       if (content !== null && content.length < PIECE_BYTES) this.#read.set(name, content);
     }
   }
 
   /** A piece of each file; null for those that are gone. */
   async #pieces(names: readonly string[], position: number): Promise<{ name: string; content: Buffer | null }[]> {
-    // Bytes come as hexadecimal text otherwise, which is half as large again.
+    // As bytea it would arrive as hexadecimal text, which is half as large again.
     const { rows } = await this.#client.query<{ name: string; piece: string | null }>(
       `select n as name, encode(pg_read_binary_file(n, $2::bigint, $3::bigint, true), 'base64') as piece
          from unnest($1::text[]) n`,

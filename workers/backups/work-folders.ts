@@ -4,7 +4,7 @@ import { BackupError } from './backup-error.js';
 
 /** Below DATA_DIR: the folders in which copies are checked. */
 export const CHECKS = 'backup-checks';
-/** Room that a backup leaves on the disk for everybody else, in bytes. */
+/** Room that a backup leaves on the disk for other work, in bytes. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
 
 /** The folder in which a claim of a backup unpacks and checks its copy. */
@@ -12,7 +12,7 @@ export function checkFolder(dataDir: string, { id, fence }: { id: string; fence:
   return join(dataDir, CHECKS, `${id}-${fence}`);
 }
 
-/** Throws a `BackupError` if the disk of a folder has no room for so many bytes: a full disk would hurt everybody on this host. */
+/** Throws a `BackupError` if the disk of a folder has no room for so many bytes. A full disk would stop every service of this host. */
 export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;

@@ -21,7 +21,7 @@ export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'provi
   };
 }
 
-/** An image without files: its manifest alone says what runs. */
+/** Returns an image without files: its manifest names the server and its tools. */
 function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   const manifest: ImageManifest = {
     type: 'process',
@@ -38,7 +38,7 @@ function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   return { digest, manifest, sizeBytes: 0 };
 }
 
-/** True for an image that `imageOf` made: it has no files. */
+/** True for the image of a data server, which has no files. */
 export function isDataImage({ runtime, reference }: Pick<ImageManifest, 'runtime' | 'reference'>): boolean {
   return (runtime === 'postgres' || runtime === 'redis') && reference === undefined;
 }

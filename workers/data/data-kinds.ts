@@ -7,10 +7,10 @@ import { isRoot } from '../sandbox/service-users.js';
 
 const MACHINES = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'];
 
-/** What this host can run. */
+/** The data servers that this host can run. */
 export interface HostServers {
   kinds: DataKind[];
-  /** The program of redis or valkey; null if the host has none. */
+  /** The path of redis-server or valkey-server; null if the host has neither. */
   redis: string | null;
 }
 

@@ -42,7 +42,7 @@ export interface DataServicesDeps {
   servers: HostServers;
 }
 
-/** The write-ahead log has room of its own and bounds itself. */
+/** Not counted as the tenant's storage: settings of the server bound the write-ahead log. */
 const NOT_MEASURED = ['pg_wal'];
 const INITDB_MS = 5 * 60_000;
 const RESTORE_MS = 5 * 60_000;
@@ -139,7 +139,7 @@ export class DataServices implements DataHost {
     return { command: redisCommand(this.#redis()), env: { DATA: volume.data, CONFIGURATION: configuration } };
   }
 
-  /** Makes the first data of a server. Redis makes its own. */
+  /** Runs initdb for PostgreSQL. Redis needs no first data. */
   async #fill(
     spec: ReleaseSpec,
     row: DataServerRow,
@@ -248,7 +248,7 @@ export class DataServices implements DataHost {
   }
 }
 
-/** As redis stores passwords. */
+/** Returns the hash of a password in the form of redis' ACL. */
 function hashOf(password: string): string {
   return createHash('sha256').update(password).digest('hex');
 }

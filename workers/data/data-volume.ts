@@ -6,7 +6,7 @@ import { type DiscardDeps, discardTree } from '../folders.js';
 import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
 
 const MARKER = 'ranvier.json';
-/** The folder in which new data is made before it gets its place. */
+/** The folder in which initdb runs, before it is renamed to `data`. */
 const FRESH = 'data.new';
 
 /**
@@ -41,8 +41,8 @@ export class DataVolume {
   }
 
   /**
-   * Makes the data of a volume that never had any: `fill` gets the new folder, which belongs to the service's user. The marker
-   * is written last, so that an interrupted attempt leaves a volume without one and is repeated.
+   * Makes the first data of a volume. `fill` gets a new folder that the service's user owns. The marker is written last: after an
+   * interrupted attempt the volume has none, and the next attempt begins anew.
    */
   async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
     const fresh = join(this.folder, FRESH);
@@ -55,7 +55,7 @@ export class DataVolume {
     await this.writeMarker();
   }
 
-  /** Writes the marker, and returns after it is on the disk. */
+  /** Writes the marker with the id of the service and syncs it to the disk. */
   async writeMarker(): Promise<void> {
     const path = join(this.folder, MARKER);
     const file = await open(`${path}.new`, 'w', 0o600);
@@ -70,7 +70,7 @@ export class DataVolume {
     await folder.sync().finally(() => folder.close());
   }
 
-  /** Gives the data to the service's user if it belongs to another one, for instance after it was copied from another host. */
+  /** Changes the owner of the data to the service's user, for instance after an operator copied it from another host. */
   async settleOwner(userNumber: number): Promise<void> {
     if (!isRoot()) return;
     const { uid } = await stat(this.data);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const BLOCK_BYTES = 512;
 
-/** The bytes that a folder takes on the disk, without the folders named in `except` at its top. */
+/** Returns the bytes that a folder takes on the disk, without its entries named in `except`. */
 export async function folderBytes(folder: string, except: readonly string[] = []): Promise<number> {
   let total = 0;
   const left = [folder];

@@ -8,7 +8,7 @@ import type { DataVolume } from './data-volume.js';
 
 const run = promisify(execFile);
 
-/** The files of a volume of this host. Makes its folder if it was lost with its disk. */
+/** Opens a volume of this host. Makes its folder if it does not exist, for instance after a disk was replaced. */
 export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Promise<VolumeFiles> {
   const { folder } = volume;
   await mkdir(folder, { recursive: true, mode: 0o711 });
@@ -22,7 +22,7 @@ export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Pr
     },
     remove: (name) => discardTree(deps, pathOf(name)),
     writeMarker: () => volume.writeMarker(),
-    // It is checked on the volume itself, so that no byte is copied twice.
+    // The staging folder is on the volume itself, so that `adopt` copies nothing.
     stagingOf: pathOf,
     adopt: async (name) => {
       await run('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);

@@ -12,13 +12,13 @@ import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { ReleaseError, type RuntimeDriver } from '../runtime/runtime-driver.js';
 import type { DataHost } from './data-host.js';
 
-/** A data server that runs, as work on this host reaches it. */
+/** A running data server and how to reach it from this host. */
 export interface DataServer {
   kind: 'postgres' | 'redis';
   /** The major version of PostgreSQL; '' for redis. */
   version: string;
   serviceId: string;
-  /** PGDATA, or the folder of redis; null if this host cannot read it: then everything is read through the server. */
+  /** The data folder; null if this host cannot read it, so that its files are read through the server. */
   dataFolder: string | null;
   /** The platform's own user, who may do everything. */
   admin: { host: string; port: number; user: string; password: string; database: string };
@@ -34,7 +34,7 @@ export interface DataAccessDeps {
 }
 
 /**
- * A service's server, if it accepts connections and this worker reaches its volume. Throws `ReleaseError` with the reason if it does not, and
+ * Returns a service's server. Throws `ReleaseError` if it accepts no connections or this worker does not reach its volume, and
  * `SealError` if its password cannot be opened.
  */
 export async function openDataServer(deps: DataAccessDeps, serviceId: string): Promise<DataServer> {
@@ -64,8 +64,9 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
 const HOLD_RENEW_MS = 15_000;
 
 /**
- * Stops a service's server, runs `work` on its volume while nothing can start it, and starts it again as it was before, also if
- * `work` fails. A deployment that is starting a server meanwhile fails. Resolves when the server accepts connections. `work` gets a signal that aborts if the hold is lost.
+ * Stops a service's server, runs `work` on its volume while nothing can start it, and starts it again, even if `work` fails. A
+ * deployment that tries to start it meanwhile fails. Resolves when the server accepts connections. The signal of `work` aborts if the
+ * hold is lost.
  * Throws `ReleaseError` if another operation holds the server, and what `work` throws.
  */
 export async function holdServer(

@@ -1,12 +1,12 @@
 import { ADMIN_USER, postgresSettings } from '../../shared/data/model.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 
-/** How long a server waits until the last process of an earlier one on the same volume has ended, in seconds. */
+/** How long a server waits for the last process of its predecessor on the volume to end, in seconds. */
 const LOCK_SECONDS = 30;
 
 /**
  * A shell command that runs `script` while it holds the lock of the folder `$DATA`. The kernel holds the lock until the last
- * process of the server has ended, also beyond namespaces, in which PostgreSQL's own check of process ids finds nobody.
+ * process of the server has ended. PostgreSQL's own check of process ids sees no process of another namespace.
  */
 function locked(script: string): string {
   const inner = quote(script);
@@ -29,12 +29,12 @@ export function initdbCommand(): string {
   ].join('; ');
 }
 
-/** Who may connect, from where: everybody who knows a password. The network decides who reaches the server at all. */
+/** Everybody who knows a password may connect. Network rules decide who reaches the server. */
 const HBA = 'host all all all scram-sha-256';
 
 /**
- * Runs PostgreSQL on `$DATA`. TERM becomes a fast shutdown: sessions end and nothing has to be recovered. A file with a process
- * id that an earlier server left is removed: the lock proves that this server has ended.
+ * Runs PostgreSQL on `$DATA`. TERM causes a fast shutdown, which ends sessions and needs no recovery. An old `postmaster.pid` is
+ * removed: the lock proves that its server has ended.
  */
 export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
   const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };

@@ -10,15 +10,15 @@ import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
 import { askServer } from './server-probe.js';
 import { settlePostgres } from './settle-postgres.js';
 
-/** What the controller of a replica passes on about it. */
+/** The columns of a replica that a probe needs. `restarts` and `task_id` together name the attempt. */
 type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'task_id' | 'address' | 'port'>;
 
 /** Probes the servers of data services, and settles the users and databases of those that have just started. */
 export class ServerHealth implements ServerProbe {
   readonly #deps: { db: Db; keyring: Keyring };
-  /** The attempt of each replica whose users and databases were settled last. */
+  /** By replica: the last attempt after whose start `settlePostgres` ran. */
   readonly #settled = new Map<string, string>();
-  /** Since when a replica has given no answer at all, in milliseconds since the epoch. */
+  /** By replica: when it first gave no answer at all, in milliseconds since the epoch. Absent while it answers. */
   readonly #silentSince = new Map<string, number>();
 
   constructor(deps: { db: Db; keyring: Keyring }) {
@@ -26,8 +26,8 @@ export class ServerHealth implements ServerProbe {
   }
 
   /**
-   * Why a server does not pass its check; '' if it accepts connections, and its user and database are there. The first check of
-   * each attempt settles them.
+   * Returns why a server is not healthy; '' if it accepts connections and has the tenant's user and database, which the first successful
+   * probe of each attempt makes.
    */
   async probe(replica: Attempt, spec: ReleaseSpec): Promise<string> {
     const row = await findDataServer(this.#deps.db, spec.serviceId);
@@ -38,7 +38,7 @@ export class ServerHealth implements ServerProbe {
       if (!this.#silentSince.has(replica.id)) this.#silentSince.set(replica.id, Date.now());
     } else this.#silentSince.delete(replica.id);
     if (!answer.healthy) return answer.answer;
-    // By the plan of this release: the one that is live may have a smaller one.
+    // The plan of this release counts, not that of the live release: a larger plan is how a full database is opened again.
     const state = storageState(row.used_bytes, storageBytes(spec.configuration.plan), row.storage_state);
     const attempt = `${replica.restarts} ${replica.task_id}`;
     if (row.kind === 'postgres' && this.#settled.get(replica.id) !== attempt) {
@@ -58,7 +58,7 @@ export class ServerHealth implements ServerProbe {
     return state === 'closed' ? 'its storage is full: choose a larger plan and deploy it' : '';
   }
 
-  /** How long a server has given no answer at all, in milliseconds. */
+  /** Returns how long a server has given no answer at all, in milliseconds; 0 while it answers. */
   silentMs(replicaId: string): number {
     const since = this.#silentSince.get(replicaId);
     return since === undefined ? 0 : Date.now() - since;

@@ -5,11 +5,11 @@ import { type DataServerRow, dataServersOfHost, recordReach } from '../../shared
 import { freePort } from '../runtime/process/free-port.js';
 import { ReleaseError } from '../runtime/runtime-driver.js';
 
-/** Ports of this host that a server that starts cannot have. */
+/** Ports of this host that a new server must not get. */
 export interface TakenPorts {
-  /** Replicas have them. */
+  /** Ports of running replicas. */
   inUse: readonly number[];
-  /** They were given back lately. */
+  /** Ports of replicas that have just ended. The edge may still send them requests. */
   resting: readonly number[];
 }
 
@@ -19,7 +19,7 @@ const PORT_TRIES = 20;
 export class ServerPorts {
   readonly #deps: { db: Db; config: Pick<Config, 'runtimePorts'>; hostId: string; ownNetworks: boolean };
 
-  /** With `ownNetworks` each server has a network of its own, and the usual port in it. */
+  /** With `ownNetworks` each server has its own network namespace and listens on the usual port. */
   constructor(deps: { db: Db; config: Pick<Config, 'runtimePorts'>; hostId: string; ownNetworks: boolean }) {
     this.#deps = deps;
   }
@@ -39,7 +39,7 @@ export class ServerPorts {
       const kept = row.host_port;
       const reserved = await this.reserved(row.id);
       const others = new Set([...inUse, ...resting, ...reserved]);
-      // Its own port rests after the end of its server, which no edge sends visitors to.
+      // A resting port may be used again by its own server: the edge sends no requests to databases.
       const isFree = kept !== null && !inUse.includes(kept) && !reserved.includes(kept);
       const port =
         tries === 0 && isFree
@@ -50,7 +50,7 @@ export class ServerPorts {
     throw new ReleaseError('every port that was tried went to another database');
   }
 
-  /** The ports of the host's loopback that its servers keep, also while they are stopped; without those of one service. */
+  /** Returns the ports that this host's servers keep, even while they are stopped, without that of the service `except`. */
   async reserved(except = ''): Promise<number[]> {
     const rows = await dataServersOfHost(this.#deps.db, this.#deps.hostId);
     return rows.flatMap(({ id, host_port }) => (id === except || host_port === null ? [] : [host_port]));

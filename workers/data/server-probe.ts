@@ -6,7 +6,7 @@ const ANSWER_MS = 5_000;
 const LONGEST_ANSWER = 4096;
 const PROTOCOL_3 = 196_608;
 
-/** How a server answered. `silent`: it gave no answer at all, as a server does that hangs. */
+/** The answer of a server. `silent` is true if there was none at all, which means that the server hangs. */
 export type ProbeAnswer = { healthy: true } | { healthy: false; silent: boolean; answer: string };
 
 /**
@@ -50,10 +50,10 @@ function startupMessage(): Buffer {
   return Buffer.concat([head, parameters]);
 }
 
-/** The server accepts connections, but all of them are taken: it works. */
+/** The error code for too many connections: such a server works. */
 const TOO_MANY_CONNECTIONS = '53300';
 
-/** What the beginning of PostgreSQL's answer says; null if more of it is needed. */
+/** Reads PostgreSQL's first message; null if it is not complete yet. */
 export function readPostgres(received: Buffer): ProbeAnswer | null {
   if (received.length === 0) return null;
   const type = String.fromCharCode(received[0] ?? 0);
@@ -70,7 +70,7 @@ export function readPostgres(received: Buffer): ProbeAnswer | null {
   return { healthy: false, silent: false, answer: field('M') || 'it refuses connections' };
 }
 
-/** The same for redis. An error that asks for a password is a healthy answer. */
+/** Reads the first line of redis; null if it is not complete yet. An error that asks for a password is healthy. */
 export function readRedis(received: Buffer): ProbeAnswer | null {
   const end = received.indexOf('\r\n');
   if (end < 0)

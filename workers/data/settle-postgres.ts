@@ -47,11 +47,11 @@ export interface WantedTenant {
 
 /**
  * Makes the tenant's user and database if they are missing, and sets the user's password, number of connections and the
- * storage bound. It may be repeated. The user owns its database and is no superuser.
+ * storage bound. Repeating it changes nothing. The user owns its database and is no superuser.
  */
 export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant): Promise<void> {
   await asAdmin(admin, async (client) => {
-    // A statement that fails would stand in the log of the service with the password.
+    // Otherwise PostgreSQL writes a statement that fails to the service's log, with the password.
     await client.query('set log_min_error_statement = panic');
     const user = pg.escapeIdentifier(wanted.user);
     const database = pg.escapeIdentifier(wanted.database);

@@ -11,7 +11,7 @@ import { type AdminAddress, endSessions, settlePostgres } from './settle-postgre
 
 /**
  * Measures the data of this host's servers and enforces the storage bounds of their plans: from 90 per cent on new transactions
- * are read-only by default, at 100 per cent nobody connects. Returns a line for each bound that came or went.
+ * are read-only by default, at 100 per cent nobody can connect. Returns one line for each change of a state.
  */
 export async function watchStorage(deps: JobDeps): Promise<string[]> {
   const lines: string[] = [];
@@ -29,7 +29,7 @@ export async function watchStorage(deps: JobDeps): Promise<string[]> {
     if (state !== row.storage_state && row.kind === 'postgres' && admin !== null) {
       await enforce(deps, row, admin, planId, state);
     }
-    // Recorded last, so that a bound that could not be set is set by the next measurement. One worker of the host says it.
+    // Recorded last: if the bound could not be set, the next measurement tries again. Only the worker that records the change logs it.
     if (!(await recordUsage(deps.db, row.id, used, state))) continue;
     await say(deps, row.id, live.id, state);
     lines.push(`the storage of database ${row.id} is ${state} now (${used} bytes)`);
@@ -43,7 +43,7 @@ async function say({ logs }: JobDeps, serviceId: string, deploymentId: string, s
   await channel.close();
 }
 
-/** Where the platform's own user reaches a server; null if it does not run. */
+/** Returns the address of the platform's own user on the server; null if the server does not run. */
 async function adminOf(
   { db, keyring }: JobDeps,
   row: DataServerRow,

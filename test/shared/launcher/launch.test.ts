@@ -112,11 +112,13 @@ describe('npm start (on Linux: it looks into /proc)', function () {
     });
   });
 
+  // The tests of a group go on with the same data, because the first start of each takes seconds of processor time.
   describe('when it ends', () => {
-    beforeEach(async () => {
+    before(async () => {
       bench = await LauncherBench.create();
     });
-    afterEach(() => bench.remove());
+    afterEach(() => bench.end());
+    after(() => bench.remove());
 
     it('SIGTERM lets the processes drain and leaves nothing running', async () => {
       const launcher = await bench.launchReady();
@@ -162,10 +164,11 @@ describe('npm start (on Linux: it looks into /proc)', function () {
   });
 
   describe('when something is in the way', () => {
-    beforeEach(async () => {
+    before(async () => {
       bench = await LauncherBench.create();
     });
-    afterEach(() => bench.remove());
+    afterEach(() => bench.end());
+    after(() => bench.remove());
 
     it('a stale lock is taken over, even where its number belongs to another process now', async () => {
       await (await bench.launchReady()).stop('SIGKILL');
