@@ -82,7 +82,7 @@ export async function pushTo(
   }
   const answered = pump(exchange, child);
   const received = receive(deps, push, child);
-  const [, said, done] = await Promise.all([answered, ended(child), received]);
+  const [, said, done] = await Promise.all([answered, ended(child), received]).finally(() => push.repository.release());
   if (said !== '') deps.log.debug({ git: said }, 'git says at the end of a push');
   if (done === null) return;
   await done.afterwards().catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { validate as isUuid } from 'uuid';
 import type { Db } from '../../shared/core/database/client.js';
@@ -23,6 +23,9 @@ import { writeHooks } from './hooks.js';
 const NOTHING = '0'.repeat(40);
 /** A repository keeps the commits of so many releases, even if no branch has them any more, so that they can be built again. */
 const KEPT_RELEASES = 10;
+/** A note of `noteShallow` is renewed this often, and holds for so long after that, in milliseconds. */
+const NOTE_RENEW_MS = 10_000;
+const NOTE_HOLDS_MS = 60_000;
 /** After so many pushes a repository is packed, and commits that no ref reaches are removed. */
 export const PUSHES_BEFORE_PACKING = 20;
 
@@ -138,6 +141,7 @@ export class PushedRepositories {
 export class PushedRepository {
   readonly path: string;
   readonly hooks: string;
+  readonly #renewals: NodeJS.Timeout[] = [];
 
   constructor(path: string, hooks: string) {
     this.path = path;
@@ -204,9 +208,33 @@ export class PushedRepository {
     return 1024 * (kib('size') + kib('size-pack'));
   }
 
-  /** Notes the commits at which the history of a shallow push ends, until `adoptShallow`. `lines` are ids of commits. */
+  /**
+   * Notes the commits at which the history of a shallow push ends, until `adoptShallow`. `lines` are ids of commits. The push is held until
+   * then, or until `release`.
+   */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
-    await writeFile(this.#shallowNote(deploymentId), lines, { mode: 0o600 });
+    const note = this.#shallowNote(deploymentId);
+    await writeFile(note, lines, { mode: 0o600 });
+    const renew = () => {
+      const now = new Date();
+      // The note is gone once it was adopted.
+      utimes(note, now, now).catch(() => undefined);
+    };
+    this.#renewals.push(setInterval(renew, NOTE_RENEW_MS));
+  }
+
+  /** Stops renewing notes: git has ended. */
+  release(): void {
+    for (const renewal of this.#renewals.splice(0)) clearInterval(renewal);
+  }
+
+  /**
+   * True while git is going to move the ref of a shallow push itself. If its ref or the file `shallow` changed meanwhile, git would die
+   * without an answer, and the pusher's git would wait for ever. The note of a process that died holds for a minute.
+   */
+  async isHeld(deploymentId: string): Promise<boolean> {
+    const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);
+    return note !== null && Date.now() - note.mtimeMs < NOTE_HOLDS_MS;
   }
 
   /** Makes a note of `noteShallow` part of the repository, unless git has done so itself. */

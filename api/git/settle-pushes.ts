@@ -8,10 +8,11 @@ import type { PushedRepositories, PushedRepository } from './repositories.js';
 
 /**
  * Moves the branch to the commit of a push whose deployment is live, unless a later push has moved it already; forgets the
- * commit if the deployment has failed. Does nothing if that was done, or if the deployment has not ended. The push
- * itself calls it, and so does the upkeep, in case the process died that received the push.
+ * commit if the deployment has failed. Does nothing if that was done, if the deployment has not ended, or if git is going
+ * to move the branch. The push itself calls it, and so does the upkeep, in case the process died that received the push.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
+  if (await repository.isHeld(id)) return;
   await db.transaction(async (trx) => {
     const push = await lockEndedPush(trx, id);
     if (push === null) return;

@@ -1,5 +1,5 @@
-import { HttpMethodEnum, koaBody } from 'koa-body';
 import { AppError, invalidRequest } from '../../shared/core/errors.js';
+import { lazily } from '../../shared/core/lazily.js';
 import { parseJson } from './json.js';
 import type { ApiContext, ApiMiddleware, ApiStep } from './state.js';
 
@@ -16,7 +16,30 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
  * equal keys and replaces invalid UTF-8, and payloads that are compared must not change silently.
  */
 export function body(): ApiStep {
-  const read = koaBody({
+  const reader = lazily(createReader);
+
+  async function read(ctx: ApiContext): Promise<void> {
+    const readText = await reader();
+    await readText(ctx as Parameters<ApiMiddleware>[0], async () => undefined);
+    const bytes = Buffer.from(String(ctx.request.body ?? ''), 'latin1');
+    if (bytes.length > 0) ctx.state.json = parseJson(bytes);
+  }
+
+  return (ctx) => {
+    if (!carriesBody(ctx)) return;
+    if (!JSON_TYPE.test(ctx.get('Content-Type'))) throw wrongHeader('Content-Type', 'must be application/json');
+    // koa-body would inflate the body, and a small one could become large.
+    if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
+      throw wrongHeader('Content-Encoding', 'must be absent: bodies are not compressed');
+    }
+    return read(ctx);
+  };
+}
+
+/** Loads koa-body with the first body: it takes 12 MiB, which an API that is only read does without. */
+async function createReader(): Promise<ApiMiddleware> {
+  const { HttpMethodEnum, koaBody } = await import('koa-body');
+  return koaBody({
     text: true,
     textTypes: ['application/json'],
     textLimit: BODY_LIMIT,
@@ -29,18 +52,6 @@ export function body(): ApiStep {
       throw refusal(error);
     },
   }) as ApiMiddleware;
-  return (ctx) => {
-    if (!carriesBody(ctx)) return;
-    if (!JSON_TYPE.test(ctx.get('Content-Type'))) throw wrongHeader('Content-Type', 'must be application/json');
-    // koa-body would inflate the body, and a small one could become large.
-    if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
-      throw wrongHeader('Content-Encoding', 'must be absent: bodies are not compressed');
-    }
-    return read(ctx, async () => {
-      const bytes = Buffer.from(String(ctx.request.body ?? ''), 'latin1');
-      if (bytes.length > 0) ctx.state.json = parseJson(bytes);
-    });
-  };
 }
 
 function carriesBody({ request, state }: ApiContext): boolean {

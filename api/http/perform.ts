@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { insertAuditEntry } from '../../shared/audit/store.js';
+import { type AuditEntry, insertAuditEntry } from '../../shared/audit/store.js';
 import type { Transaction } from '../../shared/core/database/client.js';
 import { AppError, invalidRequest } from '../../shared/core/errors.js';
 import type { OperationName } from '../../shared/identity/policy.js';
@@ -61,11 +61,12 @@ function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: W
     }
     const payloadHash = hash(canonicalJson(ctx.state.input.body));
     let wake = false;
-    const work = (trx: Transaction) => async (): Promise<Receipt> => {
+    const work = (trx: Transaction) => async (): Promise<Work> => {
       const body = await handler(writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true)));
-      const entry = auditEntry(ctx, operation, canonicalPath(ctx), body);
-      if (entry) await insertAuditEntry(trx, entry);
-      return { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) };
+      return {
+        receipt: { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) },
+        entry: auditEntry(ctx, operation, canonicalPath(ctx), body),
+      };
     };
     const workspaceId = ctx.state.workspace?.row.id ?? null;
     const retention = { receiptKey, payloadHash, workspaceId, quota: deps.receipts };
@@ -93,20 +94,29 @@ interface Retention {
   quota: ReceiptQuota;
 }
 
+/** What a handler has done, and what is stored of it. */
+interface Work {
+  receipt: Receipt;
+  entry: AuditEntry | null;
+}
+
 async function once(
   trx: Transaction,
   { receiptKey, payloadHash, workspaceId, quota }: Retention,
-  perform: () => Promise<Receipt>,
+  perform: () => Promise<Work>,
 ): Promise<{ receipt: Receipt; replayed: boolean }> {
-  if (!receiptKey) return { receipt: await perform(), replayed: false };
-  const retained = await findReceipt(trx, receiptKey);
+  const retained = receiptKey && (await findReceipt(trx, receiptKey));
   if (retained) {
     if (retained.payload_hash !== payloadHash) throw new AppError('idempotency_conflict');
     return { receipt: retained, replayed: true };
   }
-  if (workspaceId !== null) await quota.assertRoom(trx, workspaceId);
-  const receipt = await perform();
-  await insertReceipt(trx, receiptKey, receipt, workspaceId);
+  if (receiptKey && workspaceId !== null) await quota.assertRoom(trx, workspaceId);
+  const { receipt, entry } = await perform();
+  // Both are sent at once: others wait for what this transaction has locked.
+  await Promise.all([
+    entry && insertAuditEntry(trx, entry),
+    receiptKey && insertReceipt(trx, receiptKey, receipt, workspaceId),
+  ]);
   return { receipt, replayed: false };
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import Router from '@koa/router';
+import { lazily } from '../../shared/core/lazily.js';
 import { API_ROOT, SESSION_ROOT } from '../http/endpoint.js';
 import { describeApi } from '../http/openapi.js';
 import type { ApiState } from '../http/state.js';
@@ -66,10 +67,10 @@ const SCRIPT = `SwaggerUIBundle({
 /** The OpenAPI document, and a page that shows it and sends requests. Neither needs a credential. */
 export function docsRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
-  const document = JSON.stringify(describeApi(ROUTES));
+  const document = lazily(() => JSON.stringify(describeApi(ROUTES)));
   router.get(DOCUMENT_PATH, (ctx) => {
     ctx.type = 'application/json';
-    ctx.body = document;
+    ctx.body = document();
   });
   servePage(router, PAGE_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

@@ -23,11 +23,15 @@ const FIND = prepare<Receipt>(
 
 /**
  * The receipt of a key, if it has not expired. Locks the key: concurrent requests with it wait until this one commits.
- * Two statements, because one that waits for a lock does not see what was committed meanwhile.
+ * Two statements, because one that waits for a lock does not see what was committed meanwhile. They are sent at once, and
+ * PostgreSQL runs them one after the other.
  */
 export async function findReceipt(trx: Transaction, { scope, key }: ReceiptKey): Promise<Receipt | undefined> {
-  await rowsOfPrepared(trx, LOCK, [`receipt ${scope} ${key}`]);
-  return (await rowOfPrepared(trx, FIND, [scope, key])) ?? undefined;
+  const [, receipt] = await Promise.all([
+    rowsOfPrepared(trx, LOCK, [`receipt ${scope} ${key}`]),
+    rowOfPrepared(trx, FIND, [scope, key]),
+  ]);
+  return receipt ?? undefined;
 }
 
 const INSERT = prepare(

@@ -22,7 +22,7 @@ const DOCUMENT = 'docs/frameworks.md';
 const GENERATE_MS = 600_000;
 const DEPLOY_MS = 900_000;
 /** Generators and installations wait for the registry most of the time. */
-const AT_ONCE = 3;
+const AT_ONCE = 4;
 const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
   pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
   yarn: ['yarn@1', 'install', '--ignore-scripts', '--ignore-engines', '--no-progress'],
@@ -42,6 +42,7 @@ const rows: Row[] = [];
 try {
   platform = await startPlatform({ engine: 'postgres' });
   const on = platform;
+  await on.database.db('workspaces').update({ configuration: { buildConcurrency: AT_ONCE } });
   const left = [...chosen];
   const some = async (): Promise<void> => {
     for (let project = left.shift(); project !== undefined; project = left.shift()) {

@@ -47,7 +47,6 @@ const turbo = (packageManager: string, any: string): Files => ({
 /** Further repositories with several packages. */
 export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
   { name: 'Turborepo, npm', files: turbo('npm@10.9.2', '*'), page: /own page.{0,20}web/ },
-  { name: 'Turborepo, yarn 1', manager: 'yarn', files: turbo('yarn@1.22.22', '*'), page: /own page.{0,20}web/ },
   {
     name: 'Turborepo, pnpm, its documentation',
     manager: 'pnpm',

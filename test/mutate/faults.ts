@@ -7,6 +7,7 @@ import { DEPLOYMENTS_FAULTS } from './faults/deployments.js';
 import { DOMAINS_FAULTS } from './faults/domains.js';
 import { IDENTITY_FAULTS } from './faults/identity.js';
 import { LOGS_FAULTS } from './faults/logs.js';
+import { NETWORK_FAULTS } from './faults/network.js';
 import { PREVIEWS_FAULTS } from './faults/previews.js';
 import { QUEUES_FAULTS } from './faults/queues.js';
 import { REPLICAS_FAULTS } from './faults/replicas.js';
@@ -28,6 +29,7 @@ export const FAULTS: readonly Fault[] = [
   ...DOMAINS_FAULTS,
   ...IDENTITY_FAULTS,
   ...LOGS_FAULTS,
+  ...NETWORK_FAULTS,
   ...PREVIEWS_FAULTS,
   ...QUEUES_FAULTS,
   ...REPLICAS_FAULTS,

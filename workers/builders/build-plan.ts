@@ -85,6 +85,7 @@ function chooseToolchain(files: ProjectFiles, { runtime }: Settings, containers:
 /** True for a server of one file, without a package.json. The scripts of pages have the same names. */
 function isScript({ files, pages }: DetectedProject, { runtime, startCommand }: Settings): boolean {
   if (runtime !== 'auto' || startCommand.trim() !== '' || files.has('Procfile')) return false;
+  if (Object.keys(FOREIGN).some(files.has)) return false;
   return ENTRY_FILES.some(
     (file) => !file.includes('/') && files.has(file) && (pages.length === 0 || /^server\b/.test(file)),
   );

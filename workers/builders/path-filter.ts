@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js';
+import { linearPattern } from './linear-pattern.js';
 
 /**
  * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository. A pattern with a
@@ -80,7 +80,7 @@ function selection(patterns: readonly Pattern[]): (path: string) => boolean {
   }
   const compiled = runs
     .reverse()
-    .map(({ negated, expressions }) => ({ negated, regex: RE2JS.compile(`^(?:${expressions.join('|')})`) }));
+    .map(({ negated, expressions }) => ({ negated, regex: linearPattern(`^(?:${expressions.join('|')})`) }));
   return (path) => compiled.find(({ regex }) => regex.test(`${path}/`))?.negated === false;
 }
 

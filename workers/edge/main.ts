@@ -7,6 +7,7 @@ import { assertMigrated } from '../../shared/core/database/migrate.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { Lifecycle } from '../../shared/core/lifecycle.js';
 import { createLogger } from '../../shared/core/log.js';
+import { collectStartGarbage } from '../../shared/core/start-garbage.js';
 import { removeEdge } from '../../shared/routing/store.js';
 import { createEdge } from './create.js';
 import { containUncaught } from './proxy/containment.js';
@@ -46,6 +47,7 @@ try {
   await sync.start();
   report.start();
   await edge.listen();
+  collectStartGarbage();
   log.info({ edge: config.edge, port: config.edgePort, domain: config.edgeDomain }, 'the edge is listening');
 } catch (error) {
   bootLog.fatal(errorMessage(error));

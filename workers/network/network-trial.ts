@@ -72,8 +72,9 @@ export async function tryOutRootless(network: HostNetwork, gateway: string): Pro
         socket.once('error', ({ code }) => resolve(code));
       });
       const found = Promise.all([look('${network.ownAddress(second.address)}', ${PORT}), look('${gateway}', ${port})]);
-      setTimeout(() => process.exit(1), ${TRIAL_MS}).unref();
-      createServer((socket) => found.then((all) => socket.end(all.join(), () => process.exit(0)))).listen(${PORT}, '0.0.0.0');`;
+      const server = createServer((socket) => { server.close(); found.then((all) => socket.end(all.join())); });
+      server.listen(${PORT}, '0.0.0.0');
+      setTimeout(() => { process.exitCode = 1; server.close(); }, ${TRIAL_MS}).unref();`;
     const runs = runIn(first, program);
     runs.catch(() => undefined);
     const answer = await said(first.address, first.port, runs);

@@ -244,5 +244,6 @@ class GitSource implements RepositorySource {
 }
 
 async function describe(mirror: Mirror, sha: string): Promise<ResolvedCommit> {
+  mirror.expectCheckout(sha);
   return { sha, message: await mirror.subject(sha) };
 }

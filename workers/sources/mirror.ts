@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { removeTree, touch } from '../folders.js';
 import type { Git, GitResult } from './git-command.js';
 import { lastLine } from './git-failure.js';
+import { JoinedRuns } from './joined-runs.js';
 import { withFileLock } from './mirror-lock.js';
 import { SourceError } from './repository-source.js';
 
@@ -14,6 +15,8 @@ const MOST_PACKS = 200;
 /** Commits whose checkouts were measured. A commit never changes, so this holds for every copy of it. */
 const measured = new Set<string>();
 const MOST_MEASURED = 10_000;
+/** Measurements that are under way. */
+const measuring = new JoinedRuns<void>();
 
 const LONGEST_MESSAGE = 64 * 1024;
 
@@ -108,10 +111,15 @@ export class Mirror {
     return stdout.split('\0').filter((path) => path !== '');
   }
 
+  /** Measures a commit in the background, because its checkout follows. What is wrong with it, the checkout says. */
+  expectCheckout(sha: string): void {
+    this.#measure(sha).catch(() => undefined);
+  }
+
   /** Writes the commit's files into a folder. Throws `SourceError` if they are too many or too large. */
   async checkout(sha: string, directory: string): Promise<void> {
     await touch(this.#path);
-    await this.#refuseBlowUp(sha);
+    await this.#measure(sha);
     const index = `${this.#path}.index.${randomUUID()}`;
     const env = { GIT_INDEX_FILE: index };
     try {
@@ -122,8 +130,15 @@ export class Mirror {
     }
   }
 
+  /** Throws `SourceError` if the files of a commit are too many or too large. */
+  #measure(sha: string): Promise<void> {
+    if (measured.has(sha)) return Promise.resolve();
+    return measuring.join(`${this.#path} ${sha}`, this.#signal, (joint) =>
+      new Mirror(this.#git, this.#path, joint).#refuseBlowUp(sha),
+    );
+  }
+
   async #refuseBlowUp(sha: string): Promise<void> {
-    if (measured.has(sha)) return;
     const args = [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
     const { files: most } = LARGEST_CHECKOUT;
     // A few nested folders can stand for billions of files, so the list is cut off at a limit.

@@ -83,7 +83,7 @@ export const COMMITS_FAULTS: readonly Fault[] = [
   {
     name: 'poll: a service without autoDeploy is polled',
     file: 'shared/commits/store.ts',
-    find: "s.configuration ->> 'autoDeploy' = 'commit' and ",
+    find: "(s.configuration ->> 'autoDeploy' = 'commit' or s.configuration ->> 'previewMode' = 'automatic')\n  and ",
     replace: '',
   },
   {
@@ -137,8 +137,8 @@ export const COMMITS_FAULTS: readonly Fault[] = [
   {
     name: 'push: one whose deployment was cancelled is joined',
     file: 'shared/pushes/store.ts',
-    find: 'and d.finished_at is null and d.cancel_requested_at is null',
-    replace: 'and d.finished_at is null',
+    find: 'd.finished_at is null and d.cancel_requested_at is null)',
+    replace: 'd.finished_at is null)',
   },
   {
     name: 'push: the branch moves before the deployment has ended',
@@ -155,7 +155,7 @@ export const COMMITS_FAULTS: readonly Fault[] = [
   {
     name: 'push: the live commit is not kept',
     file: 'shared/pushes/store.ts',
-    find: 'union select live_deployment_id from services where id = :serviceId and live_deployment_id is not null',
+    find: '\n     union select s.live_deployment_id from services s join owners o on o.id = s.id where s.live_deployment_id is not null',
     replace: '',
   },
   {

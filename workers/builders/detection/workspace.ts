@@ -1,8 +1,8 @@
-import { RE2JS } from 're2js';
 import { parse as parseYaml } from 'yaml';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
 import { BuildError } from '../builder.js';
+import { linearPattern, literally } from '../linear-pattern.js';
 import type { ProjectFiles } from '../project-files.js';
 import { isRecord } from '../toolchains/package-json.js';
 import { type PackageManifest, readManifest } from './package-manifest.js';
@@ -67,7 +67,7 @@ export function packageFolders(tree: RepositoryTree, root: string, patterns: rea
 function matcher(patterns: readonly string[]): (path: string) => boolean {
   const expressions = patterns.filter((pattern) => pattern.length <= LONGEST_PATTERN).map(expressionOf);
   if (expressions.length === 0) return () => false;
-  const regex = RE2JS.compile(`^(?:${expressions.join('|')})$`);
+  const regex = linearPattern(`^(?:${expressions.join('|')})$`);
   return (path) => regex.test(`${path}/`);
 }
 
@@ -94,7 +94,7 @@ function nameExpression(level: string): string {
           return ')';
         }
         if (part === ',' && depth > 0) return '|';
-        return RE2JS.quote(part);
+        return literally(part);
       })
       .join('') + ')'.repeat(depth)
   );

@@ -1,5 +1,6 @@
 import semver from 'semver';
 import type { LockedEngines } from './locked-engines.js';
+import { isRecord, isText } from './package-json.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
 /**
@@ -36,6 +37,25 @@ export function impliedNode(
   }
   if (needed === null || needed.least.major < OWN_MAJOR) return null;
   return { range: `>=${needed.least.version}`, source: needed.name, lowest: true };
+}
+
+const RUNS_TYPESCRIPT = /(?:^|[\s;&|])node\s+((?:-[\w=:./-]+\s+)*)[\w./-]+\.[cm]?ts(?=$|[\s;&|])/;
+
+/** The Node.js that runs TypeScript as it is, if the script that starts a project does that; null otherwise. */
+export function scriptNode(scripts: unknown): VersionWish | null {
+  const all = isRecord(scripts) ? scripts : {};
+  const name = isText(all.start) ? 'start' : 'dev';
+  const found = RUNS_TYPESCRIPT.exec(isText(all[name]) ? all[name].slice(0, 4096) : '');
+  if (found === null || /--(import|require|loader|experimental-loader)\b|-r\b/.test(found[1] ?? '')) return null;
+  const range = /--experimental-(strip|transform)-types\b/.test(found[1] ?? '') ? '>=22.6.0' : '>=22.18.0';
+  return { range, source: `scripts.${name} in package.json`, lowest: true };
+}
+
+/** Both wishes: the range that satisfies both, or the first if they exclude each other. */
+export function bothWishes(first: VersionWish | null, second: VersionWish | null): VersionWish | null {
+  if (first === null || second === null) return first ?? second;
+  const range = intersection(first.range, second.range);
+  return range === null ? first : { ...first, range };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../project-files.js';
 import { frameworkCaches } from './framework-caches.js';
-import { impliedNode, wishedNode } from './implied-node.js';
+import { bothWishes, impliedNode, scriptNode, wishedNode } from './implied-node.js';
 import { nodeWish } from './node-version.js';
 import { scriptCommand } from './npm-script.js';
 import { isRecord, type PackageJson, readPackage } from './package-json.js';
@@ -22,9 +22,12 @@ export const node: Toolchain = {
     return {
       tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager)],
       versions: {
-        node: wishedNode(
-          nodeWish(project, member === undefined ? null : root),
-          impliedNode({ ...manifest.dependencies, ...project.manifest.dependencies }, files.engines),
+        node: bothWishes(
+          wishedNode(
+            nodeWish(project, member === undefined ? null : root),
+            impliedNode({ ...manifest.dependencies, ...project.manifest.dependencies }, files.engines),
+          ),
+          scriptNode(project.manifest.raw.scripts),
         ),
         manager: { name: manager.name, wish: manager.wish },
       },

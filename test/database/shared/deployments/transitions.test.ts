@@ -217,6 +217,7 @@ describe('The records of deployments', () => {
     for (const [index, step] of steps.entries()) {
       expect(step.finishedAt).to.be.a('string');
       const next = steps[index + 1];
+      expect(new Date(step.startedAt).toISOString()).to.equal(step.startedAt);
       if (next) expect(next.startedAt >= (step.finishedAt ?? '')).to.equal(true);
     }
   });

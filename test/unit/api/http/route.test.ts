@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { expect } from 'chai';
 import { defineRoute } from '../../../../api/http/route.js';
+import { createAjv } from '../../../../api/http/schema.js';
 import { ROUTES } from '../../../../api/resources/index.js';
 
 const response = Type.Object({});
@@ -8,6 +9,14 @@ const body = Type.Object({ name: Type.String() }, { additionalProperties: false 
 const handler = async () => ({});
 
 describe('A declared route', () => {
+  it('has schemas that compile, although the API compiles them with the first request', () => {
+    const ajv = createAjv();
+    for (const { query, body } of ROUTES) {
+      ajv.compile(query);
+      if (body) ajv.compile(body);
+    }
+  });
+
   it('that accepts keys is part of the versioned API; its writes keep receipts', () => {
     const shared = { access: 'key or session', operation: 'project.create', summary: '', response, handler } as const;
     const read = defineRoute({ ...shared, method: 'GET', path: '/x' });

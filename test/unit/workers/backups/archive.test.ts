@@ -1,12 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { createGzip } from 'node:zlib';
 import { expect } from 'chai';
+import { pack } from 'tar-stream';
 import { ArchiveWriter, type Manifest, unpackArchive } from '../../../../workers/backups/archive.js';
-import { newArchiveKey } from '../../../../workers/backups/archive-cipher.js';
+import { EncryptArchive, newArchiveKey } from '../../../../workers/backups/archive-cipher.js';
 
 const NEVER = new AbortController().signal;
 const SEALED = Buffer.from('the sealed key');
@@ -104,6 +106,64 @@ describe('An archive', () => {
     }
     expect(await problem(unpack(Buffer.concat([archive, Buffer.from('x')])))).to.contain('BackupError');
     expect(await problem(unpack(archive, newArchiveKey()))).to.contain('damaged');
+  });
+
+  it('does not open if its chunks have changed their places', async () => {
+    const first = 8 + 2 + SEALED.length;
+    const size = 256 * 1024 + 16;
+    const [second, third] = [first + size, first + 2 * size];
+    const pieces = [archive.subarray(0, first), archive.subarray(second, third), archive.subarray(first, second)];
+    expect(await problem(unpack(Buffer.concat([...pieces, archive.subarray(third)])))).to.contain('damaged');
+  });
+
+  /** An archive that no writer makes, but that has the right key. */
+  function crafted(entries: [name: string, content: string, type?: 'symlink'][]): Promise<Buffer> {
+    const tar = pack();
+    for (const [name, content, type] of entries) {
+      if (type) tar.entry({ name, type, linkname: content });
+      else tar.entry({ name }, content);
+    }
+    tar.finalize();
+    return buffer(Readable.from(tar).pipe(createGzip()).pipe(new EncryptArchive(key, SEALED)));
+  }
+
+  it('is refused if its files are not exactly those of its manifest', async () => {
+    const sha256 = createHash('sha256').update('text').digest('hex');
+    const manifest = JSON.stringify({ format: 1, ...ABOUT, folders: [], files: [{ name: 'a', size: 4, sha256 }] });
+    const whole: [string, string][] = [
+      ['a', 'text'],
+      ['manifest.json', manifest],
+    ];
+    expect(await problem(unpack(await crafted(whole)))).to.equal('no problem');
+    for (const [entries, said] of [
+      [[['a', 'text']], /has no manifest/],
+      [[['manifest.json', manifest]], /a is missing/],
+      [
+        [
+          ['a', 'next'],
+          ['manifest.json', manifest],
+        ],
+        /a is not what the manifest says/,
+      ],
+      [
+        [
+          ['a', 'text'],
+          ['b', 'text'],
+          ['manifest.json', manifest],
+        ],
+        /files that the manifest does not name/,
+      ],
+      [[...whole, ['b', 'text']], /goes on after its manifest/],
+      [
+        [
+          ['a', '/etc/passwd', 'symlink'],
+          ['manifest.json', manifest],
+        ],
+        /holds a, which is no plain file/,
+      ],
+    ] as [[string, string, 'symlink'?][], RegExp][]) {
+      expect(await problem(unpack(await crafted(entries)))).to.match(said);
+    }
   });
 
   it('ends with an error if what fills it fails, and never looks whole', async () => {

@@ -44,6 +44,15 @@ describe('Network rules', () => {
     expect(rules).to.contain('set m_environment-e { type ifname; elements = { "rv012345aaaaaa", "rv012345bbbbbb" }; }');
   });
 
+  it('let a namespace send by its own address only, and let only the edge and what was opened reach it or the host', () => {
+    for (const chain of ['input', 'forward']) {
+      const text = rules.slice(rules.indexOf(`chain ${chain} {`)).split('}\n  chain')[0] ?? '';
+      expect(text, chain).to.contain('iifname . ip saddr != @own drop');
+    }
+    expect(rules).to.contain('iifname @loopback ct status dnat tcp dport { 4873 } accept\n');
+    expect(rules).to.contain('meta skuid != { 0, 998 } reject');
+  });
+
   it('open the registries of the platform to builds, not to applications', () => {
     expect(rules).to.contain('set builds { type ifname; elements = { "rv012345bbbbbb" }; }');
     expect(rules).to.contain('set loopback { type ifname; elements = { "rv012345bbbbbb" }; }');

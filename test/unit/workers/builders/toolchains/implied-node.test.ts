@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { newestVersion } from '../../../../../workers/builders/toolchains/choose-tools.js';
-import { impliedNode, wishedNode } from '../../../../../workers/builders/toolchains/implied-node.js';
+import {
+  bothWishes,
+  impliedNode,
+  scriptNode,
+  wishedNode,
+} from '../../../../../workers/builders/toolchains/implied-node.js';
 import { npmEngines, pnpmEngines } from '../../../../../workers/builders/toolchains/locked-engines.js';
 
 describe('The Node.js that the packages of a project need', () => {
@@ -66,5 +71,22 @@ describe('The Node.js that the packages of a project need', () => {
     expect(newestVersion('node', versions, { ...wish, lowest: true })).to.equal('22.20.0');
     expect(newestVersion('node', versions, wish)).to.equal('24.0.0');
     expect(newestVersion('node', ['23.0.0'], { ...wish, lowest: true })).to.equal('23.0.0');
+  });
+
+  it('runs TypeScript as it is if the start script does', () => {
+    const range = (start: string) => scriptNode({ start })?.range;
+    expect(range('node server.ts')).to.equal('>=22.18.0');
+    expect(range('NODE_ENV=production node --env-file=.env src/index.mts')).to.equal('>=22.18.0');
+    expect(range('node --experimental-strip-types server.ts')).to.equal('>=22.6.0');
+    expect(range('node --import=tsx server.ts')).to.equal(undefined);
+    expect(range('node --import tsx server.ts')).to.equal(undefined);
+    expect(range('node -r ts-node/register server.ts')).to.equal(undefined);
+    expect(range('tsx server.ts')).to.equal(undefined);
+    expect(scriptNode({ dev: 'node --watch server.ts' })?.range).to.equal('>=22.18.0');
+    expect(scriptNode(undefined)).to.equal(null);
+    const named = { range: '>=20', source: 'engines.node in package.json' };
+    const both = bothWishes(named, scriptNode({ start: 'node a.ts' }));
+    expect(both?.source).to.equal(named.source);
+    expect(both?.range).to.match(/22\.18\.0/);
   });
 });
