@@ -128,7 +128,7 @@ ${unique(slots.map(({ scope }) => scope))
     type filter hook forward priority -10; policy accept;
     iifname != ${ours} oifname != ${ours} accept
     ct state established,related accept
-    ${uplink === null ? '' : `iifname "${uplink.link}" ct status dnat accept`}
+    ${uplink === null ? '' : ingressRules(uplink, ours).join('\n    ')}
     iifname != ${ours} drop
     iifname . ip saddr != @own drop
     iifname vmap @network
@@ -156,6 +156,12 @@ ${unique(slots.map(({ scope }) => scope))
   }
 }
 `;
+}
+
+/** What passes from the host to a sandbox. If that is gone, its visitors learn it at once. */
+function ingressRules({ link }: Uplink, ours: string): string[] {
+  const led = `iifname "${link}" ct status dnat`;
+  return [`${led} oifname ${ours} accept`, `${led} reject with tcp reset`];
 }
 
 /** What passes to the host by its uplink: its ports for builds and for the public, and nothing else of it. */

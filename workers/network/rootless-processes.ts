@@ -170,13 +170,16 @@ export class RootlessProcesses {
     }
   }
 
-  /** Ends what runs in networks that hung on a holder that is gone: nothing reaches it any more. Its supervisor starts it again. */
+  /**
+   * Ends what runs in networks that hung on a holder that is gone: nothing reaches it any more. No port leads to it from now
+   * on, and its supervisor starts it again.
+   */
   async #killSandboxes(): Promise<void> {
     const { token } = this.#options;
-    const cutOff = new Set((await this.#slots.all()).map(({ id }) => `${token}:${id}`));
-    for (const [pid, marker] of await markedProcesses(`${token}:`)) {
-      if (cutOff.has(marker)) signalProcess(pid, 'SIGKILL');
-    }
+    const cutOff = await this.#slots.all();
+    for (const slot of cutOff) if (slot.entry) await this.#slots.change({ ...slot, entry: null });
+    const marks = new Set(cutOff.map(({ id }) => `${token}:${id}`));
+    for (const [pid, mark] of await markedProcesses(`${token}:`)) if (marks.has(mark)) signalProcess(pid, 'SIGKILL');
   }
 
   async #read(): Promise<State | null> {

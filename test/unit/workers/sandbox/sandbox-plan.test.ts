@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { HOST_GROUND } from '../../../../workers/network/ground.js';
 import {
   commandArguments,
   detachedArguments,
@@ -117,6 +118,17 @@ describe('Sandbox plan', () => {
       ...FILTER,
       ...SHELL,
     ]);
+  });
+
+  it('joins the network of the sandbox before anything else, by nsenter at every level', () => {
+    const attached = { address: '127.64.16.2', hostsFile: '/x/hosts', resolvFile: null };
+    for (const { join } of [HOST_GROUND, { join: ['nsenter', '--user=/proc/7/ns/user', '--preserve-credentials'] }]) {
+      expect(join[0]).to.equal('nsenter');
+      const network = { ...attached, join: [...join, '--net=/run/netns/a', '--'] };
+      const made = sandboxArguments(HOST, { ...PLAN, network });
+      expect(made.slice(0, network.join.length)).to.deep.equal(network.join);
+      expect(detachedArguments(HOST, { ...PLAN, network }, '/x/exit', '')[0]).to.equal('nsenter');
+    }
   });
 
   it('a detached command is not tied to the worker and is outlived by its recorder', () => {
