@@ -65,6 +65,12 @@ describe('The build minutes of a workspace', () => {
     expect(all).to.be.closeTo((first ?? 0) + (second ?? 0), 0.001);
   });
 
+  it('count nothing for a deployment whose build has not begun', async () => {
+    const { id } = await makeDeployment(database.db, service);
+    await database.db('deployments').where({ id }).update({ status: 'building' });
+    expect(await used()).to.equal(0);
+  });
+
   it('are those of this month: a build that began before it counts with its part', async () => {
     await endedBuild(database.db, service.id, new Date(month() - 60 * MINUTE_MS), new Date(month() - 1));
     expect(await used()).to.equal(0);
