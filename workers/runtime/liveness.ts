@@ -9,6 +9,8 @@ export interface LivenessTimes {
 }
 
 const TIMES: LivenessTimes = { interval: 30_000, patience: 10_000 };
+/** Requests in a row that get no answer before the application counts as hanging. One may have met a slow start, or a busy host. */
+const SILENCES = 2;
 
 export interface LivenessTarget {
   address: string;
@@ -24,7 +26,7 @@ export interface LivenessTarget {
  */
 export class Liveness {
   readonly #times: LivenessTimes;
-  #silent = false;
+  #silences = 0;
   #asking = false;
   #nextAt: number;
   /** Increased by `begin`: a request to an earlier attempt says nothing about this one. */
@@ -38,16 +40,18 @@ export class Liveness {
   /** Forgets earlier requests, because a new attempt to run the replica begins. */
   begin(): void {
     this.#round += 1;
-    this.#silent = false;
+    this.#silences = 0;
     this.#asking = false;
     this.#nextAt = Date.now() + this.#times.interval;
   }
 
-  /** What is wrong, as the last request showed it; '' if the application answered. Starts the next request if it is due. */
+  /** What is wrong, as the last requests showed it; '' if the application answered one of them. Starts the next request if it is due. */
   observe(target: LivenessTarget): string {
     if (!this.#asking && Date.now() >= this.#nextAt) this.#ask(target);
     const seconds = this.#times.patience / 1000;
-    return this.#silent ? `the port accepts connections, but a request got no answer within ${seconds} s` : '';
+    return this.#silences >= SILENCES
+      ? `the port accepts connections, but a request got no answer within ${seconds} s`
+      : '';
   }
 
   #ask(target: LivenessTarget): void {
@@ -56,7 +60,7 @@ export class Liveness {
     void isSilent(target, this.#times.patience).then((silent) => {
       if (round !== this.#round) return;
       this.#asking = false;
-      this.#silent = silent;
+      this.#silences = silent ? this.#silences + 1 : 0;
       // While it is silent, the next check asks again.
       this.#nextAt = silent ? 0 : Date.now() + this.#times.interval;
     });

@@ -32,6 +32,21 @@ describe('The liveness of an application without a health check path', () => {
     server.closeAllConnections();
   });
 
+  it('is kept if one request gets no answer and the next one does', async () => {
+    let asked = 0;
+    const server = createHttpServer((_, response) => {
+      asked += 1;
+      if (asked > 1) response.end();
+    });
+    const where = await target(server);
+    const liveness = new Liveness({ interval: 1, patience: 100 });
+    await eventually('it was asked three times', () => {
+      expect(liveness.observe(where)).to.equal('');
+      return asked >= 3;
+    });
+    server.closeAllConnections();
+  });
+
   it('is kept by any answer, also by an error or a closed connection', async () => {
     let asked = 0;
     const broken = createHttpServer((_, response) => {
