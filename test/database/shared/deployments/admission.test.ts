@@ -73,6 +73,14 @@ describe('Admission', () => {
     expect(await admit()).to.equal(1);
   });
 
+  it('leaves out a deployment whose cancellation was requested', async () => {
+    await makeWorker(database.db, 2);
+    const { id } = await queued();
+    await database.db('deployments').where({ id }).update({ cancel_requested_at: new Date() });
+    expect(await admit()).to.equal(0);
+    expect((await read(id)).admitted_at).to.equal(null);
+  });
+
   it('waits for nobody: neither for a request that is not stored yet, nor for a cancellation', async () => {
     await makeWorker(database.db, 5);
     const asked = await makeService(database.db, workspace);
