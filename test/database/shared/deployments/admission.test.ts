@@ -51,6 +51,16 @@ describe('Admission', () => {
     expect(running).to.have.length(2);
   });
 
+  it('counts what runs of a workspace whenever it lets more of it run', async () => {
+    await makeWorker(database.db, 10);
+    await queued();
+    expect(await admit()).to.equal(1);
+    await queued();
+    await queued();
+    expect(await admit(), 'the second of two').to.equal(1);
+    expect(await admit()).to.equal(0);
+  });
+
   it('gives the places of deployments that have ended to others', async () => {
     await makeWorker(database.db, 1);
     const first = await queued();

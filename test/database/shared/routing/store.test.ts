@@ -65,7 +65,9 @@ describe('The records of routes', () => {
     await insert(3, { desired: 'stopped' });
     await insert(4, { port: null });
     await insert(5, { deployment_id: other });
-    const [facts] = await loadRouteFacts(database.db, [service.id]);
+    await makeService(database.db);
+    const [facts, ...others] = await loadRouteFacts(database.db, [service.id]);
+    expect(others, 'no other service').to.deep.equal([]);
     expect(facts?.replicas.map(({ id }) => id)).to.deep.equal([good]);
     expect(facts).to.include({ liveDeploymentId: live, slug: service.slug, deleted: false });
   });
