@@ -96,7 +96,7 @@ export const ROUTING_FAULTS: readonly Fault[] = [
     replace: "'and true or s.id = any(?::uuid[])'",
   },
   {
-    name: 'route: an edge that is not known acknowledges',
+    name: 'route: an edge that reports again is not seen',
     file: ROUTING,
     find: 'on conflict (id) do update set seen_at = now(), figures',
     replace: 'on conflict (id) do update set figures',

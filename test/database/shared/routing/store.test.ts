@@ -45,6 +45,7 @@ describe('The records of routes', () => {
     expect(await reportEdge(database.db, { id, host: 'host', pid: 1 }, NO_EDGE_FIGURES), 'it was known').to.equal(
       false,
     );
+    expect(await waiting(1), 'it was seen again').to.equal(1);
   });
 
   it('an edge that is not known acknowledges nothing', async () => {
