@@ -97,7 +97,8 @@ class Overload {
     const path = `/services/${service.id}`;
     const other = await this.#make('drafted');
     return {
-      'list of deployments': () => this.#client.expect('GET', `${path}/deploys`),
+      // One deployment a page: before the history there is no more than that.
+      'list of deployments': () => this.#client.expect('GET', `${path}/deploys?limit=1`),
       'one deployment': () => this.#client.expect('GET', `${path}/deploys/${id}`),
       'list of services': () => this.#client.expect('GET', '/services'),
       'batch of logs': () => this.#client.expect('GET', `${path}/logs`),
