@@ -5,6 +5,25 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 let bootId: string | null = null;
 
+/** Names one process for good. */
+export interface ProcessIdentity {
+  pid: number;
+  /** The start of the process (`processStart`). */
+  startedAt: string;
+}
+
+/** Names a process that runs. Throws if it has ended. */
+export async function identityOf(pid: number): Promise<ProcessIdentity> {
+  const startedAt = await processStart(pid);
+  if (startedAt === null) throw new Error(`there is no process ${pid}`);
+  return { pid, startedAt };
+}
+
+/** True while this very process runs: another one with its pid does not count. */
+export async function isRunning({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
+  return (await processStart(pid)) === startedAt;
+}
+
 /**
  * The start of a process as opaque text; null if the process has ended (a zombie has ended).
  *
@@ -15,8 +34,7 @@ export async function processStart(pid: number): Promise<string | null> {
   if (process.platform !== 'linux') return startByPs(pid);
   try {
     const [stat, boot] = await Promise.all([readFile(`/proc/${pid}/stat`, 'latin1'), currentBoot()]);
-    // The command's name is in parentheses and may contain anything. Behind it, field 0 is the state and field 19 the start.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = statFields(stat);
     const [state, start] = [fields[0], fields[19]];
     return state === 'Z' || state === 'X' || start === undefined ? null : `${boot}:${start}`;
   } catch (error) {
@@ -24,6 +42,14 @@ export async function processStart(pid: number): Promise<string | null> {
     if (code === 'ENOENT' || code === 'ESRCH') return null;
     throw error;
   }
+}
+
+/**
+ * The fields of a `/proc/<pid>/stat` behind the command's name, which is in parentheses and may contain anything: 0 is the
+ * state, 2 the process group, 11 to 14 the processor time, 19 the start.
+ */
+export function statFields(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 async function currentBoot(): Promise<string> {

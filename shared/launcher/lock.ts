@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tryLockFile } from '../core/lock-file.js';
-import { processStart } from '../core/process-identity.js';
+import { identityOf, isRunning } from '../core/process-identity.js';
 import { writePrivately } from './files.js';
 
 interface Holder {
@@ -16,8 +16,7 @@ interface Holder {
 export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
   const path = join(dataDir, 'launch.lock');
   const own = join(dataDir, `launch.lock.${process.pid}`);
-  const started = await processStart(process.pid);
-  if (started === null) throw new Error('this process cannot be found in the list of processes');
+  const { startedAt: started } = await identityOf(process.pid);
   await writePrivately(own, JSON.stringify({ pid: process.pid, started } satisfies Holder));
   try {
     const attempt = await tryLockFile(path, own, livingHolder);
@@ -35,7 +34,7 @@ export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
 async function livingHolder(text: string): Promise<Holder | null> {
   const holder = parseHolder(text);
   if (!holder) return null;
-  return (await processStart(holder.pid)) === holder.started ? holder : null;
+  return (await isRunning({ pid: holder.pid, startedAt: holder.started })) ? holder : null;
 }
 
 function parseHolder(text: string): Holder | null {

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createService } from '../support/deployments.js';
 import { DIST, type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { load, requestText, type Served } from './load.js';
 import { median, print } from './measure.js';
+import { processorMs } from './processor-time.js';
 import { record } from './table.js';
 
 const ROUNDS = 7;
@@ -102,22 +102,11 @@ async function compare(
 }
 
 async function withCpu(pid: number, work: () => Promise<Served>): Promise<Measured> {
-  const begun = await cpuSeconds(pid);
+  const begun = await processorMs(pid);
   const at = performance.now();
   const served = await work();
   const requests = served.perSecond * ((performance.now() - at) / 1000);
-  return { ...served, cpu: (((await cpuSeconds(pid)) - begun) * 1e6) / requests };
-}
-
-/** Linux counts processor time in hundredths of a second. */
-async function cpuSeconds(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-  const [user = 0, system = 0] = text
-    .slice(text.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-    .map(Number);
-  return (user + system) / 100;
+  return { ...served, cpu: (((await processorMs(pid)) - begun) * 1000) / requests };
 }
 
 async function startBare(platform: Platform): Promise<{ child: ChildProcess; port: number }> {

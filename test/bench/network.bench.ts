@@ -1,13 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AppRepository, makeRepository, npmApp } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, queueDeploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { measure, median, print } from './measure.js';
+import { endedChildrenMs, processorMs } from './processor-time.js';
 
 const ROUNDS = 12;
-const TICKS_PER_SECOND = 100;
 const KINDS = {
   site: (word: string) => ({ 'index.html': word }),
   'npm application': (word: string) => npmApp(word),
@@ -102,11 +101,8 @@ async function settled({ database: { db } }: Platform): Promise<void> {
 
 /** Processor time of the worker and of its processes that have ended, in milliseconds. */
 async function cpuOf({ workers }: Platform): Promise<number> {
-  let ticks = 0;
-  for (const { child } of workers) {
-    const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    ticks += fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-  }
-  return (ticks * 1000) / TICKS_PER_SECOND;
+  let sum = 0;
+  for (const { pid = 0 } of workers.map(({ child }) => child))
+    sum += (await processorMs(pid)) + (await endedChildrenMs(pid));
+  return sum;
 }

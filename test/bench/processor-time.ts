@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { statFields } from '../../shared/core/process-identity.js';
 import { testPostgresPid } from '../support/postgres.js';
 
 /** Linux counts processor time in hundredths of a second. */
@@ -28,9 +29,5 @@ export async function postgresMs(): Promise<number> {
 /** User and system time of the process, then of its children that have ended, in ticks. */
 async function timesOf(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return text
-    .slice(text.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 15)
-    .map(Number);
+  return statFields(text).slice(11, 15).map(Number);
 }

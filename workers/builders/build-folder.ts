@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { validate as isUuid } from 'uuid';
 import { exists } from '../../shared/core/exists.js';
-import { processStart } from '../../shared/core/process-identity.js';
+import { identityOf, isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
 import { type DiscardDeps, discardTree, removeTree, touch } from '../folders.js';
@@ -20,11 +20,6 @@ export interface BuildFolder {
   remove(): Promise<void>;
 }
 
-interface Owner {
-  pid: number;
-  startedAt: string | null;
-}
-
 export function buildsFolder(dataDir: string): string {
   return join(dataDir, 'builds');
 }
@@ -33,8 +28,8 @@ export function buildsFolder(dataDir: string): string {
 const NEW = /^new-(\d+)-([0-9a-f]*)-/;
 
 /** The name of a build's folder until it has its owner's file. */
-export function unfinishedName({ pid, startedAt }: Owner, id: string): string {
-  return `new-${pid}-${Buffer.from(startedAt ?? '').toString('hex')}-${id}`;
+export function unfinishedName({ pid, startedAt }: ProcessIdentity, id: string): string {
+  return `new-${pid}-${Buffer.from(startedAt).toString('hex')}-${id}`;
 }
 
 /** Makes the folder of a build. It has an owner from the first moment, so that sweeps of other workers do not remove it. */
@@ -42,7 +37,7 @@ export async function openBuildFolder(dataDir: string, id: string): Promise<Buil
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) throw new Error(`"${id}" cannot name a build`);
   const path = join(buildsFolder(dataDir), id);
   const app = join(path, 'app');
-  const owner: Owner = { pid: process.pid, startedAt: await processStart(process.pid) };
+  const owner = await identityOf(process.pid);
   const fresh = join(buildsFolder(dataDir), unfinishedName(owner, id));
   await mkdir(fresh, { recursive: true, mode: 0o711 });
   await mkdir(join(fresh, 'app'), { mode: 0o700 });
@@ -61,17 +56,17 @@ export async function removeDeadBuilds(deps: DiscardDeps): Promise<void> {
 
 async function isOwned(folder: string, id: string): Promise<boolean> {
   try {
-    const owner = newOwner(id) ?? (JSON.parse(await readFile(join(folder, id, 'owner'), 'utf8')) as Owner);
-    return (await processStart(owner.pid)) === owner.startedAt;
+    const owner = newOwner(id) ?? (JSON.parse(await readFile(join(folder, id, 'owner'), 'utf8')) as ProcessIdentity);
+    return await isRunning(owner);
   } catch {
     return false;
   }
 }
 
-function newOwner(id: string): Owner | null {
+function newOwner(id: string): ProcessIdentity | null {
   const [, pid, startedAt] = NEW.exec(id) ?? [];
   if (pid === undefined || startedAt === undefined) return null;
-  return { pid: Number(pid), startedAt: Buffer.from(startedAt, 'hex').toString() || null };
+  return { pid: Number(pid), startedAt: Buffer.from(startedAt, 'hex').toString() };
 }
 
 type CacheOwner = Pick<BuildRequest, 'serviceId' | 'clearCache' | 'userNumber' | 'configuration'>;

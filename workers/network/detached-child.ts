@@ -2,22 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processStart } from '../../shared/core/process-identity.js';
+import { isRunning, type ProcessIdentity, processStart, statFields } from '../../shared/core/process-identity.js';
 import { signalGroup } from '../../shared/core/signal-process.js';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
-import type { DetachedProcess } from '../sandbox/sandbox.js';
 
 const READY_MS = 10_000;
 const KILL_MS = 5_000;
 
-/** True while this very process lives. */
-export async function lives({ pid, startedAt }: DetachedProcess): Promise<boolean> {
-  return (await processStart(pid)) === startedAt;
-}
-
 /** Kills the group of a process, and resolves when that has ended. */
-export async function endGroup(leader: DetachedProcess): Promise<void> {
-  for (const deadline = Date.now() + KILL_MS; await lives(leader); await sleep(10)) {
+export async function endGroup(leader: ProcessIdentity): Promise<void> {
+  for (const deadline = Date.now() + KILL_MS; await isRunning(leader); await sleep(10)) {
     signalGroup(leader.pid, 'SIGKILL');
     if (Date.now() > deadline) throw new Error(`process ${leader.pid} survives KILL`);
   }
@@ -26,11 +20,11 @@ export async function endGroup(leader: DetachedProcess): Promise<void> {
 /** The process group of a process. */
 export async function groupOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]);
+  return Number(statFields(stat)[2]);
 }
 
-/** Names a child that may outlive this process. */
-export async function identify(child: ChildProcess): Promise<DetachedProcess> {
+/** Names a child that may outlive this process. A child that has ended already has no start: `answered` says why it ended. */
+export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   if (child.pid === undefined) await once(child, 'spawn');
   const pid = child.pid ?? 0;
   child.unref();

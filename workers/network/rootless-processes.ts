@@ -1,15 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { tryLockFile } from '../../shared/core/lock-file.js';
-import { processStart } from '../../shared/core/process-identity.js';
+import { isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
+import { withFileLock } from '../file-lock.js';
 import { MARKER, markedProcesses } from '../sandbox/proc.js';
-import type { DetachedProcess } from '../sandbox/sandbox.js';
-import { answered, endGroup, errorText, groupOf, identify, lives } from './detached-child.js';
+import { answered, endGroup, errorText, groupOf, identify } from './detached-child.js';
 import { HOLD, UPLINK } from './network-scripts.js';
 import { SlotFiles } from './slot-files.js';
 
@@ -21,9 +18,9 @@ const LOCK_MS = 30_000;
 
 interface State {
   /** The process whose namespaces stand for the host. */
-  holder: DetachedProcess;
+  holder: ProcessIdentity;
   /** slirp4netns, with its arguments. */
-  uplink: (DetachedProcess & { args: string }) | null;
+  uplink: (ProcessIdentity & { args: string }) | null;
 }
 
 interface Options {
@@ -58,7 +55,7 @@ export class RootlessProcesses {
 
   /** True while slirp4netns lives. */
   async hasUplink(): Promise<boolean> {
-    return this.#state !== null && this.#state.uplink !== null && (await lives(this.#state.uplink));
+    return this.#state !== null && this.#state.uplink !== null && (await isRunning(this.#state.uplink));
   }
 
   /** Empties the file to which slirp4netns writes a line for each question. */
@@ -96,7 +93,7 @@ export class RootlessProcesses {
         this.#state = state;
         return true;
       }
-      if (state === null || !(await lives(state.holder))) {
+      if (state === null || !(await isRunning(state.holder))) {
         if (state !== null) await this.#kill(state);
         await this.#killStrays(null);
         await this.#killSandboxes();
@@ -111,10 +108,10 @@ export class RootlessProcesses {
 
   async #isWhole(state: State | null): Promise<boolean> {
     if (state?.uplink?.args !== this.#options.uplink.join(' ')) return false;
-    return (await lives(state.holder)) && (await lives(state.uplink));
+    return (await isRunning(state.holder)) && (await isRunning(state.uplink));
   }
 
-  async #startHolder(): Promise<DetachedProcess> {
+  async #startHolder(): Promise<ProcessIdentity> {
     const own = ['--user', '--map-root-user', '--net', '--mount', '--propagation', 'private'];
     const args = [...own, '--', '/bin/sh', '-c', HOLD, 'network', this.#options.folder];
     const child = this.#spawn('unshare', args, ['ignore', 'pipe', 'pipe']);
@@ -123,7 +120,7 @@ export class RootlessProcesses {
     return identity;
   }
 
-  async #startUplink(holder: number): Promise<DetachedProcess & { args: string }> {
+  async #startUplink(holder: number): Promise<ProcessIdentity & { args: string }> {
     await rm(this.#log, { force: true });
     const log = await open(this.#log, 'a', 0o600);
     await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
@@ -197,34 +194,7 @@ export class RootlessProcesses {
   }
 
   /** Runs `work` while no other worker of this host starts or ends the two processes. */
-  async #locked<T>(work: () => Promise<T>): Promise<T> {
-    const path = join(this.#options.folder, 'rootless.lock');
-    const turn = randomUUID();
-    const own = `${path}.${turn}`;
-    const self = { pid: process.pid, startedAt: (await processStart(process.pid)) ?? '', turn };
-    await writeFile(own, JSON.stringify(self), { mode: 0o600 });
-    try {
-      const deadline = Date.now() + LOCK_MS;
-      while (!(await tryLockFile(path, own, livingHolder)).taken) {
-        if (Date.now() > deadline) throw new Error(`another worker has held ${path} for ${LOCK_MS / 1000} s`);
-        await sleep(50);
-      }
-      try {
-        return await work();
-      } finally {
-        await rm(path, { force: true });
-      }
-    } finally {
-      await rm(own, { force: true });
-    }
-  }
-}
-
-async function livingHolder(found: string): Promise<DetachedProcess | null> {
-  try {
-    const holder = JSON.parse(found) as DetachedProcess;
-    return (await lives(holder)) ? holder : null;
-  } catch {
-    return null;
+  #locked<T>(work: () => Promise<T>): Promise<T> {
+    return withFileLock(join(this.#options.folder, 'rootless.lock'), AbortSignal.timeout(LOCK_MS), work);
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from '../../shared/core/log.js';
-import { processStart } from '../../shared/core/process-identity.js';
+import { identityOf } from '../../shared/core/process-identity.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { NetworkSpec } from '../network/network-model.js';
 import { type Cgroup, type CgroupRoots, makeCgroup } from './cgroup.js';
@@ -47,7 +47,7 @@ export async function prepareSandbox(
   const { host } = place;
   const scratch = join(scratchRoot(place.dataDir), spec.id);
   const uid = userOf(host, spec.userNumber);
-  const owner = tied ? { pid: process.pid, startedAt: (await processStart(process.pid)) ?? '' } : null;
+  const owner = tied ? await identityOf(process.pid) : null;
   const attached = network?.attach(spec.id, spec.network ?? aloneIn(spec), spec.port) ?? Promise.resolve(null);
   const folders = makeFolders(place, spec, { scratch, uid, owner, hasNetwork: network !== null });
   const [made, joined] = await Promise.allSettled([folders, attached]);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../shared/core/log.js';
-import { processStart } from '../../shared/core/process-identity.js';
+import { isRunning, processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { type CgroupRoots, cgroupMembers } from './cgroup.js';
 import { type Listener, listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './proc.js';
@@ -28,8 +28,8 @@ export class SandboxProcesses {
     return `${this.#token}:${id}`;
   }
 
-  async isAlive({ pid, startedAt }: DetachedProcess): Promise<boolean> {
-    return (await processStart(pid)) === startedAt;
+  isAlive(process: DetachedProcess): Promise<boolean> {
+    return isRunning(process);
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { ProcessIdentity } from '../../shared/core/process-identity.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { NetworkSpec } from '../network/network-model.js';
 import type { LineCutter } from './line-splitter.js';
@@ -61,11 +62,7 @@ export type RunOutcome =
   | { reason: 'out-of-memory' };
 
 /** A process that outlives the worker that started it. */
-export interface DetachedProcess {
-  pid: number;
-  /** The start of the process (`processStart`). With the pid it names the process for good. */
-  startedAt: string;
-}
+export type DetachedProcess = ProcessIdentity;
 
 export interface DetachedOptions {
   /** Output is appended to this file, also while no worker lives. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
-import { processStart } from '../../../shared/core/process-identity.js';
+import { identityOf } from '../../../shared/core/process-identity.js';
 import { openBuildFolder, removeDeadBuilds, unfinishedName } from '../../../workers/builders/build-folder.js';
 
 describe('The folder of a build', () => {
@@ -42,7 +42,7 @@ describe('The folder of a build', () => {
   it('of a dead worker is removed, finished or not', async () => {
     const worker = spawn('sleep', ['60']);
     const pid = worker.pid ?? 0;
-    const unfinished = unfinishedName({ pid, startedAt: await processStart(pid) }, 'other');
+    const unfinished = unfinishedName(await identityOf(pid), 'other');
     const folder = await openBuildFolder(dataDir, 'mine');
     await mkdir(join(dataDir, 'builds', unfinished));
     await mkdir(join(dataDir, 'builds', 'nobodys'));

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { processStart } from '../../../../shared/core/process-identity.js';
+import { identityOf, isRunning, processStart, statFields } from '../../../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../../../shared/core/signal-process.js';
 
 describe('The identity of a process', () => {
@@ -26,5 +26,15 @@ describe('The identity of a process', () => {
     expect(await processStart(pid)).to.equal(null);
     expect(signalProcess(pid, 'SIGKILL')).to.equal(false);
     expect(signalGroup(pid, 'SIGKILL')).to.equal(false);
+  });
+
+  it('names a process that runs, and no other one with its pid', async () => {
+    const own = await identityOf(process.pid);
+    expect(await isRunning(own)).to.equal(true);
+    expect(await isRunning({ ...own, startedAt: `${own.startedAt}0` })).to.equal(false);
+  });
+
+  it('reads the fields behind a name that contains parentheses and spaces', () => {
+    expect(statFields('12 (a) S (b) R 7 12').slice(0, 3)).to.eql(['R', '7', '12']);
   });
 });

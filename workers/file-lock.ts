@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tryLockFile } from '../../shared/core/lock-file.js';
-import { processStart } from '../../shared/core/process-identity.js';
+import { tryLockFile } from '../shared/core/lock-file.js';
+import { identityOf, isRunning, type ProcessIdentity } from '../shared/core/process-identity.js';
 
-interface Holder {
-  pid: number;
-  startedAt: string | null;
+interface Holder extends ProcessIdentity {
   /** Makes the texts of two holders within one process differ. */
   id: string;
 }
@@ -53,7 +51,7 @@ function orAborted(turn: Promise<void>, signal: AbortSignal): Promise<void> {
 async function withFile<T>(path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const id = randomUUID();
   const own = `${path}.${id}`;
-  const holder: Holder = { pid: process.pid, startedAt: await processStart(process.pid), id };
+  const holder: Holder = { ...(await identityOf(process.pid)), id };
   await writeFile(own, JSON.stringify(holder), { mode: 0o600 });
   try {
     while (!(await tryLockFile(path, own, livingHolder)).taken) {
@@ -72,7 +70,7 @@ async function withFile<T>(path: string, signal: AbortSignal, work: () => Promis
 async function livingHolder(text: string): Promise<Holder | null> {
   try {
     const holder = JSON.parse(text) as Holder;
-    return (await processStart(holder.pid)) === holder.startedAt ? holder : null;
+    return (await isRunning(holder)) ? holder : null;
   } catch {
     return null;
   }
