@@ -17,7 +17,7 @@ const MOST_LOOKS = 8;
  */
 const LOOK_AGAIN_SECONDS = 5;
 const LOOK_AGAIN = 32;
-/** Whoever admits a deployment makes its first job within this time; after it, anybody does. */
+/** The process that admits a deployment makes its first job within this time. Afterwards every dispatcher may make it. */
 const HANDOVER_SECONDS = 2;
 
 /**

@@ -170,7 +170,7 @@ async function benchThroughput(platform: Platform, repository: AppRepository): P
   print(`  ${SERVICES} sites at once, ${SLOTS} slots: ${median(rates).toFixed(1)} deployments/s (by hand ${byHand})`);
 }
 
-/** What the worker's last heartbeat says of its event loop. */
+/** The pauses of the worker's event loop, from its last heartbeat: the 99th percentile in milliseconds. */
 async function blockedMs({ database }: Platform): Promise<number> {
   const row = await database.db('workers').first('event_loop_p99_ms');
   return row.event_loop_p99_ms;

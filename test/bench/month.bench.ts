@@ -78,7 +78,7 @@ class Month {
     );
   }
 
-  /** A day's lines, then the sweep of midnight and the reads of somebody who looks in the morning. */
+  /** Stores the lines of a day, sweeps at midnight, and reads as a user does in the morning. */
   async #day(services: readonly string[]): Promise<Day> {
     const ingestMs = await measure(() => Promise.all(services.map((serviceId) => this.#print(serviceId))));
     await this.#setup('clock')

@@ -29,7 +29,7 @@ const TRY = `
   });
 `;
 
-/** Runs the JavaScript that a visitor sends. `listen` says where it listens. */
+/** An application that runs the JavaScript of each request. `listen` is the statement that makes it listen. */
 function puppet(listen: string): Files {
   const program = `
     ${TRY}
@@ -113,7 +113,7 @@ describe('Networks of a platform that is not root', function () {
     return JSON.parse(await body(of, `/run?${encodeURIComponent(program)}`)) as T;
   }
 
-  /** Where the host reaches a service. */
+  /** The address at which the host reaches the replica of a service. */
   async function reach({ id }: Service): Promise<{ address: string; port: number; pid: number }> {
     const [row] = await platform.database.db('replicas').where({ service_id: id, desired: 'running', state: 'ready' });
     return row;

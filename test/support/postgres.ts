@@ -120,7 +120,7 @@ export function useTestDatabase(): Pick<TestDatabase, 'url' | 'db'> {
   };
 }
 
-/** Lets the processes of another user, who know the password, reach the test server. */
+/** Opens the socket of the test server to other users. They still need the password. */
 export async function openTestPostgres(): Promise<void> {
   const folder = new URL(urlOf('postgres')).searchParams.get('host');
   if (folder === null) return;

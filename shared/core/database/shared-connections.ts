@@ -35,7 +35,7 @@ export class SharedConnections {
     try {
       return await read(await lane.connection);
     } catch (error) {
-      // The connection may be lost, so nobody else begins on it.
+      // The connection may be lost, so it gets no further reads.
       this.#close(lane);
       throw error;
     } finally {

@@ -31,7 +31,7 @@ export interface FrameworkRow {
   isLibrary?: true;
 }
 
-/** Where the page of an application is. */
+/** The page of an application, in the folders of the usual tools. */
 export const PAGES = ['index.html', 'public/index.html', 'src/index.html'];
 export const PORT = '$' + '{PORT:-3000}';
 export const yes = () => true;

@@ -15,7 +15,7 @@ export function providerText(provider: Provider): string {
     : (PROVIDERS.find(({ value }) => value === provider)?.text ?? provider);
 }
 
-/** Where a user enters the address and the secret of a new hook, by provider. */
+/** The settings page of each provider that takes the address and the secret of a new hook. */
 export const PROVIDER_HELP: Readonly<Record<Provider, string>> = {
   github: 'In the repository: Settings, Webhooks, Add webhook. Content type application/json, event “push”.',
   gitlab:
