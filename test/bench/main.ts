@@ -31,6 +31,19 @@ const BENCHES = {
 /** What concerns the database alone runs once. */
 const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month']);
 
+/** Runs one part and prints how long it took. A part that fails is printed, and the run goes on. */
+async function part(name: string, bench: () => Promise<void>): Promise<void> {
+  const begun = performance.now();
+  try {
+    await bench();
+    process.stdout.write(`  (${((performance.now() - begun) / 60_000).toFixed(1)} min)\n`);
+  } catch (error) {
+    // The other parts and the table are still wanted: a whole run takes long.
+    process.exitCode = 1;
+    process.stdout.write(`  FAILED: ${name}: ${(error as Error).stack}\n`);
+  }
+}
+
 /**
  * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without
  * names all benches run, on both engines. At the end it prints the figures that have a bar.
@@ -49,7 +62,7 @@ try {
       }
       process.stdout.write(`${name}, queues on ${engine}\n`);
       recordFor(engine);
-      await bench(engine);
+      await part(name, () => bench(engine));
     }
   }
   printTable();
