@@ -7,3 +7,13 @@ export function isText(value: unknown): value is string {
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The object that a text holds as JSON; null if it holds none, or no JSON. */
+export function recordIn(text: string | undefined): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,4 +1,4 @@
-import { isRecord } from '../toolchains/package-json.js';
+import { isRecord, recordIn } from '../json-values.js';
 
 export interface AngularOutput {
   /** Relative to the project: `dist/shop`. */
@@ -9,7 +9,7 @@ export interface AngularOutput {
 
 /** Where `ng build` writes each application, the default project first; `dist` if angular.json does not say. */
 export function angularFolders(text: string | undefined): AngularOutput[] {
-  const { projects, defaultProject } = parsed(text);
+  const { projects, defaultProject } = recordIn(text) ?? {};
   if (!isRecord(projects)) return [{ folder: 'dist', isServer: false }];
   const named = Object.entries(projects).sort(
     ([a], [b]) => Number(b === defaultProject) - Number(a === defaultProject),
@@ -27,13 +27,4 @@ export function angularFolders(text: string | undefined): AngularOutput[] {
     return /^[\w./@-]+$/.test(folder) ? [{ folder, isServer }] : [];
   });
   return found.length > 0 ? found : [{ folder: 'dist', isServer: false }];
-}
-
-function parsed(text: string | undefined): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text ?? '{}');
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,5 +1,5 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { isRecord } from '../toolchains/package-json.js';
+import { recordIn } from '../json-values.js';
 import type { DetectedProject } from './detected-project.js';
 import type { FoundApplication } from './find-applications.js';
 
@@ -116,10 +116,6 @@ function namedByRoot({ app, files }: ChoiceInput['root'], applications: readonly
 }
 
 function defaultProject(text: string | undefined): string | null {
-  try {
-    const value: unknown = JSON.parse(text ?? 'null');
-    return isRecord(value) && typeof value.defaultProject === 'string' ? value.defaultProject : null;
-  } catch {
-    return null;
-  }
+  const name = recordIn(text)?.defaultProject;
+  return typeof name === 'string' ? name : null;
 }

@@ -1,5 +1,5 @@
+import { isRecord, recordIn } from '../json-values.js';
 import type { ProjectFiles } from '../project-files.js';
-import { isRecord } from '../toolchains/package-json.js';
 import type { NxProject } from './application.js';
 import { filled } from './package-manifest.js';
 
@@ -8,7 +8,7 @@ import { filled } from './package-manifest.js';
  * the workspace's root.
  */
 export function nxProject(files: ProjectFiles, folder: string): NxProject | null {
-  const value = parsed(files.text('project.json')) ?? inPackage(parsed(files.text('package.json')));
+  const value = recordIn(files.text('project.json')) ?? inPackage(recordIn(files.text('package.json')));
   const name = filled(value?.name) ?? folder.split('/').at(-1) ?? '';
   if (value === null || value.projectType === 'library' || name === '' || /(^|-)e2e$/.test(name)) return null;
   const targets = isRecord(value.targets) ? value.targets : {};
@@ -26,13 +26,4 @@ function inPackage(manifest: Record<string, unknown> | null): Record<string, unk
   const targets = isRecord(nx) && isRecord(nx.targets) ? nx.targets : {};
   if (!isRecord(nx) || !(isRecord(targets.build) || isRecord(targets.serve))) return null;
   return { name: manifest?.name, ...nx };
-}
-
-function parsed(text: string | undefined): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text ?? 'null');
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -17,6 +17,7 @@ import { folderInside, readProject } from '../project-files.js';
 import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
 import { type InstalledInput, installedNode } from '../toolchains/installed-node.js';
 import { isInstalled, lockedInstall } from '../toolchains/locked-install.js';
+import { hasNothingToInstall } from '../toolchains/nothing-to-install.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
 
 interface Project {
@@ -56,7 +57,8 @@ export const OPERATIONS = {
 
   planProcess: async (input: Project): Promise<ProcessPlan> => {
     const { detectAndPlan } = await detection();
-    const { project, plan, applications } = await detectAndPlan(input, { containers: false });
+    const { project, plan: full, applications } = await detectAndPlan(input, { containers: false });
+    const plan = (await hasNothingToInstall(input.app, full)) ? withoutInstallation(full) : full;
     return {
       project: join(input.app, project.folder),
       plan,
@@ -121,6 +123,10 @@ export type Input<N extends OperationName> = Parameters<(typeof OPERATIONS)[N]>[
 export type Output<N extends OperationName> = Awaited<ReturnType<(typeof OPERATIONS)[N]>>;
 export type StreamName = keyof typeof STREAMS;
 export type StreamInput<N extends StreamName> = Parameters<(typeof STREAMS)[N]>[0];
+
+function withoutInstallation(plan: BuildPlan): BuildPlan {
+  return { ...plan, install: [], explanation: [...plan.explanation, 'No dependencies: nothing is installed'] };
+}
 
 /** Removes files below a folder, and folders that become empty; returns how many files it removed. */
 async function removeFiles(root: string, isUnwanted: (path: string) => boolean): Promise<number> {

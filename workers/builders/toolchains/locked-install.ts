@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { isRecord, isText } from '../json-values.js';
+import { isRecord, isText, recordIn } from '../json-values.js';
 import type { BuildPlan } from '../plan-model.js';
 import { wholeInside } from '../project-files.js';
 
 /** npm reads the first of these that exists. */
-const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
+export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 /** What `npm ci` writes about the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
 /** Scripts of the project that run when it is installed, besides those for which the whole project is needed. */
-const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
+export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,7 @@ export async function lockedInstall(
     hash.update(JSON.stringify([name, text]));
   }
   const lock = LOCKS.map((name) => texts.get(name)).find((text) => text !== undefined);
-  const scripts = parsed(texts.get('package.json'))?.scripts;
+  const scripts = recordIn(texts.get('package.json'))?.scripts;
   if (isRecord(scripts) && SCRIPTS.some((name) => scripts[name] !== undefined)) return null;
   return isExact(packagesOf(lock)) ? hash.digest('hex') : null;
 }
@@ -73,15 +73,6 @@ function excludes(list: unknown, name: string): boolean {
 
 /** The packages of a lock file of npm; null if it has none, as those of npm 6. */
 function packagesOf(text: string | undefined): Packages | null {
-  const packages = parsed(text)?.packages;
+  const packages = recordIn(text)?.packages;
   return isRecord(packages) ? packages : null;
-}
-
-function parsed(text: string | undefined): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
