@@ -54,6 +54,8 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
         type: 'module',
         scripts: { build: 'nuxt generate', dev: 'nuxt dev', postinstall: 'nuxt prepare' },
         dependencies: { nuxt: '3.17', vue: '3' },
+        // Newer ones refuse a key with which this Nuxt stores its pages, also without this platform.
+        overrides: { unstorage: '1.16.1' },
       }),
       'nuxt.config.ts': "export default defineNuxtConfig({ compatibilityDate: '2025-05-01', telemetry: false });\n",
       'app.vue': '<template><main>own page</main></template>\n',
