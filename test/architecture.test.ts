@@ -162,4 +162,21 @@ describe('The house', () => {
       [],
     );
   });
+
+  it('the process that reads repositories starts without libraries', () => {
+    const byPath = new Map(all.map((source) => [source.path, source]));
+    const reached = new Set(['workers/builders/reader/reader-process.ts']);
+    const libraries: string[] = [];
+    for (const path of reached) {
+      const text = byPath.get(path)?.text ?? '';
+      for (const [, names = '', specifier = ''] of text.matchAll(/^import ([^;]*?) from '([^']+)';$/gms)) {
+        const onlyTypes = names.startsWith('type ') || /^\{\s*(type \w+(,\s*|\s*\}$))+$/.test(names);
+        if (onlyTypes || specifier.startsWith('node:')) continue;
+        if (specifier.startsWith('.')) reached.add(join(dirname(path), specifier).replace(/\.js$/, '.ts'));
+        else libraries.push(`${path} → ${specifier}`);
+      }
+    }
+    expect(reached.size).to.be.greaterThan(10);
+    expect(libraries).to.deep.equal([]);
+  });
 });
