@@ -10,6 +10,7 @@ import { migrate } from '../core/database/migrate.js';
 import { errorMessage } from '../core/errors.js';
 import { Lifecycle } from '../core/lifecycle.js';
 import { createLogger, type Logger } from '../core/log.js';
+import { mapStackTraces } from '../core/stack-traces.js';
 import { createSignInLink } from '../identity/sign-in.js';
 import { migrateQueues } from '../queues/bull-pool.js';
 import { Keyring } from '../secrets/keyring.js';
@@ -187,6 +188,7 @@ function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
 
 // The reader of our output may end before the platform does.
 process.stdout.on('error', () => undefined);
+mapStackTraces();
 const log = createLogger('launch', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code), DEADLINE_MS);
 lifecycle.watchSignals();
