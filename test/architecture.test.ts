@@ -111,8 +111,8 @@ describe('The house', () => {
     ['koa', /^api\//],
     ['@koa/router', /^api\//],
     ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
-    ['bullmq', /^(shared\/queues\/|workers\/worker-pool\.ts)/],
-    ['ioredis', /^(shared\/queues\/|workers\/backups\/redis-source\.ts)/],
+    ['bullmq', /^shared\/queues\//],
+    ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
     [
       'node:child_process',
