@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { CursorCodec } from '../shared/core/cursor.js';
+import { lazily } from '../shared/core/lazily.js';
 import { CsrfTokens } from '../shared/secrets/csrf.js';
 import { authenticate } from './auth/authenticate.js';
 import { authorize } from './auth/authorize.js';
@@ -87,7 +88,7 @@ function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middl
 function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });
-  const ajv = createAjv();
+  const ajv = lazily(createAjv);
   const failures = createFailureLimit(db, config.rateLimits);
   const limitCredential = rateLimit(db, config.rateLimits);
   const limitClient = clientRateLimit(db, config.rateLimits);

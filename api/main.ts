@@ -5,6 +5,7 @@ import { errorMessage } from '../shared/core/errors.js';
 import { Lifecycle } from '../shared/core/lifecycle.js';
 import { createLogger, type Logger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
+import { mapStackTraces } from '../shared/core/stack-traces.js';
 import { collectStartGarbage } from '../shared/core/start-garbage.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
@@ -63,6 +64,7 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   }
 }
 
+mapStackTraces();
 const log = createLogger('api', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code));
 lifecycle.watchSignals();

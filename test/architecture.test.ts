@@ -111,8 +111,8 @@ describe('The house', () => {
     ['koa', /^api\//],
     ['@koa/router', /^api\//],
     ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
-    ['bullmq', /^(shared\/queues\/|workers\/worker-pool\.ts)/],
-    ['ioredis', /^(shared\/queues\/|workers\/backups\/redis-source\.ts)/],
+    ['bullmq', /^shared\/queues\//],
+    ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
     [
       'node:child_process',
@@ -161,5 +161,22 @@ describe('The house', () => {
     expect(offenders(all, (source) => source.path.startsWith('workers/') && removal.test(source.text))).to.deep.equal(
       [],
     );
+  });
+
+  it('the process that reads repositories starts without libraries', () => {
+    const byPath = new Map(all.map((source) => [source.path, source]));
+    const reached = new Set(['workers/builders/reader/reader-process.ts']);
+    const libraries: string[] = [];
+    for (const path of reached) {
+      const text = byPath.get(path)?.text ?? '';
+      for (const [, names = '', specifier = ''] of text.matchAll(/^import ([^;]*?) from '([^']+)';$/gms)) {
+        const onlyTypes = names.startsWith('type ') || /^\{\s*(type \w+(,\s*|\s*\}$))+$/.test(names);
+        if (onlyTypes || specifier.startsWith('node:')) continue;
+        if (specifier.startsWith('.')) reached.add(join(dirname(path), specifier).replace(/\.js$/, '.ts'));
+        else libraries.push(`${path} → ${specifier}`);
+      }
+    }
+    expect(reached.size).to.be.greaterThan(10);
+    expect(libraries).to.deep.equal([]);
   });
 });

@@ -8,6 +8,7 @@ import { errorMessage } from '../shared/core/errors.js';
 import { Lifecycle } from '../shared/core/lifecycle.js';
 import { createLogger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
+import { mapStackTraces } from '../shared/core/stack-traces.js';
 import { collectStartGarbage } from '../shared/core/start-garbage.js';
 import { VERSION } from '../shared/core/version.js';
 import { QUEUE_NAMES } from '../shared/queues/catalog.js';
@@ -42,6 +43,7 @@ import type { JobDeps } from './worker-deps.js';
 import { WorkerPool } from './worker-pool.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
+mapStackTraces();
 const bootLog = createLogger('worker', 'info');
 try {
   const config = loadConfig();

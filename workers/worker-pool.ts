@@ -1,6 +1,6 @@
-import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
+import { type Job, loadWorker, type Worker as QueueWorker } from '../shared/queues/bullmq.js';
 import { type Payloads, QUEUE_NAMES, type QueueName } from '../shared/queues/catalog.js';
 import type { Engine } from '../shared/queues/engine.js';
 import { HANDLERS, type JobHandler } from './handlers/handlers-by-queue.js';
@@ -23,11 +23,13 @@ export interface RunningJob {
   since: string;
 }
 
+const { UnrecoverableError, WaitingError, Worker } = loadWorker();
+
 /** This process's BullMQ Workers, one for each queue of the catalog. */
 export class WorkerPool {
   readonly #deps: JobDeps;
   readonly #log: Logger;
-  readonly #workers: Worker[];
+  readonly #workers: QueueWorker[];
   readonly #running = new Map<string, RunningJob>();
 
   constructor(deps: JobDeps, engine: Engine, log: Logger, concurrency: Record<QueueName, number>) {
@@ -53,7 +55,7 @@ export class WorkerPool {
     await closing;
   }
 
-  #createWorker(queue: QueueName, engine: Engine, concurrency: number): Worker {
+  #createWorker(queue: QueueName, engine: Engine, concurrency: number): QueueWorker {
     const { connection, backendFactory } = engine.workerConnection();
     const worker = new Worker(
       queue,

@@ -1,4 +1,3 @@
-import { Gauge, Histogram, Registry } from 'prom-client';
 import { pollFigures } from '../../shared/commits/store.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { DEPLOYMENT_STATUSES } from '../../shared/deployments/model.js';
@@ -7,6 +6,7 @@ import { pushedStorage } from '../../shared/pushes/store.js';
 import type { Engine, JobQueue } from '../../shared/queues/engine.js';
 import { edgeFigures } from '../../shared/routing/store.js';
 import { onlineWorkers, repairCounts } from '../../shared/workers/store.js';
+import { Gauge, Histogram, Registry } from './prom-client.js';
 import { ServiceMetrics } from './service-metrics.js';
 
 const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;

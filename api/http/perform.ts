@@ -48,18 +48,12 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
  * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
  * work; later ones replay its answer. The audit log gets one entry for the work. A failure leaves nothing behind.
  */
-function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: WriteRoute): ApiStep {
+function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
+  const { operation, handler, complete } = route;
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
-    if (direct !== undefined && receiptKey === null) {
-      const body = await direct(directRequest(ctx, deps, operation));
-      if (body !== null) {
-        ctx.status = ctx.state.route.status;
-        ctx.body = body;
-        return;
-      }
-    }
-    const payloadHash = hash(canonicalJson(ctx.state.input.body));
+    if (await performDirectly(ctx, deps, route, receiptKey)) return;
+    const payloadHash = payloadHashOf(ctx);
     let wake = false;
     const work = (trx: Transaction) => async (): Promise<Work> => {
       const body = await handler(writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true)));
@@ -75,16 +69,63 @@ function performWrite(deps: ApiDeps, { operation, handler, complete, direct }: W
       deps.receipts.add(workspaceId, Buffer.byteLength(receipt.body));
     if (wake) deps.dispatcher.wake();
     if (receiptKey) ctx.set('Idempotency-Replayed', String(replayed));
-    ctx.status = receipt.status;
-    ctx.type = 'application/json';
-    if (complete === undefined) ctx.body = receipt.body;
-    else {
+    answer(ctx, receipt);
+    if (complete !== undefined) {
       const { pending } = JSON.parse(receipt.body) as { pending: string };
       ctx.body = JSON.stringify(
         await complete(pending, { ...requestOf(ctx, deps), db: deps.db, found: ctx.state.found }),
       );
     }
   };
+}
+
+/**
+ * Tries the write without the handler's transaction. False leaves it to that, which also replays what was done before with the key, and
+ * refuses what has to be refused.
+ */
+async function performDirectly(
+  ctx: ApiContext,
+  deps: ApiDeps,
+  { operation, direct }: WriteRoute,
+  key: ReceiptKey | null,
+): Promise<boolean> {
+  if (direct === undefined) return false;
+  const { route, workspace } = ctx.state;
+  if (key === null) {
+    const body = await direct(directRequest(ctx, deps, operation, null));
+    if (body === null) return false;
+    ctx.status = route.status;
+    ctx.body = body;
+    return true;
+  }
+  const workspaceId = workspace?.row.id ?? null;
+  if (workspaceId !== null && !(await deps.receipts.hasRoom(deps.db, workspaceId))) return false;
+  const payloadHash = payloadHashOf(ctx);
+  const receipts: Receipt[] = [];
+  const receiptOf = (body: unknown) => {
+    const receipt = { payload_hash: payloadHash, status: route.status, body: JSON.stringify(body) };
+    receipts.push(receipt);
+    return receipt;
+  };
+  const done = await direct(directRequest(ctx, deps, operation, { key, workspaceId, receiptOf })).catch(unlessRefused);
+  const receipt = receipts.at(-1);
+  if (done === null || receipt === undefined) return false;
+  if (workspaceId !== null) deps.receipts.add(workspaceId, Buffer.byteLength(receipt.body));
+  ctx.set('Idempotency-Replayed', 'false');
+  answer(ctx, receipt);
+  return true;
+}
+
+/** What is refused now may have been done with the same key before. */
+function unlessRefused(error: unknown): null {
+  if (error instanceof AppError) return null;
+  throw error;
+}
+
+function answer(ctx: ApiContext, { status, body }: Receipt): void {
+  ctx.status = status;
+  ctx.type = 'application/json';
+  ctx.body = body;
 }
 
 interface Retention {
@@ -159,7 +200,12 @@ function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'fo
   };
 }
 
-function directRequest(ctx: ApiContext, deps: ApiDeps, operation: OperationName): DirectRequest {
+function directRequest(
+  ctx: ApiContext,
+  deps: ApiDeps,
+  operation: OperationName,
+  keyed: DirectRequest['keyed'],
+): DirectRequest {
   const { found, input } = ctx.state;
   return {
     ...requestOf(ctx, deps),
@@ -167,7 +213,8 @@ function directRequest(ctx: ApiContext, deps: ApiDeps, operation: OperationName)
     found,
     body: input.body,
     authorize: (facts) => permit(ctx, operation, facts),
-    audit: (answer) => auditEntry(ctx, operation, canonicalPath(ctx), answer),
+    audit: (shown) => auditEntry(ctx, operation, canonicalPath(ctx), shown),
+    keyed,
   };
 }
 
@@ -204,6 +251,10 @@ function writeRequest(
 function canonicalPath(ctx: ApiContext): string {
   const { route, input } = ctx.state;
   return route.path.replace(/:(\w+)/g, (_, name) => input.params[name] ?? '');
+}
+
+function payloadHashOf(ctx: ApiContext): string {
+  return hash(canonicalJson(ctx.state.input.body));
 }
 
 function hash(text: string): string {

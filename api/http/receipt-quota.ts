@@ -1,4 +1,4 @@
-import type { Transaction } from '../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { receiptTotals } from '../../shared/receipts/store.js';
 
@@ -28,12 +28,16 @@ export class ReceiptQuota {
 
   /** Throws rate_limited if the workspace has too many receipts. */
   async assertRoom(trx: Transaction, workspaceId: string): Promise<void> {
-    const { count, bytes } = await this.#totalsOf(trx, workspaceId);
-    if (count < this.#most.count && bytes < this.#most.bytes) return;
+    if (await this.hasRoom(trx, workspaceId)) return;
     throw new AppError(
       'rate_limited',
       'The workspace has too many answers retained for their Idempotency-Key; send no key, or wait until some are 24 hours old',
     );
+  }
+
+  async hasRoom(db: Db, workspaceId: string): Promise<boolean> {
+    const { count, bytes } = await this.#totalsOf(db, workspaceId);
+    return count < this.#most.count && bytes < this.#most.bytes;
   }
 
   /** Counts a receipt that was just written. */
@@ -44,10 +48,10 @@ export class ReceiptQuota {
     totals.bytes += bytes;
   }
 
-  async #totalsOf(trx: Transaction, workspaceId: string): Promise<Totals> {
+  async #totalsOf(db: Db, workspaceId: string): Promise<Totals> {
     const known = this.#totals.get(workspaceId);
     if (known && performance.now() - known.at < COUNTED_MS) return known;
-    const totals = { at: performance.now(), ...(await receiptTotals(trx, workspaceId)) };
+    const totals = { at: performance.now(), ...(await receiptTotals(db, workspaceId)) };
     if (this.#totals.size >= WORKSPACES) this.#totals.clear();
     this.#totals.set(workspaceId, totals);
     return totals;

@@ -1,7 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import addFormats from 'ajv-formats';
-import { fullFormats } from 'ajv-formats/dist/formats.js';
+import { type Ajv, type ErrorObject, loadAjv, type ValidateFunction } from '../../shared/core/ajv.js';
 import { ERROR_REGISTRY, type ErrorCode, type ErrorDetail } from '../../shared/core/errors.js';
 import { atMost, stringFormats } from '../../shared/core/formats.js';
 import { oneOf } from '../../shared/services/configuration.js';
@@ -55,22 +53,23 @@ export type PageQuery = Static<typeof PageQuery>;
 
 const MOST_DETAILS = 20;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const EMAIL = fullFormats.email as RegExp;
-const DATE_TIME = fullFormats['date-time'] as { validate: (value: string) => boolean };
 export const LONGEST_DATE_TIME = 40;
 /** The longest text that is matched against a pattern. A longer text matches none. */
 export const LONGEST_PATTERN_TEXT = 4096;
 
 /** Compiles JSON Schemas with our formats. Bodies are neither coerced nor completed with defaults. */
 export function createAjv(): Ajv {
+  const { Ajv, addFormats, fullFormats } = loadAjv();
+  const email = fullFormats.email as RegExp;
+  const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
   // With allErrors, patterns and formats also see texts that maxLength refuses. So both have a limit of their own.
   const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, code: { regExp: boundedPattern } });
-  addFormats.default(ajv);
+  addFormats(ajv);
   ajv.addFormat(
     'email',
-    atMost(254, (value) => EMAIL.test(value)),
+    atMost(254, (value) => email.test(value)),
   );
-  ajv.addFormat('date-time', atMost(LONGEST_DATE_TIME, DATE_TIME.validate));
+  ajv.addFormat('date-time', atMost(LONGEST_DATE_TIME, dateTime.validate));
   // The package's format accepts a urn: prefix, which our ids do not have.
   ajv.addFormat('uuid', UUID);
   for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);

@@ -1,5 +1,5 @@
-import type { Ajv } from 'ajv';
 import { validate as isUuid } from 'uuid';
+import type { Ajv } from '../../shared/core/ajv.js';
 import { AppError, type ErrorDetail } from '../../shared/core/errors.js';
 import { lazily } from '../../shared/core/lazily.js';
 import type { Endpoint } from './endpoint.js';
@@ -7,11 +7,11 @@ import { integerFields, problemsOf } from './schema.js';
 import type { ApiStep } from './state.js';
 
 /** Checks path, query and body against the route's schemas. An id that is no UUID is 404; the rest is 400 with details. */
-export function validate(ajv: Ajv, route: Endpoint): ApiStep {
+export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
   // To compile the schemas of all routes takes 0.3 s and 12 MiB, and a process may never need most of them.
   const compiled = lazily(() => ({
-    query: ajv.compile(route.query),
-    body: route.body ? ajv.compile(route.body) : null,
+    query: ajv().compile(route.query),
+    body: route.body ? ajv().compile(route.body) : null,
   }));
   const integers = integerFields(route.query);
   return (ctx) => {

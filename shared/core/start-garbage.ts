@@ -1,10 +1,26 @@
-/** Milliseconds until a process that was started has opened its connections and looked at everything once. */
-const STARTED_MS = 5_000;
+import { setFlagsFromString } from 'node:v8';
 
 /**
- * Collects once what only the start of the process has used, if Node runs with --expose-gc as in the Procfile. V8 itself
- * does so when the heap has grown to a multiple, which that of a process at rest never does. It takes about 50 ms.
+ * Milliseconds after the start. At first the process has opened its connections and looked at everything once. Then so little is
+ * allocated that V8 also gives the memory of young objects back.
+ */
+const COLLECT_AFTER_MS = [5_000, 20_000];
+
+/**
+ * Collects what only the start of the process has used, if Node runs with --expose-gc as in the Procfile. V8 itself does so
+ * when the heap has grown to a multiple, which that of a process at rest never does. Each time takes 25 to 50 ms.
  */
 export function collectStartGarbage(): void {
-  setTimeout(() => globalThis.gc?.(), STARTED_MS).unref();
+  const { gc } = globalThis;
+  if (gc !== undefined) for (const ms of COLLECT_AFTER_MS) setTimeout(() => compact(gc), ms).unref();
+}
+
+/** With this flag a collection moves the objects of pages that are partly empty, which gives 3 MiB more back. */
+function compact(gc: NodeJS.GCFunction): void {
+  setFlagsFromString('--optimize-for-size');
+  try {
+    gc();
+  } finally {
+    setFlagsFromString('--no-optimize-for-size');
+  }
 }

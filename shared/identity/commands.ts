@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { Ajv, type ErrorObject } from 'ajv';
-import addFormats from 'ajv-formats';
+import { type ErrorObject, loadAjv } from '../core/ajv.js';
 import type { Db, Transaction } from '../core/database/client.js';
 import { AppError, type ErrorDetail } from '../core/errors.js';
 import { stringFormats } from '../core/formats.js';
+import { lazily } from '../core/lazily.js';
 import { newApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
 import type { PlanId } from '../workspaces/catalog.js';
@@ -30,14 +30,19 @@ import {
   upsertMembership,
 } from './store.js';
 
-const ajv = new Ajv({ allErrors: true, formats: stringFormats(() => new Date()) });
-addFormats.default(ajv, ['email']);
-const isConfiguration = ajv.compile<Partial<WorkspaceConfiguration>>(
-  Type.Partial(WorkspaceConfigurationSchema, { $id: 'WorkspaceConfigurationChanges', additionalProperties: false }),
-);
-const isEmail = ajv.compile<string>(Type.String({ format: 'email', maxLength: 254 }));
-const isName = ajv.compile<string>(Type.String({ pattern: '\\S', maxLength: 100 }));
-const isPassword = ajv.compile<string>(Type.String({ minLength: 8, maxLength: 1024 }));
+const checks = lazily(() => {
+  const { Ajv, addFormats } = loadAjv();
+  const ajv = new Ajv({ allErrors: true, formats: stringFormats(() => new Date()) });
+  addFormats(ajv, ['email']);
+  return {
+    isConfiguration: ajv.compile<Partial<WorkspaceConfiguration>>(
+      Type.Partial(WorkspaceConfigurationSchema, { $id: 'WorkspaceConfigurationChanges', additionalProperties: false }),
+    ),
+    isEmail: ajv.compile<string>(Type.String({ format: 'email', maxLength: 254 })),
+    isName: ajv.compile<string>(Type.String({ pattern: '\\S', maxLength: 100 })),
+    isPassword: ajv.compile<string>(Type.String({ minLength: 8, maxLength: 1024 })),
+  };
+});
 
 export interface CreatedUser {
   user: UserRow;
@@ -61,7 +66,7 @@ export async function createUser(
   input: { email: string; password?: string | undefined; verified: boolean },
 ): Promise<CreatedUser> {
   const email = normalEmail(input.email);
-  if (input.password !== undefined && !isPassword(input.password)) {
+  if (input.password !== undefined && !checks().isPassword(input.password)) {
     throw invalid('/password', 'must have from 8 to 1024 characters');
   }
   const password = input.password ?? newPassword();
@@ -77,7 +82,7 @@ export async function createWorkspace(
   trx: Transaction,
   input: { name: string; owner: string; plan?: PlanId | undefined },
 ): Promise<CreatedWorkspace> {
-  if (!isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
+  if (!checks().isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
   const existing = await findUserByEmail(trx, normalEmail(input.owner));
   const { user, password } = existing
     ? { user: existing, password: null }
@@ -89,6 +94,7 @@ export async function createWorkspace(
 
 /** Changes some of the workspace's settings. Throws not_found, and invalid_request with the name of each wrong field. */
 export async function configureWorkspace(trx: Transaction, id: string, changes: unknown): Promise<WorkspaceRow> {
+  const { isConfiguration } = checks();
   if (!isConfiguration(changes)) {
     const details = (isConfiguration.errors ?? []).map(toDetail);
     const summary = details.map(({ path, message }) => `${path.slice(1) || 'configuration'} ${message}`).join('; ');
@@ -128,7 +134,7 @@ export async function createKey(
   db: Db,
   input: { workspaceId: string; email: string; scope: KeyScope; name: string; expiresAt: Date | null },
 ): Promise<CreatedKey> {
-  if (!isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
+  if (!checks().isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
   await assertWorkspace(db, input.workspaceId);
   const user = await memberOf(db, input);
   const { key, lookup, secretHash } = newApiKey();
@@ -155,7 +161,7 @@ export async function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow> {
 
 function normalEmail(text: string): string {
   const email = text.trim().toLowerCase();
-  if (!isEmail(email)) throw invalid('/email', `must be an e-mail address, not "${text}"`);
+  if (!checks().isEmail(email)) throw invalid('/email', `must be an e-mail address, not "${text}"`);
   return email;
 }
 

@@ -1,5 +1,5 @@
-import { runMigrations } from 'bullmq';
 import pg from 'pg';
+import { loadMigrator } from './bullmq.js';
 
 const DEADLOCK = '40P01';
 const SERIALIZATION = '40001';
@@ -65,7 +65,7 @@ export async function migrateQueues(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });
   await client.connect();
   try {
-    await runMigrations(client);
+    await loadMigrator().runMigrations(client);
   } finally {
     await client.end();
   }

@@ -1,10 +1,10 @@
-import { createPostgresBackend, Queue, type WorkerOptions } from 'bullmq';
-import { Redis, type RedisOptions } from 'ioredis';
 import type { Config } from '../core/config.js';
 import { AppError } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
+import { loadRedisClient, type Redis, type RedisOptions } from '../core/redis-client.js';
 import { withTimeLimit } from '../core/time-limit.js';
 import { BullPool } from './bull-pool.js';
+import { loadPostgresBackend, loadQueue, type Queue, type WorkerOptions } from './bullmq.js';
 import { jobId, type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
 
 /** A queue of either backend. */
@@ -116,6 +116,8 @@ async function ping(backend: Backend): Promise<void> {
 }
 
 async function redisBackend(url: string, name: string, log: Logger): Promise<Backend> {
+  const { Queue } = loadQueue();
+  const { Redis } = loadRedisClient();
   const options: RedisOptions = {
     connectionName: name,
     // Without an offline queue an outage answers at once instead of holding requests.
@@ -161,6 +163,8 @@ async function waitUntilReady(redis: Redis): Promise<void> {
 const POOL_SIZE = QUEUE_NAMES.length + 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {
+  const { Queue } = loadQueue();
+  const { createPostgresBackend } = loadPostgresBackend();
   const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
   pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
   // BullMQ types its classes for Redis unless every call names the backend; one cast here keeps the rest neutral.

@@ -2,8 +2,10 @@ import type { Knex } from 'knex';
 import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { writePair } from '../core/database/paired-writes.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
+import { firstWriteValues, isFirstWrite, type KeyedWrite, newReceipt } from '../receipts/store.js';
 import type { ServiceRow } from './rows.js';
 
 /** A service with what its presenter and its policies need from other tables. */
@@ -194,10 +196,9 @@ export async function writeServiceRow(
   return written;
 }
 
-const REPLACE = prepare<ServiceView>(
-  `with target as materialized (
+const replaceSql = (condition: string) => `with target as materialized (
      select s.id from services s
-      where s.id = $1 and s.deleted_at is null and s.lifecycle_status <> 'deleting' and s.name = $5 and s.configuration = $6::jsonb
+      where ${condition} and s.id = $1 and s.deleted_at is null and s.lifecycle_status <> 'deleting' and s.name = $5 and s.configuration = $6::jsonb
         and s.sealed_repository is not distinct from $7 and s.environment_id is not distinct from $8
         and s.live_deployment_id is not distinct from $21
         and coalesce((select e.protected from environments e where e.id = s.environment_id), false) = $9
@@ -211,20 +212,24 @@ const REPLACE = prepare<ServiceView>(
      select $10::uuid, $11::uuid, $12::text, $13::uuid, $14::text, $15::uuid, $16::text, $17::text, $18::uuid, $19::text, $20::text
        from changed
    )
-   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
-);
+   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`;
+
+const REPLACE = prepare<ServiceView>(replaceSql('true'));
+const REPLACE_ONCE = prepare<ServiceView>(replaceSql(isFirstWrite(22)));
 
 /**
  * Writes what people set of a service if it is still as it was read, and the audit entry, in one statement that waits for no
  * lock. Returns the service as it is then. Undefined if it was changed since it was read, is being changed, or if its environment's protection changed.
+ * With `keyed` the receipt is written in the same transaction; undefined also if somebody uses the key or it has a receipt.
  */
 export async function replaceServiceRow(
   db: Db,
   before: ServiceView,
   after: Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository'>,
   entry: AuditEntry,
+  keyed: KeyedWrite<ServiceView> | null = null,
 ): Promise<ServiceView | undefined> {
-  const written = await rowOfPrepared(db, REPLACE, [
+  const values = [
     before.id,
     after.name,
     JSON.stringify(after.configuration),
@@ -236,8 +241,11 @@ export async function replaceServiceRow(
     before.environment_protected,
     ...auditValues(entry),
     before.live_deployment_id,
-  ]);
-  return written ?? undefined;
+  ];
+  if (keyed === null) return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
+  const { key, workspaceId, receiptOf } = keyed;
+  const once = { statement: REPLACE_ONCE, values: [...values, ...firstWriteValues(key)] };
+  return (await writePair(db, once, (row) => newReceipt(key, receiptOf(row), workspaceId))) ?? undefined;
 }
 
 /** SQL: the service `s` is a preview of another one. */

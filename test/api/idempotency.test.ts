@@ -9,6 +9,7 @@ import {
   type TestWorkspace,
   useTestApi,
 } from '../support/api.js';
+import { newProject } from '../support/places.js';
 import { eventually } from '../support/processes.js';
 
 describe('Idempotency', () => {
@@ -112,6 +113,38 @@ describe('Idempotency', () => {
     const second = await workspace.owner.client.delete(path, { confirm: 'Gone' }, keyed('gone'));
     expect([second.status, replayed(second)]).to.deep.equal([200, 'true']);
     expect(second.body).to.deep.equal(first.body);
+  });
+
+  it('a change of a service is made once for a key, also by requests at the same time', async () => {
+    const { client } = workspace.owner;
+    const service = await newService(client, workspace.path, { name: 'Before' });
+    const path = `${services}/${service.id}`;
+    const change = () => client.patch(path, { name: 'Keyed change' }, keyed('change'));
+    const all = await Promise.all(Array.from({ length: 8 }, change));
+    expect(all.map(({ status }) => status)).to.deep.equal(Array(8).fill(200));
+    expect(all.filter((response) => replayed(response) === 'false')).to.have.length(1);
+    expect(new Set(all.map(({ body }) => JSON.stringify(body))).size).to.equal(1);
+    await client.patch(path, { name: 'Another' }, keyed('another'));
+    const later = await change();
+    expect([replayed(later), later.body]).to.deep.equal(['true', all[0]?.body]);
+    expectError(await client.patch(path, { name: 'Other' }, keyed('change')), 409, 'idempotency_conflict');
+    expect((await client.get(path)).body.service.name).to.equal('Another');
+    const entries = await api.db('audit_entries').where({ target_id: service.id, operation: 'service.update' });
+    expect(entries).to.have.length(2);
+  });
+
+  it('a change of a service is replayed although it would be refused now', async () => {
+    const developer = await workspace.member('developer');
+    const { placement } = await newProject(workspace.owner.client, workspace.path);
+    const service = await newService(workspace.owner.client, workspace.path, { name: 'Guarded', ...placement });
+    const change = () => developer.client.patch(`${services}/${service.id}`, { name: 'Mine' }, keyed('guarded'));
+    const first = await change();
+    expect([first.status, replayed(first)]).to.deep.equal([200, 'false']);
+    await api.db('environments').where({ id: placement.environmentId }).update({ protected: true });
+    const second = await change();
+    expect([second.status, replayed(second), second.body]).to.deep.equal([200, 'true', first.body]);
+    await api.db('services').where({ id: service.id }).update({ deleted_at: new Date() });
+    expect([(await change()).status, replayed(await change())]).to.deep.equal([200, 'true']);
   });
 
   it('a key is 1 to 160 visible ASCII characters without spaces', async () => {

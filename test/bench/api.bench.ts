@@ -53,7 +53,7 @@ export async function benchApi(engine: EngineName): Promise<void> {
     for (const keyed of [false, true]) {
       await compare(
         `PATCH of one service, 8 connections, ${keyed ? 'a key each' : 'without keys'}`,
-        keyed ? null : 'patch',
+        keyed ? 'keyedPatch' : 'patch',
         processes,
         () => load({ ...ours, connections: WRITERS, request: patch(keyed) }),
         () => load({ ...theirs, connections: WRITERS, request: () => requestText('PATCH', `/${service.id}`) }),
@@ -72,7 +72,7 @@ type Measured = Served & {
 
 async function compare(
   name: string,
-  figure: 'get' | 'patch' | null,
+  figure: 'get' | 'patch' | 'keyedPatch',
   processes: { ours: number; bare: number },
   ours: () => Promise<Served>,
   bare: () => Promise<Served>,
@@ -92,7 +92,7 @@ async function compare(
       of(({ ours, bare }) => ours.perSecond / bare.perSecond),
       reference,
     );
-  if (figure === 'patch') record('patch', rate, `bare ${bareRate.toFixed(0)}/s`);
+  else record(figure, rate, `bare ${bareRate.toFixed(0)}/s`);
   print(
     `  ${name}: ${of(({ ours }) => ours.perSecond).toFixed(0)}/s (p50 ${of(({ ours }) => ours.p50).toFixed(1)},` +
       ` p99 ${of(({ ours }) => ours.p99).toFixed(1)} ms), bare ${of(({ bare }) => bare.perSecond).toFixed(0)}/s,` +

@@ -5,12 +5,15 @@ import { visit } from '../support/client.js';
 import { createService, type Deployment, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
-import { applicationByHand, siteByHand } from './by-hand.js';
+import { applicationByHand, PAUSE_MS, siteByHand } from './by-hand.js';
+import { benchInstallation } from './installation.bench.js';
 import { measure, median, percentile, print } from './measure.js';
+import { openDeployments, quiet, report, served } from './served.js';
 import { record } from './table.js';
 
 const SITE_ROUNDS = 9;
 const APPLICATION_ROUNDS = 5;
+const SITE_PAUSE_MS = 2;
 const SERVICES = 40;
 const SLOTS = 8;
 const LINES = 40;
@@ -38,6 +41,7 @@ export async function benchDeploy(engine: EngineName): Promise<void> {
     await benchMemory(platform);
     await benchSite(platform, await make({ 'index.html': 'round 0' }));
     await benchApplication(platform, await make(npmApp('round 0')));
+    await benchInstallation({ platform, repository: await make(npmApp('round 0')) });
     await benchThroughput(platform, await make({ 'index.html': 'one of many' }));
     await benchCancel(platform, await make(ENDLESS));
     await benchLog(platform, await make(SPEAKER));
@@ -60,15 +64,6 @@ async function benchMemory(platform: Platform): Promise<void> {
   print(`  resident at rest: ${found.join(', ')}`);
 }
 
-/** From POST to the first answer with the new content. */
-async function served(platform: Platform, service: Service, word: string): Promise<void> {
-  await queueDeploy(platform.client, service.id);
-  for (;;) {
-    if ((await visit(service.url, platform.edgePort)).body.toString().includes(word)) return;
-    await delay(2);
-  }
-}
-
 async function benchSite(platform: Platform, repository: AppRepository): Promise<void> {
   const service = await createService(platform.client, {
     name: 'site',
@@ -81,9 +76,8 @@ async function benchSite(platform: Platform, repository: AppRepository): Promise
     await repository.commit(`round ${round}`, { 'index.html': `round ${round}.` });
     const byHand = await measure(() => siteByHand(repository.url));
     const before = await workOf(platform);
-    const deployed = await measure(() => served(platform, service, `round ${round}.`));
-    await eventually('nothing is open', async () => (await openDeployments(platform)) === 0);
-    await delay(300);
+    const deployed = await measure(() => served(platform, service, `round ${round}.`, SITE_PAUSE_MS));
+    await quiet(platform);
     if (round === 0) continue;
     work = difference(before, await workOf(platform));
     hand.push(byHand);
@@ -104,9 +98,8 @@ async function benchApplication(platform: Platform, repository: AppRepository): 
   for (let round = 0; round <= APPLICATION_ROUNDS; round++) {
     await repository.commit(`round ${round}`, npmApp(`round ${round}.`));
     const byHand = await applicationByHand(repository.url);
-    const deployed = await measure(() => served(platform, service, `round ${round}.`));
-    await eventually('nothing is open', async () => (await openDeployments(platform)) === 0);
-    await delay(500);
+    const deployed = await measure(() => served(platform, service, `round ${round}.`, PAUSE_MS));
+    await quiet(platform);
     if (round === 0) continue;
     hand.push(byHand);
     ours.push(deployed);
@@ -233,18 +226,6 @@ async function benchLog(platform: Platform, repository: AppRepository): Promise<
   record('line', middle);
   record('lateLine', late);
   print(`  line printed → readable: median ${middle} ms, p99 ${late} ms`);
-}
-
-function report(figure: 'site' | 'application', what: string, hand: readonly number[], ours: readonly number[]): void {
-  const above = median(ours.map((time, i) => time - (hand[i] ?? 0)));
-  const figures = [median(hand), median(ours)].map(Math.round);
-  record(figure, above, `by hand ${figures[0]} ms`);
-  print(`  ${what}: by hand ${figures[0]} ms, deployed ${figures[1]} ms, above by hand ${Math.round(above)} ms`);
-}
-
-async function openDeployments(platform: Platform): Promise<number> {
-  const row = await platform.database.db('deployments').whereNull('finished_at').count({ count: '*' }).first();
-  return Number(row?.count);
 }
 
 interface Work {

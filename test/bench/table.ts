@@ -20,8 +20,11 @@ const atLeast = (bar: number, unit: string): Omit<Row, 'figure'> => ({
 const ROWS = {
   get: { figure: 'GET of one service against Koa and pg', ...atLeast(0.55, ''), digits: 2 },
   patch: { figure: 'PATCH of one service by 8 clients', ...atLeast(450, '/s') },
+  keyedPatch: { figure: 'PATCH of one service by 8 clients, an Idempotency-Key each', ...atLeast(450, '/s') },
   site: { figure: 'site of one file, above by hand', ...atMost(100, ' ms') },
   application: { figure: 'npm application, above by hand', ...atMost(200, ' ms') },
+  first: { figure: 'npm application, first deployment, above by hand', ...atMost(200, ' ms') },
+  changedLock: { figure: 'npm application, another lock file, above by hand', ...atMost(200, ' ms') },
   throughput: { figure: '40 sites at once, 8 slots', ...atLeast(12, '/s'), digits: 1 },
   line: { figure: 'line printed → readable, median', ...atMost(60, ' ms') },
   lateLine: { figure: 'line printed → readable, 99th percentile', ...atMost(120, ' ms') },

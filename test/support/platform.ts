@@ -138,7 +138,7 @@ export class Platform {
   }
 
   #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
-    const args = [...(FLAGS[name] ?? []), '--enable-source-maps', join(dist, main)];
+    const args = [...(FLAGS[name] ?? []), join(dist, main)];
     const [file, all] = commandOf(this.user, process.execPath, args);
     const spawned = new PlatformProcess(name, file, all, { ...this.env, ...env });
     this.processes.push(spawned);

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { loadRedisClient, type Redis } from '../../shared/core/redis-client.js';
 import type { ArchiveWriter } from './archive.js';
 import { BackupError } from './backup-error.js';
 import { RedisReplica } from './redis-replica.js';
@@ -107,6 +107,7 @@ async function copySent(
 
 /** Opens a connection that rejects on errors and never reconnects. */
 export function openRedis(address: object): Redis {
+  const { Redis } = loadRedisClient();
   const client = new Redis({
     ...address,
     lazyConnect: true,

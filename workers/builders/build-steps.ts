@@ -60,7 +60,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   }
   await setting.cacheOpened;
   await limit.within('the checkout', () => ownDirectory(setting.app, request.userNumber, limit.signal));
-  const done = await runCommands(setting, plan, tools);
+  const done = await withTools(setting, plan, tools);
   const isWhole = dependencies !== null && done.asPlanned && (await isInstalled(setting, folder));
   return { tools: done.tools, dependencies: isWhole ? dependencies : null };
 }
@@ -92,10 +92,19 @@ interface Done {
   asPlanned: boolean;
 }
 
+/** Whether the tools are there is asked only if a command has failed, or if none runs: a command that ends well has found them. */
+async function withTools(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<Done> {
+  const check = () => commandsWith(setting, plan, tools).requireTools(plan);
+  if (plan.install.length + plan.build.length === 0) await check();
+  return runCommands(setting, plan, tools).catch(async (error: unknown) => {
+    if (error instanceof CommandError) await check();
+    throw error;
+  });
+}
+
 async function runCommands(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<Done> {
   const { context, cache } = setting;
   let commands = commandsWith(setting, plan, tools);
-  await commands.requireTools(plan);
   let asPlanned = false;
   const failure = await installAll(setting, plan, commands, tools).then(
     (is) => {

@@ -26,6 +26,20 @@ const TICK_MS = 250;
 /** Five seconds in the thread's own ticks: if the process is stopped from outside, the thread stops as well. */
 const TICKS = 20;
 const KEPT_MS = 24 * 60 * 60_000;
+/** The thread takes 10 MiB, so it ends when nothing has run for this time. */
+const IDLE_MS = 60_000;
+
+export interface FaultWatchTimes {
+  tickMs: number;
+  ticks: number;
+  idleMs: number;
+}
+
+/** A thread that watches, and the timer that shows it that the event loop runs. */
+interface Watcher {
+  thread: Worker;
+  timer: NodeJS.Timeout;
+}
 
 /**
  * Notes which deployments run while this worker hangs or crashes. The notes are files below DATA_DIR, which other workers of
@@ -34,8 +48,9 @@ const KEPT_MS = 24 * 60 * 60_000;
 export class FaultWatch {
   readonly #folder: string;
   readonly #running = new Set<string>();
-  #thread: Worker | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  #times: FaultWatchTimes | null = null;
+  #watcher: Watcher | null = null;
+  #idle: NodeJS.Timeout | undefined;
   /** Suspects run one after the other, so that a fault can be attributed to one of them. */
   #suspects: Promise<unknown> = Promise.resolve();
 
@@ -43,37 +58,33 @@ export class FaultWatch {
     this.#folder = join(dataDir, 'faults');
   }
 
-  /** Starts to watch this process. */
-  async start({ tickMs = TICK_MS, ticks = TICKS } = {}): Promise<void> {
+  /** From now on this process is watched while a deployment runs. */
+  async start({ tickMs = TICK_MS, ticks = TICKS, idleMs = IDLE_MS }: Partial<FaultWatchTimes> = {}): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     await this.#forgetOld();
-    const counter = new SharedArrayBuffer(4);
-    const workerData: FaultThreadData = { counter, folder: this.#folder, tickMs, ticks };
-    this.#thread = new Worker(new URL('./fault-thread.js', import.meta.url), { workerData, execArgv: [] });
-    // If the thread fails, the worker goes on without notes about its faults.
-    this.#thread.on('error', () => undefined);
-    this.#thread.unref();
-    const view = new Int32Array(counter);
-    this.#timer = setInterval(() => Atomics.add(view, 0, 1), tickMs);
-    this.#timer.unref();
+    this.#times = { tickMs, ticks, idleMs };
     const onCrash = () => noteFaults(this.#folder, this.#running);
     process.on('uncaughtExceptionMonitor', onCrash);
     process.on('unhandledRejection', onCrash);
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#thread?.terminate();
+    clearTimeout(this.#idle);
+    this.#times = null;
+    await this.#endWatcher();
   }
 
   /** Marks a run as under way until the returned function is called. */
   begin(run: RunKey): () => void {
     const key = fileOf(run);
+    clearTimeout(this.#idle);
+    this.#watcher ??= this.#startWatcher();
     this.#running.add(key);
     this.#tell({ begins: key });
     return () => {
       this.#running.delete(key);
       this.#tell({ ends: key });
+      if (this.#running.size === 0 && this.#times !== null) this.#endWhenIdle(this.#times.idleMs);
     };
   }
 
@@ -103,8 +114,34 @@ export class FaultWatch {
     return mine;
   }
 
+  /** Null if this process is not watched. */
+  #startWatcher(): Watcher | null {
+    if (this.#times === null) return null;
+    const { tickMs, ticks } = this.#times;
+    const counter = new SharedArrayBuffer(4);
+    const workerData: FaultThreadData = { counter, folder: this.#folder, tickMs, ticks };
+    const thread = new Worker(new URL('./fault-thread.js', import.meta.url), { workerData, execArgv: [] });
+    // If the thread fails, the worker goes on without notes about its faults.
+    thread.on('error', () => undefined);
+    thread.unref();
+    const view = new Int32Array(counter);
+    return { thread, timer: setInterval(() => Atomics.add(view, 0, 1), tickMs).unref() };
+  }
+
+  #endWhenIdle(afterMs: number): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.#endWatcher(), afterMs).unref();
+  }
+
+  async #endWatcher(): Promise<void> {
+    const watcher = this.#watcher;
+    this.#watcher = null;
+    clearInterval(watcher?.timer);
+    await watcher?.thread.terminate();
+  }
+
   #tell(message: FaultThreadMessage): void {
-    this.#thread?.postMessage(message);
+    this.#watcher?.thread.postMessage(message);
   }
 
   async #forgetOld(): Promise<void> {

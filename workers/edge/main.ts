@@ -7,6 +7,7 @@ import { assertMigrated } from '../../shared/core/database/migrate.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { Lifecycle } from '../../shared/core/lifecycle.js';
 import { createLogger } from '../../shared/core/log.js';
+import { mapStackTraces } from '../../shared/core/stack-traces.js';
 import { collectStartGarbage } from '../../shared/core/start-garbage.js';
 import { removeEdge } from '../../shared/routing/store.js';
 import { createEdge } from './create.js';
@@ -16,6 +17,7 @@ import { TrafficMeter } from './traffic-meter.js';
 import { TrafficReport } from './traffic-report.js';
 
 /** The edge's process: loads the routes, serves them, and follows every change until it is told to end. */
+mapStackTraces();
 const bootLog = createLogger('edge', 'info');
 try {
   const config = loadConfig();

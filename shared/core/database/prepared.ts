@@ -34,7 +34,7 @@ export async function rowsOfPrepared<Row>(
   if ((db as unknown as Partial<Transaction>).isCompleted?.()) throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();
   try {
-    return await run(connection, statement, values);
+    return await runOn(connection, statement, values);
   } finally {
     db.client.releaseConnection(connection);
   }
@@ -64,11 +64,16 @@ export async function rowOfShared<Row>(
 ): Promise<Row | null> {
   const connections = shared.get(db.client) ?? new SharedConnections(db.client);
   shared.set(db.client, connections);
-  const [row] = await connections.use((connection) => run(connection, statement, values));
+  const [row] = await connections.use((connection) => runOn(connection, statement, values));
   return row ?? null;
 }
 
-async function run<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
+/** The rows of a prepared statement on this connection. */
+export async function runOn<Row>(
+  connection: pg.Client,
+  statement: Prepared<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {

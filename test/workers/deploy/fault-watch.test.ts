@@ -23,13 +23,14 @@ describe('The watch over a worker', () => {
   });
 
   /** Starts a process that begins `other` and `run`, ends `other`, prints a line, and then runs the code. */
-  async function worker(code: string): Promise<ChildProcess> {
+  async function worker(code: string, between = ''): Promise<ChildProcess> {
     const script = `
       const { FaultWatch } = await import(${JSON.stringify(WATCH)});
       const watch = new FaultWatch(${JSON.stringify(dataDir)});
       // Half a second: a busy machine may hold a process up for a moment.
-      await watch.start({ tickMs: 20, ticks: 25 });
+      await watch.start({ tickMs: 20, ticks: 25, idleMs: 1 });
       const end = watch.begin({ id: 'other', fence: 1 });
+      ${between}
       watch.begin({ id: 'run', fence: 3 });
       end();
       setInterval(() => {}, 1000);
@@ -54,6 +55,12 @@ describe('The watch over a worker', () => {
     expect(await watch.isNoted({ id: 'run', fence: 2 })).to.equal(false);
     await watch.forget({ id: 'run', fence: 3 });
     expect(await watch.isNoted({ id: 'run', fence: 3 })).to.equal(false);
+  });
+
+  it('watches again after a time in which nothing ran', async () => {
+    await worker('for (;;);', 'end(); await new Promise((resolve) => setTimeout(resolve, 300));');
+    await eventually('it is noted', async () => (await notes()).length > 0);
+    expect(await notes()).to.deep.equal(['run.3']);
   });
 
   it('notes what runs when an exception ends the process', async () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../project-files.js';
 import type { Application, FoundFramework } from './application.js';
+import { mayUseFramework } from './framework-packages.js';
 import { FRAMEWORKS } from './frameworks.js';
 import { nxProject } from './nx-project.js';
 import { type PackageManifest, readManifest } from './package-manifest.js';
@@ -138,8 +139,7 @@ export class ProjectReader {
             dependencies: configuredOnly(workspace?.manifest.dependencies ?? {}, files),
           }
         : withConfigured(readManifest(text, inFolder(folder, 'package.json')), files, workspace);
-    const hasPackages = Object.keys(manifest.dependencies).length > 0 && text !== undefined;
-    const [framework = null] = hasPackages ? await this.#frameworks(folder) : [];
+    const [framework = null] = text !== undefined && mayUseFramework(text) ? await this.#frameworks(folder) : [];
     return { files, manifest, framework, nx };
   }
 
@@ -192,7 +192,7 @@ export class ProjectReader {
       if (real === OUTSIDE || real === MISSING) return undefined;
       return textInside(this.#app, path);
     };
-    // It takes a fifth of a second to load, which projects without dependencies need not wait for.
+    // Projects that name no package of a framework need not wait until it is loaded.
     const { findFrameworks } = await import('./build-info.js');
     return findFrameworks(this.#tree, text, folder);
   }

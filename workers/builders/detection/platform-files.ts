@@ -1,8 +1,7 @@
-import { parse as parseToml } from 'smol-toml';
-import { parse as parseYaml } from 'yaml';
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../builder.js';
+import { parseToml, parseYaml } from '../lazy-parsers.js';
 import type { ProjectFiles } from '../project-files.js';
 import { isRecord } from '../toolchains/package-json.js';
 import { filled } from './package-manifest.js';
@@ -81,8 +80,7 @@ function parsed(file: string, text: string): Record<string, unknown> {
 
 function parserOf(file: string): (text: string) => unknown {
   if (file.endsWith('.toml')) return parseToml;
-  // An alias may stand for a large part of the file, and that part contain aliases.
-  if (file.endsWith('.yaml')) return (text) => parseYaml(text, { maxAliasCount: 100, logLevel: 'error' }) as unknown;
+  if (file.endsWith('.yaml')) return parseYaml;
   return (text) => JSON.parse(text) as unknown;
 }
 

@@ -1,7 +1,7 @@
-import { parse as parseYaml } from 'yaml';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
 import { BuildError } from '../builder.js';
+import { parseYaml } from '../lazy-parsers.js';
 import { linearPattern, literally } from '../linear-pattern.js';
 import type { ProjectFiles } from '../project-files.js';
 import { isRecord } from '../toolchains/package-json.js';
@@ -31,8 +31,7 @@ const LONGEST_PATTERN = 300;
 /** The patterns of a folder's workspace; null if the folder is no workspace. Throws `BuildError`. */
 export function workspacePatterns(files: ProjectFiles): string[] | null {
   const pnpm = files.text('pnpm-workspace.yaml');
-  const yaml =
-    pnpm === undefined ? null : patternsIn(() => parseYaml(pnpm, { logLevel: 'error' }), 'pnpm-workspace.yaml');
+  const yaml = pnpm === undefined ? null : patternsIn(() => parseYaml(pnpm), 'pnpm-workspace.yaml');
   if (yaml !== null) return yaml;
   const text = files.text('package.json');
   const own = text === undefined ? null : readManifest(text).workspaces;

@@ -3,19 +3,16 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { wantsDockerfile } from '../build-plan.js';
 import { BuildError } from '../builder.js';
-import { type DockerfileBuild, type DockerfileInput, readDockerfile } from '../container/dockerfile-context.js';
-import { type PackedContent, packFolders } from '../container/pack-folders.js';
-import { renameArchive } from '../container/rename-archive.js';
+import type { DockerfileBuild, DockerfileInput } from '../container/dockerfile-context.js';
+import type { PackedContent } from '../container/pack-folders.js';
 import type { FoundApplication } from '../detection/find-applications.js';
 import { type SettleInput, settleResult } from '../detection/settle-result.js';
 import { createPathFilter } from '../path-filter.js';
 import type { BuildPlan, Settings } from '../plan-model.js';
-import { givenStart } from '../plan-parts.js';
 import { folderInside, readProject } from '../project-files.js';
 import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
-import { type InstalledInput, installedNode } from '../toolchains/installed-node.js';
+import type { InstalledInput } from '../toolchains/installed-node.js';
 import { isInstalled, lockedInstall } from '../toolchains/locked-install.js';
 import { hasNothingToInstall } from '../toolchains/nothing-to-install.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
@@ -44,7 +41,7 @@ export type ContainerPlan = { project: string } & (
   | { by: 'plan'; plan: BuildPlan }
 );
 
-/** Loaded by the operations that need it: the others start faster without its libraries. */
+/** What has libraries is loaded by the operations that need it. The others start faster. */
 const detection = () => import('../detection/detect-project.js');
 
 /** Operations on a repository's files that run in a process of their own. Input and output are JSON. */
@@ -71,6 +68,8 @@ export const OPERATIONS = {
     const { app, rootDirectory, kind, settings, railpack } = input;
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
     const asked = await readProject(folder);
+    const { wantsDockerfile } = await import('../build-plan.js');
+    const { givenStart } = await import('../plan-parts.js');
     if (wantsDockerfile(asked, kind, settings)) return { project: folder, by: 'dockerfile' };
     const { detectAndPlan, SeveralApplicationsError } = await detection();
     const usesRailpack = railpack && settings.buildMethod === 'railpack';
@@ -98,11 +97,17 @@ export const OPERATIONS = {
     return describeDetection(input);
   },
 
-  readDockerfile: (input: DockerfileInput): Promise<DockerfileBuild> => readDockerfile(input),
+  readDockerfile: async (input: DockerfileInput): Promise<DockerfileBuild> => {
+    const { readDockerfile } = await import('../container/dockerfile-context.js');
+    return readDockerfile(input);
+  },
 
   isInstalled: (input: { app: string; folder: string }): Promise<boolean> => isInstalled(input),
 
-  installedNode: (input: InstalledInput): Promise<VersionWish | null> => installedNode(input),
+  installedNode: async (input: InstalledInput): Promise<VersionWish | null> => {
+    const { installedNode } = await import('../toolchains/installed-node.js');
+    return installedNode(input);
+  },
 
   settleResult: (input: SettleInput) => settleResult(input),
 
@@ -113,9 +118,15 @@ export const OPERATIONS = {
 /** Operations that answer with a stream. */
 export const STREAMS = {
   /** A build context as tar. */
-  packContext: (content: PackedContent): Readable => packFolders(content),
+  packContext: async (content: PackedContent): Promise<Readable> => {
+    const { packFolders } = await import('../container/pack-folders.js');
+    return packFolders(content);
+  },
   /** Renames the image of an archive, which it reads from the standard input. */
-  renameArchive: ({ name }: { name: string }): Readable => renameArchive(process.stdin, name),
+  renameArchive: async ({ name }: { name: string }): Promise<Readable> => {
+    const { renameArchive } = await import('../container/rename-archive.js');
+    return renameArchive(process.stdin, name);
+  },
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;

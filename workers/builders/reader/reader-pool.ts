@@ -34,10 +34,23 @@ const waiters: ((reader: Reader | null) => void)[] = [];
 /** When a process answered last, as `performance.now()` counts. */
 let answeredAt = 0;
 
-/** Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream. */
-export async function startReader(stdin: 'ignore' | 'pipe' = 'ignore', stdout = stdin): Promise<Reader> {
+/**
+ * Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream. `prepared` says what the process
+ * loads before its first request.
+ */
+export async function startReader(
+  stdin: 'ignore' | 'pipe' = 'ignore',
+  stdout = stdin,
+  prepared: readonly 'detection'[] = [],
+): Promise<Reader> {
   wrapper ??= findWrappers([DIES_WITH_WORKER]);
-  const [file = '', ...args] = [...(await wrapper), process.execPath, `--max-old-space-size=${MEMORY_MB}`, MAIN];
+  const [file = '', ...args] = [
+    ...(await wrapper),
+    process.execPath,
+    `--max-old-space-size=${MEMORY_MB}`,
+    MAIN,
+    ...prepared,
+  ];
   const child = spawn(file, args, {
     cwd: '/',
     env: { PATH: SYSTEM_PATH },
@@ -131,7 +144,7 @@ export function giveBack(reader: Reader): void {
 /** Starts a process ahead of its first request, unless one waits: starting takes longer than most requests. */
 export function warmReader(): void {
   if (idle.length > 0 || warming !== null) return;
-  warming = startReader()
+  warming = startReader('ignore', 'ignore', ['detection'])
     .then(giveBack)
     .catch(() => undefined)
     .finally(() => {

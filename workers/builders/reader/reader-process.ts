@@ -8,7 +8,8 @@ import { OPERATIONS, STREAMS } from './reader-operations.js';
 
 /**
  * The process that reads what tenants have written. Each line of descriptor 4 is a request and each line of descriptor 3 its
- * answer, both as JSON. A stream goes to the standard output, and the process ends after it.
+ * answer, both as JSON. A stream goes to the standard output, and the process ends after it. With the argument `detection` it loads
+ * what finds out how a project is built before it is asked.
  */
 const CHANNEL = 3;
 const REQUESTS = 4;
@@ -21,6 +22,7 @@ interface Request {
   input: unknown;
 }
 
+if (process.argv.includes('detection')) import('../detection/detect-project.js').catch(() => undefined);
 // A socket that is destroyed does not keep the process, as a read of a file would.
 const requests = new Socket({ fd: REQUESTS, readable: true, writable: false });
 for await (const line of createInterface({ input: requests })) {
@@ -38,7 +40,7 @@ requests.destroy();
 
 async function run({ name, input }: Request): Promise<unknown> {
   if (Object.hasOwn(OPERATIONS, name)) return (OPERATIONS as unknown as Record<string, Operation>)[name]?.(input);
-  const stream = (STREAMS as unknown as Record<string, Operation>)[name]?.(input) as NodeJS.ReadableStream;
+  const stream = (await (STREAMS as unknown as Record<string, Operation>)[name]?.(input)) as NodeJS.ReadableStream;
   await pipeline(stream, process.stdout);
   return null;
 }

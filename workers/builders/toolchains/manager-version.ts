@@ -1,6 +1,6 @@
 import semver from 'semver';
-import { parse } from 'yaml';
 import { BuildError } from '../builder.js';
+import { parseYaml } from '../lazy-parsers.js';
 import type { ProjectFiles } from '../project-files.js';
 import { devEngine, firstLine, namedVersion, toolVersion } from './node-version.js';
 import { isRecord, isText, type PackageJson } from './package-json.js';
@@ -142,7 +142,7 @@ export function yarnSettings(files: ProjectFiles): Record<string, unknown> {
 function readYaml(text: string | undefined, name: string): Record<string, unknown> {
   if (text === undefined) return {};
   try {
-    const value: unknown = parse(text, { maxAliasCount: 100, logLevel: 'error' });
+    const value: unknown = parseYaml(text);
     return isRecord(value) ? value : {};
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0];

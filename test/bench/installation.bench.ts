@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type AppRepository, type Files, npmApp } from '../support/apps.js';
+import { createService, type Service } from '../support/deployments.js';
+import type { Platform } from '../support/platform.js';
+import { applicationByHand, PAUSE_MS } from './by-hand.js';
+import { measure } from './measure.js';
+import { quiet, report, served } from './served.js';
+
+const ROUNDS = 5;
+/** Longer than the platform keeps processes for the next deployment. */
+const IDLE_MS = 11_000;
+
+/** Two versions of the application's dependency, in turns. */
+const VERSIONS = [
+  ['2.1.3', 'sha512-6FlzubTLZG3J2a/NVCAleEhjzq5oxgHyaCU9yYXvcLsvoVaHJq/s5xXI6/XXP6tz7R9xAOtHnSO/tXtF3WRTlA=='],
+  ['2.1.2', 'sha512-sGkPx+VjMtmA6MX27oA4FBFELFCZZ4S4XqeGOXCv68tT+jb3vk/RyaKWP0PTKyWtmLSM0b+adUTEvbs1PEaH2w=='],
+] as const;
+
+interface Rounds {
+  platform: Platform;
+  repository: AppRepository;
+}
+
+/** Deployments of an npm application that install: npm's cache is as warm by hand as the platform's is. */
+export async function benchInstallation(rounds: Rounds): Promise<void> {
+  await firstDeployments(rounds);
+  await changedLocks(rounds);
+}
+
+/** Each is the first one of its service, on a platform that has done nothing for a while. Both caches of npm are empty. */
+async function firstDeployments({ platform, repository }: Rounds): Promise<void> {
+  const hand: number[] = [];
+  const ours: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const word = `first ${round}.`;
+    await repository.commit(word, npmApp(word));
+    const service = await newService(platform, repository, `first-${round}`);
+    const byHand = await withCache((cache) => applicationByHand(repository.url, cache));
+    await delay(IDLE_MS);
+    const deployed = await measure(() => served(platform, service, word, PAUSE_MS));
+    await quiet(platform);
+    // The first one of all finds a worker that has built nothing yet.
+    if (round === 0) continue;
+    hand.push(byHand);
+    ours.push(deployed);
+  }
+  report('first', 'npm application, first deployment, empty caches', hand, ours);
+}
+
+/** Each has another lock file than the one before. Both caches of npm have its packages. */
+async function changedLocks({ platform, repository }: Rounds): Promise<void> {
+  const service = await newService(platform, repository, 'changed');
+  const hand: number[] = [];
+  const ours: number[] = [];
+  await withCache(async (cache) => {
+    for (let round = 0; round < ROUNDS + VERSIONS.length; round++) {
+      const word = `lock ${round}.`;
+      await repository.commit(word, withVersion(npmApp(word), round));
+      const byHand = await applicationByHand(repository.url, cache);
+      const deployed = await measure(() => served(platform, service, word, PAUSE_MS));
+      await quiet(platform);
+      if (round < VERSIONS.length) continue;
+      hand.push(byHand);
+      ours.push(deployed);
+    }
+  });
+  report('changedLock', 'npm application, another lock file, warm caches', hand, ours);
+}
+
+function newService({ client }: Platform, { url }: AppRepository, name: string): Promise<Service> {
+  return createService(client, { name, configuration: { repository: url } });
+}
+
+async function withCache<T>(work: (cache: string) => Promise<T>): Promise<T> {
+  const cache = await mkdtemp(join(tmpdir(), 'ranvier-bench-npm-'));
+  try {
+    return await work(cache);
+  } finally {
+    await rm(cache, { recursive: true, force: true });
+  }
+}
+
+function withVersion(files: Files, round: number): Files {
+  const [from, to] = [VERSIONS[0], VERSIONS[round % VERSIONS.length] ?? VERSIONS[0]];
+  const changed = (text: string) => text.replaceAll(from[0], to[0]).replaceAll(from[1], to[1]);
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, changed(text)]));
+}

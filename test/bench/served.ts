@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { visit } from '../support/client.js';
+import { queueDeploy, type Service } from '../support/deployments.js';
+import type { Platform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
+import { median, print } from './measure.js';
+import { type Figure, record } from './table.js';
+
+/** From POST to the first answer with the new content. It is asked for with pauses: asking takes processor time from what is measured. */
+export async function served(platform: Platform, service: Service, word: string, pauseMs: number): Promise<void> {
+  await queueDeploy(platform.client, service.id);
+  for (;;) {
+    if ((await visit(service.url, platform.edgePort)).body.toString().includes(word)) return;
+    await delay(pauseMs);
+  }
+}
+
+export async function openDeployments(platform: Platform): Promise<number> {
+  const row = await platform.database.db('deployments').whereNull('finished_at').count({ count: '*' }).first();
+  return Number(row?.count);
+}
+
+/** Resolves when no deployment is under way, and what follows the last one has had time to end. */
+export async function quiet(platform: Platform): Promise<void> {
+  await eventually('nothing is open', async () => (await openDeployments(platform)) === 0);
+  await delay(500);
+}
+
+/** Records and prints how much longer deployments took than the same by hand, in turns. */
+export function report(figure: Figure, what: string, hand: readonly number[], ours: readonly number[]): void {
+  const above = median(ours.map((time, i) => time - (hand[i] ?? 0)));
+  const figures = [median(hand), median(ours)].map(Math.round);
+  record(figure, above, `by hand ${figures[0]} ms`);
+  print(`  ${what}: by hand ${figures[0]} ms, deployed ${figures[1]} ms, above by hand ${Math.round(above)} ms`);
+}

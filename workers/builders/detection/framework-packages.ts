@@ -1,0 +1,19 @@
+import { isRecord, parsePackage } from '../toolchains/package-json.js';
+
+/** The packages by which build-info knows a framework. A test compares them with its own. */
+export const PACKAGES: ReadonlySet<string> = new Set(
+  `@11ty/eleventy @analogjs/platform @angular/cli @builder.io/qwik @docusaurus/core @mastra/deployer-netlify @netlify/remix-adapter
+  @netlify/remix-edge-adapter @netlify/remix-runtime @observablehq/framework @phenomic/core @quasar/app @react-router/dev
+  @redwoodjs/core @remix-run/dev @remix-run/netlify @remix-run/netlify-edge @remix-run/react @remix-run/server-runtime
+  @shopify/hydrogen @solidjs/start @stencil/core @sveltejs/kit @tanstack/react-router @tanstack/react-start @tanstack/solid-start
+  @tanstack/start @vue/cli-service assemble astro blitz brunch docpad docusaurus ember-cli expo gatsby gridsome grunt gulp harp
+  hexo hono metalsmith next nuxt nuxt-edge nuxt3 parcel parcel-bundler quasar-cli react-scripts react-static remix roots sapper
+  solid-js solid-start svelte vike vite vitepress vuepress waku wintersmith wmr`.split(/\s+/),
+);
+
+/** False if build-info finds no framework by this package.json. It takes a fifth of a second to load. */
+export function mayUseFramework(packageJson: string): boolean {
+  const value = parsePackage(packageJson);
+  const groups = [value.dependencies, value.devDependencies].filter(isRecord);
+  return groups.some((group) => Object.keys(group).some((name) => PACKAGES.has(name)));
+}
