@@ -72,7 +72,13 @@ function boundRequest(request: IncomingMessage): void {
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return;
   const late = () => refuseMalformed(new Error('the request is not complete'), socket);
   const timer = setTimeout(late, request.url?.startsWith('/git/') ? REQUEST_MS.push : REQUEST_MS.usual);
-  for (const event of ['end', 'close', 'error']) request.once(event, () => clearTimeout(timer));
+  const stop = () => {
+    clearTimeout(timer);
+    socket.off('close', stop);
+  };
+  for (const event of ['end', 'close', 'error']) request.once(event, stop);
+  // A request has none of these events if its connection ends with the answer, before its body has come.
+  socket.once('close', stop);
 }
 
 function urlOf(server: Server): string {

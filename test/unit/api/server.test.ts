@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import Koa from 'koa';
+import type { ApiState } from '../../../api/http/state.js';
+import { type RunningServer, startServer } from '../../../api/server.js';
+
+describe('The server of the API', () => {
+  let server: RunningServer;
+  before(async () => {
+    const app = new Koa<ApiState>();
+    app.use((ctx) => {
+      ctx.status = 401;
+      ctx.set('Connection', 'close');
+      ctx.body = 'refused';
+    });
+    server = await startServer(app, 0, { host: '127.0.0.1' });
+  });
+  after(() => server.close());
+
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+  it('keeps nothing of a push that is refused before its body has come', async () => {
+    // Mocha sets its own timer first.
+    await setImmediate();
+    const before = timers();
+    const { port, hostname } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write('POST /git/a/b/git-receive-pack HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nfirst');
+    socket.resume();
+    await once(socket, 'close');
+    // Otherwise the time limit of a push, an hour, would hold the request and its socket.
+    while (timers() > before) await setImmediate();
+  });
+});
