@@ -15,13 +15,13 @@ type Packages = Readonly<Record<string, unknown>>;
 
 /**
  * A digest of the files that decide what an installation puts into `node_modules`. Null if something else may decide it too: a script
- * that runs, a package without a checksum, a build afterwards, or another package manager than npm.
+ * that runs, a package without a checksum, or another package manager than npm.
  */
 export async function lockedInstall(
   app: string,
-  { install, build, manifests, folders }: Pick<BuildPlan, 'install' | 'build' | 'manifests' | 'folders'>,
+  { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
 ): Promise<string | null> {
-  if (install.join() !== 'npm ci' || build.length > 0 || manifests === null) return null;
+  if (install.join() !== 'npm ci' || manifests === null) return null;
   const hash = createHash('sha256');
   const texts = new Map<string, string>();
   for (const name of [...manifests].sort()) {
@@ -45,12 +45,14 @@ export async function isInstalled({ app, folder }: { app: string; folder: string
   return Object.entries(wanted).every(([path, entry]) => path === '' || path in found || isForOthers(entry));
 }
 
-/** True if each package has a checksum and runs no script. */
+/** True if each package that this host installs has a checksum and runs no script. */
 export function isExact(packages: Packages | null): boolean {
   if (packages === null) return false;
   return Object.entries(packages).every(([path, entry]) => {
     if (path === '') return true;
     if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
+    // npm leaves it out. Many build tools name one such package with a script.
+    if (entry.optional === true && isForOthers({ os: entry.os, cpu: entry.cpu })) return true;
     if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
     return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));
   });

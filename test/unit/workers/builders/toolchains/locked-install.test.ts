@@ -15,6 +15,12 @@ describe('An installation that its lock file decides', () => {
     expect(exact({ version: '1.0.0' })).to.equal(false);
     expect(exact({ ...PACKAGE, integrity: 'sha1-abc' })).to.equal(false);
     expect(exact({ ...PACKAGE, hasInstallScript: true })).to.equal(false);
+    const foreign = { ...PACKAGE, hasInstallScript: true, os: [`!${process.platform}`] };
+    expect(exact({ ...foreign, optional: true }), 'it is not installed').to.equal(true);
+    expect(exact(foreign)).to.equal(false);
+    expect(exact({ ...foreign, os: undefined, libc: ['musl'], optional: true }), 'which a host may have').to.equal(
+      false,
+    );
     expect(exact({ ...PACKAGE, link: true })).to.equal(false);
     expect(exact(PACKAGE, 'packages/a')).to.equal(false);
     expect(isExact(null)).to.equal(false);
@@ -62,7 +68,6 @@ describe('An installation that its lock file decides', () => {
 
     it('only if nothing else decides it', async () => {
       expect(await lockedInstall(folder, { ...PLAN, install: ['npm install'] })).to.equal(null);
-      expect(await lockedInstall(folder, { ...PLAN, build: ['npm run build'] })).to.equal(null);
       expect(await lockedInstall(folder, { ...PLAN, manifests: null })).to.equal(null);
       expect(await lockedInstall(folder, { ...PLAN, manifests: [...MANIFESTS, '.npmrc'] })).to.equal(null);
       await write('package.json', { scripts: { dependencies: 'node change.js' } });
