@@ -6,6 +6,7 @@ import { wholeInside } from '../project-files.js';
 
 /** npm reads the first of these that exists. */
 export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
+const FOLDER = 'node_modules/';
 /** What `npm ci` writes about the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
 /** Scripts of the project that run when it is installed, besides those for which the whole project is needed. */
@@ -42,7 +43,26 @@ export async function isInstalled({ app, folder }: { app: string; folder: string
   const found = packagesOf(await read(INSTALLED));
   const wanted = packagesOf((await read(LOCKS[0] ?? '')) ?? (await read(LOCKS[1] ?? '')));
   if (found === null || wanted === null) return false;
-  return Object.entries(wanted).every(([path, entry]) => path === '' || path in found || isForOthers(entry));
+  const needed = neededBy(
+    Object.entries(wanted).flatMap(([path, entry]) => (path === '' || path in found ? [entry] : [])),
+  );
+  return Object.entries(wanted).every(
+    ([path, entry]) => path === '' || path in found || isForOthers(entry) || isUnneeded(path, entry, needed),
+  );
+}
+
+const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
+
+/** The names of the packages that the project and its installed packages ask for. */
+function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
+  const groups = entries.filter(isRecord).flatMap((entry) => KINDS.map((kind) => entry[kind]));
+  return new Set(groups.filter(isRecord).flatMap(Object.keys));
+}
+
+/** True for a package that only packages for other platforms ask for. */
+function isUnneeded(path: string, entry: unknown, needed: ReadonlySet<string>): boolean {
+  const name = path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
+  return isRecord(entry) && entry.optional === true && !needed.has(name);
 }
 
 /** True if each package that this host installs has a checksum and runs no script. */
