@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { validate as isUuid } from 'uuid';
 import { exists } from '../../shared/core/exists.js';
 import { identityOf, isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
 import { planOf } from '../../shared/workspaces/catalog.js';
-import { SYSTEM_PATH } from '../command-wrappers.js';
 import { type DiscardDeps, discardTree, removeTree, touch } from '../folders.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 import type { BuildContext, BuildRequest } from './builder.js';
-
-const run = promisify(execFile);
+import { usedMb } from './folder-size.js';
+import { dependenciesFolder } from './kept-dependencies.js';
 
 /** The folder of one build: `app` holds the repository's files and becomes the image. */
 export interface BuildFolder {
@@ -79,15 +76,12 @@ export function mostCacheMb(plan: string): number {
 /** Null if the cache is small enough or cannot be measured. */
 async function oversize(cache: string, mostMb: number): Promise<string | null> {
   if ((await readdir(cache).catch(() => [])).length === 0) return null;
-  try {
-    const options = { timeout: MEASURE_MS, killSignal: 'SIGKILL', env: { PATH: SYSTEM_PATH } } as const;
-    const { stdout } = await run('du', ['-skx', '--', cache], options);
-    const usedMb = Math.round(Number.parseInt(stdout, 10) / 1024);
-    return usedMb > mostMb ? `it had ${usedMb} MB, and the plan allows ${mostMb} MB` : null;
-  } catch (error) {
-    return (error as { killed?: boolean }).killed === true ? 'it had too many files' : null;
-  }
+  const used = await usedMb(cache).catch(() => 0);
+  if (used === null) return 'it had too many files';
+  return used > mostMb ? `it had ${used} MB, and the plan allows ${mostMb} MB` : null;
 }
+
+const UUID_LENGTH = 36;
 
 export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
@@ -98,22 +92,31 @@ export function cacheFolder(dataDir: string, serviceId: string): string {
   return join(cachesFolder(dataDir), serviceId);
 }
 
-/** Removes the caches of services that are gone, which `gone` finds among ids. Returns how many. */
+/** The entries of a folder whose names begin with the id of a service, by that id. */
+async function byService(folder: string): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  for (const name of await readdir(folder).catch(() => [])) {
+    const id = name.slice(0, UUID_LENGTH);
+    if (isUuid(id)) found.set(id, [...(found.get(id) ?? []), join(folder, name)]);
+  }
+  return found;
+}
+
+/** Removes the caches, and what is kept of dependencies, of services that are gone, which `gone` finds among ids. Returns how many services. */
 export async function removeCaches(
   dataDir: string,
   gone: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
 ): Promise<number> {
-  const ids = (await readdir(cachesFolder(dataDir)).catch(() => [])).filter((name) => isUuid(name));
+  const places = await Promise.all([cachesFolder(dataDir), dependenciesFolder(dataDir)].map(byService));
+  const ids = [...new Set(places.flatMap((place) => [...place.keys()]))];
   if (ids.length === 0) return 0;
   const found = await gone(ids);
-  for (const id of found) await removeTree(join(cachesFolder(dataDir), id));
+  for (const id of found) for (const path of places.flatMap((place) => place.get(id) ?? [])) await removeTree(path);
   return found.size;
 }
 
 /** A service's cache may always have this size, in MB; beyond it, its plan's storage is the bound. */
 const LEAST_CACHE_MB = 2048;
-/** A cache that takes longer to measure has too many files, in milliseconds. */
-const MEASURE_MS = 20_000;
 
 /**
  * Makes the folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set, or if

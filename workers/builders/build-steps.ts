@@ -43,26 +43,50 @@ export interface StepsResult {
 }
 
 /**
- * Installs and builds what a plan says, with these tools. If nothing is built, and the service's last build installed the same, its
- * dependencies are copied. An installation may show that its packages want other tools. Throws `BuildError`.
+ * Installs and builds what a plan says, with these tools. If the service's last build installed the same, its dependencies are copied.
+ * An installation may show that its packages want other tools. Throws `BuildError`.
  */
 export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<StepsResult> {
   const { context, limit, request, kept } = setting;
-  const dependencies = await installKey(setting, plan, tools);
+  const key = await installKey(setting, plan, tools);
   const { install: folder } = plan.folders;
-  if (dependencies !== null && !request.clearCache) {
+  let isCopied = false;
+  if (request.clearCache) await kept.forget();
+  else if (key !== null) {
     const app = await realpath(setting.app);
-    const copy = () => kept.restore(dependencies, app, folder, limit.signal);
-    if (await limit.within('copying the dependencies', copy)) {
-      await context.log('The dependencies are those of the last build: nothing that decides them has changed');
-      return { tools, dependencies };
-    }
+    isCopied = await limit.within('copying the dependencies', () => kept.restore(key, app, folder, limit.signal));
   }
+  if (isCopied)
+    await context.log('The dependencies are those of the last build: nothing that decides them has changed');
+  if (isCopied && plan.build.length === 0) return { tools, dependencies: key };
   await setting.cacheOpened;
-  await limit.within('the checkout', () => ownDirectory(setting.app, request.userNumber, limit.signal));
-  const done = await withTools(setting, plan, tools);
-  const isWhole = dependencies !== null && done.asPlanned && (await isInstalled(setting, folder));
-  return { tools: done.tools, dependencies: isWhole ? dependencies : null };
+  await giveToService(setting);
+  const done = await withTools(setting, plan, tools, { key, isCopied });
+  // A build may have changed what was installed, so its image does not have the dependencies.
+  const isWhole = plan.build.length === 0 && done.asPlanned && (await isInstalled(setting, folder));
+  return { tools: done.tools, dependencies: isWhole ? key : null };
+}
+
+/** How the dependencies come into a build. */
+interface Installation {
+  /** Names them; null if they cannot be kept. */
+  key: string | null;
+  /** True if they are there already. */
+  isCopied: boolean;
+}
+
+/** Makes the service's user the owner of the repository's files, which its commands may change. */
+async function giveToService({ app, request, limit }: StepsSetting): Promise<void> {
+  await limit.within('the checkout', () => ownDirectory(app, request.userNumber, limit.signal));
+}
+
+/** Keeps what was installed for the next build, before commands of this one change it. */
+async function keepInstalled(setting: StepsSetting, folder: string, key: string): Promise<void> {
+  const { limit, kept } = setting;
+  if (!(await isInstalled(setting, folder))) return;
+  const app = await realpath(setting.app);
+  await limit.within('keeping the dependencies', () => kept.keep(key, app, folder, limit.signal));
+  await giveToService(setting);
 }
 
 /**
@@ -93,33 +117,47 @@ interface Done {
 }
 
 /** Whether the tools are there is asked only if a command has failed, or if none runs: a command that ends well has found them. */
-async function withTools(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<Done> {
+async function withTools(
+  setting: StepsSetting,
+  plan: BuildPlan,
+  tools: string[],
+  installation: Installation,
+): Promise<Done> {
   const check = () => commandsWith(setting, plan, tools).requireTools(plan);
   if (plan.install.length + plan.build.length === 0) await check();
-  return runCommands(setting, plan, tools).catch(async (error: unknown) => {
+  return runCommands(setting, plan, tools, installation).catch(async (error: unknown) => {
     if (error instanceof CommandError) await check();
     throw error;
   });
 }
 
-async function runCommands(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<Done> {
+async function runCommands(
+  setting: StepsSetting,
+  plan: BuildPlan,
+  tools: string[],
+  { key, isCopied }: Installation,
+): Promise<Done> {
   const { context, cache } = setting;
   let commands = commandsWith(setting, plan, tools);
-  let asPlanned = false;
-  const failure = await installAll(setting, plan, commands, tools).then(
-    (is) => {
-      asPlanned = is;
-      return null;
-    },
-    (error: unknown) => error,
-  );
+  let asPlanned = isCopied;
+  const failure = isCopied
+    ? null
+    : await installAll(setting, plan, commands, tools).then(
+        (is) => {
+          asPlanned = is;
+          return null;
+        },
+        (error: unknown) => error,
+      );
   if (failure !== null && !(failure instanceof CommandError)) throw failure;
-  const other = await otherTools(setting, plan, tools, failure?.output ?? []);
+  const other = isCopied ? null : await otherTools(setting, plan, tools, failure?.output ?? []);
   if (failure !== null && other === null) throw failure;
   if (other !== null) {
     commands = commandsWith(setting, plan, other);
     await commands.run('rm -rf node_modules');
     await installAll(setting, plan, commands, other);
+  } else if (key !== null && asPlanned && !isCopied && plan.build.length > 0) {
+    await keepInstalled(setting, plan.folders.install, key);
   }
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;

@@ -4,33 +4,35 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from '../command-wrappers.js';
 import { type DiscardDeps, removeTree, touch } from '../folders.js';
+import { DependencyCopy, MODULES } from './dependency-copy.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { isRecord } from './json-values.js';
 
 const run = promisify(execFile);
 
-const MODULES = 'node_modules';
-
 interface Deps extends DiscardDeps {
   images: Pick<LocalImageStore, 'pathOf'>;
 }
 
-/** The records of which image of a service has its dependencies: a file for each service. */
+/** For each service the record of which image has its dependencies, or a copy of them. The names begin with the service's id. */
 export function dependenciesFolder(dataDir: string): string {
   return join(dataDir, 'dependencies');
 }
 
 /**
- * The dependencies of a service's last build. They stay in its image, which no tenant can change, and are copied from there if the next
- * build would install the same (`key`). A copy, because the next image is an image of its own.
+ * The dependencies of a service's last build. Those of an application without a build step stay in its image, which no tenant can
+ * change; of others a copy is kept. They are copied from there if the next build would install the same (`key`). A copy, because the
+ * next image is an image of its own.
  */
 export class KeptDependencies {
   readonly #deps: Deps;
   readonly #file: string;
+  readonly #copy: DependencyCopy;
 
   constructor(deps: Deps, serviceId: string) {
     this.#deps = deps;
     this.#file = join(dependenciesFolder(deps.dataDir), serviceId);
+    this.#copy = new DependencyCopy(`${this.#file}.copy`);
   }
 
   /**
@@ -38,28 +40,46 @@ export class KeptDependencies {
    * image. False if there are none for this key; then the folder has none either.
    */
   async restore(key: string, app: string, folder: string, signal: AbortSignal): Promise<boolean> {
-    const digest = await this.#digestOf(key);
-    if (digest === null) return false;
-    const image = this.#deps.images.pathOf(digest);
-    const source = join(image, folder, MODULES);
+    const source = (await this.#copy.find(key)) ?? (await this.#inImage(key, folder));
+    if (source === null) return false;
     const place = join(app, folder);
     const target = join(place, MODULES);
-    if (!(await isFolder(source)) || (await realpath(place)) !== place) return false;
+    const before = await numberOf(source);
+    if (before === null || (await realpath(place)) !== place) return false;
     try {
       // A repository may have a folder of that name. An installation removes it too.
       await removeTree(target, { signal });
       await run('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
-      // A sweep moves an image away before it removes files of it.
-      if (await isFolder(source)) {
+      // An image, and a copy, is moved away before files of it are removed.
+      if ((await numberOf(source)) === before) {
         await touch(this.#file);
+        await this.#copy.use();
         return true;
       }
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.log.warn({ err: error, digest }, 'the dependencies of an image could not be copied');
+      this.#deps.log.warn({ err: error, source }, 'the dependencies of the last build could not be copied');
     }
     await removeTree(target, { signal });
     return false;
+  }
+
+  /**
+   * Keeps a copy of what was installed for this key. Rejects only with the signal's reason: without a copy it is installed again. `app`
+   * is the platform's own afterwards.
+   */
+  async keep(key: string, app: string, folder: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#copy.keep(key, app, folder, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.log.warn({ err: error, app }, 'the dependencies of a build could not be kept');
+    }
+  }
+
+  /** Removes the copy, if there is one. */
+  async forget(): Promise<void> {
+    await this.#copy.forget();
   }
 
   /** Notes that the image with this digest has the dependencies for this key. Never rejects: without the note they are installed again. */
@@ -74,6 +94,11 @@ export class KeptDependencies {
     }
   }
 
+  async #inImage(key: string, folder: string): Promise<string | null> {
+    const digest = await this.#digestOf(key);
+    return digest === null ? null : join(this.#deps.images.pathOf(digest), folder, MODULES);
+  }
+
   async #digestOf(key: string): Promise<string | null> {
     // A host that lost its power may have an empty file.
     const noted: unknown = await readFile(this.#file, 'utf8')
@@ -83,6 +108,8 @@ export class KeptDependencies {
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return (await lstat(path).catch(() => null))?.isDirectory() === true;
+/** The number of a folder in its file system; null if there is no folder. */
+async function numberOf(path: string): Promise<number | null> {
+  const found = await lstat(path).catch(() => null);
+  return found?.isDirectory() === true ? found.ino : null;
 }

@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
 import { buildMemoryMb } from '../../../workers/builders/build-commands.js';
+import { removeCaches } from '../../../workers/builders/build-folder.js';
 import { type BuildContext, BuildError, type Builder, type BuildRequest } from '../../../workers/builders/builder.js';
 import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
@@ -199,6 +200,33 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     await build({ files: changed, request });
     await rm(clear.folder, { recursive: true });
     expect(installs(await build({ files: changed, request })), 'after its image was removed').to.equal(true);
+  });
+
+  it(`keeps a copy of the dependencies before a build step changes them${hasRegistry ? '' : ': no registry can be reached'}`, async function () {
+    if (!hasRegistry) this.skip();
+    const script =
+      "const m = require('ms'); fs.writeFileSync('node_modules/stray.js', ''); fs.appendFileSync('node_modules/ms/index.js', '//')";
+    const scripts = { build: `ls node_modules && node -e "${script}"`, start: 'node server.js' };
+    const files = { ...(await npmServer()), 'package.json': packageJson({ scripts, dependencies: { ms: '2.1.3' } }) };
+    const request = { serviceId: '01900000-0000-7000-8000-000000000001', userNumber: 6997 };
+    const installs = ({ lines }: { lines: string[] }) => lines.includes('$ npm ci');
+    expect(installs(await build({ files, request }))).to.equal(true);
+    const second = await build({ files: { ...files, 'page.html': 'new' }, request });
+    expect(installs(second), second.output).to.equal(false);
+    expect(
+      second.lines.filter((line) => line === 'stray.js'),
+      'what the first build wrote',
+    ).to.deep.equal([]);
+    expect(await readFile(join(second.folder, 'node_modules/ms/index.js'), 'utf8')).to.match(/[^/]\/\/$/);
+    const kept = join(dataDir, 'dependencies', `${request.serviceId}.copy`);
+    const owners = await run('find', [kept, '!', '-uid', String(process.getuid?.())]);
+    expect(owners.stdout).to.equal('');
+    expect((await stat(kept)).mode & 0o777).to.equal(0o700);
+    expect(installs(await build({ files, request: { ...request, clearCache: true } }))).to.equal(true);
+    expect(await removeCaches(dataDir, async (ids) => new Set(ids.filter((id) => id === request.serviceId)))).to.equal(
+      1,
+    );
+    expect(await readdir(join(dataDir, 'dependencies'))).to.not.include(`${request.serviceId}.copy`);
   });
 
   it('installs development dependencies with any NODE_ENV of the service', async () => {

@@ -6,6 +6,7 @@ import { wholeInside } from '../project-files.js';
 
 /** npm reads the first of these that exists. */
 export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
+const FOLDER = 'node_modules/';
 /** What `npm ci` writes about the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
 /** Scripts of the project that run when it is installed, besides those for which the whole project is needed. */
@@ -15,13 +16,13 @@ type Packages = Readonly<Record<string, unknown>>;
 
 /**
  * A digest of the files that decide what an installation puts into `node_modules`. Null if something else may decide it too: a script
- * that runs, a package without a checksum, a build afterwards, or another package manager than npm.
+ * that runs, a package without a checksum, or another package manager than npm.
  */
 export async function lockedInstall(
   app: string,
-  { install, build, manifests, folders }: Pick<BuildPlan, 'install' | 'build' | 'manifests' | 'folders'>,
+  { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
 ): Promise<string | null> {
-  if (install.join() !== 'npm ci' || build.length > 0 || manifests === null) return null;
+  if (install.join() !== 'npm ci' || manifests === null) return null;
   const hash = createHash('sha256');
   const texts = new Map<string, string>();
   for (const name of [...manifests].sort()) {
@@ -42,15 +43,36 @@ export async function isInstalled({ app, folder }: { app: string; folder: string
   const found = packagesOf(await read(INSTALLED));
   const wanted = packagesOf((await read(LOCKS[0] ?? '')) ?? (await read(LOCKS[1] ?? '')));
   if (found === null || wanted === null) return false;
-  return Object.entries(wanted).every(([path, entry]) => path === '' || path in found || isForOthers(entry));
+  const needed = neededBy(
+    Object.entries(wanted).flatMap(([path, entry]) => (path === '' || path in found ? [entry] : [])),
+  );
+  return Object.entries(wanted).every(
+    ([path, entry]) => path === '' || path in found || isForOthers(entry) || isUnneeded(path, entry, needed),
+  );
 }
 
-/** True if each package has a checksum and runs no script. */
+const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
+
+/** The names of the packages that the project and its installed packages ask for. */
+function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
+  const groups = entries.filter(isRecord).flatMap((entry) => KINDS.map((kind) => entry[kind]));
+  return new Set(groups.filter(isRecord).flatMap(Object.keys));
+}
+
+/** True for a package that only packages for other platforms ask for. */
+function isUnneeded(path: string, entry: unknown, needed: ReadonlySet<string>): boolean {
+  const name = path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
+  return isRecord(entry) && entry.optional === true && !needed.has(name);
+}
+
+/** True if each package that this host installs has a checksum and runs no script. */
 export function isExact(packages: Packages | null): boolean {
   if (packages === null) return false;
   return Object.entries(packages).every(([path, entry]) => {
     if (path === '') return true;
     if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
+    // npm leaves it out. Many build tools name one such package with a script.
+    if (entry.optional === true && isForOthers({ os: entry.os, cpu: entry.cpu })) return true;
     if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
     return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));
   });

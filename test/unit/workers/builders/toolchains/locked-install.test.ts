@@ -1,8 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { isExact, isForOthers, lockedInstall } from '../../../../../workers/builders/toolchains/locked-install.js';
+import {
+  isExact,
+  isForOthers,
+  isInstalled,
+  lockedInstall,
+} from '../../../../../workers/builders/toolchains/locked-install.js';
 
 const PACKAGE = { version: '1.0.0', integrity: 'sha512-abc' };
 const LOCK = { lockfileVersion: 3, packages: { '': { name: 'app' }, 'node_modules/a': PACKAGE } };
@@ -15,9 +20,38 @@ describe('An installation that its lock file decides', () => {
     expect(exact({ version: '1.0.0' })).to.equal(false);
     expect(exact({ ...PACKAGE, integrity: 'sha1-abc' })).to.equal(false);
     expect(exact({ ...PACKAGE, hasInstallScript: true })).to.equal(false);
+    const foreign = { ...PACKAGE, hasInstallScript: true, os: [`!${process.platform}`] };
+    expect(exact({ ...foreign, optional: true }), 'it is not installed').to.equal(true);
+    expect(exact(foreign)).to.equal(false);
+    expect(exact({ ...foreign, os: undefined, libc: ['musl'], optional: true }), 'which a host may have').to.equal(
+      false,
+    );
     expect(exact({ ...PACKAGE, link: true })).to.equal(false);
     expect(exact(PACKAGE, 'packages/a')).to.equal(false);
     expect(isExact(null)).to.equal(false);
+  });
+
+  it('has put there what this host needs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ranvier-installed-'));
+    const foreign = { optional: true, os: [`!${process.platform}`], dependencies: { helper: '1' } };
+    const wanted = {
+      '': { dependencies: { a: '1' } },
+      'node_modules/a': { optionalDependencies: { foreign: '1', native: '1' } },
+      'node_modules/foreign': foreign,
+      'node_modules/helper': { optional: true },
+      'node_modules/native': { optional: true },
+    };
+    const isWhole = async (...installed: string[]) => {
+      const packages = Object.fromEntries(installed.map((name) => [`node_modules/${name}`, {}]));
+      await mkdir(join(folder, 'node_modules'), { recursive: true });
+      await writeFile(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages }));
+      await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+      return isInstalled({ app: await realpath(folder), folder: '' });
+    };
+    expect(await isWhole('a', 'native'), 'the helper is one of the foreign package').to.equal(true);
+    expect(await isWhole('a'), 'npm goes on without an optional package').to.equal(false);
+    expect(await isWhole('native')).to.equal(false);
+    await rm(folder, { recursive: true });
   });
 
   it('may leave out packages for other platforms only', () => {
@@ -62,7 +96,6 @@ describe('An installation that its lock file decides', () => {
 
     it('only if nothing else decides it', async () => {
       expect(await lockedInstall(folder, { ...PLAN, install: ['npm install'] })).to.equal(null);
-      expect(await lockedInstall(folder, { ...PLAN, build: ['npm run build'] })).to.equal(null);
       expect(await lockedInstall(folder, { ...PLAN, manifests: null })).to.equal(null);
       expect(await lockedInstall(folder, { ...PLAN, manifests: [...MANIFESTS, '.npmrc'] })).to.equal(null);
       await write('package.json', { scripts: { dependencies: 'node change.js' } });

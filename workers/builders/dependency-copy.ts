@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chown, lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { SYSTEM_PATH } from '../command-wrappers.js';
+import { removeTree, touch } from '../folders.js';
+import { isRoot } from '../sandbox/service-users.js';
+import { usedMb } from './folder-size.js';
+
+const run = promisify(execFile);
+
+export const MODULES = 'node_modules';
+const KEY = 'key';
+/** Larger dependencies are installed for each build, in MB. */
+const LARGEST_MB = 1024;
+
+/**
+ * A copy of a service's `node_modules`, made between its installation and its build, because the build may change them. It is the
+ * platform's own: no command ever sees its folder.
+ */
+export class DependencyCopy {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The `node_modules` of the copy; null if there is none for this key. */
+  async find(key: string): Promise<string | null> {
+    const kept = await readFile(join(this.#path, KEY), 'utf8').catch(() => null);
+    return kept === key ? join(this.#path, MODULES) : null;
+  }
+
+  /** Marks the copy as used now. */
+  async use(): Promise<void> {
+    await touch(this.#path);
+  }
+
+  /**
+   * Copies the dependencies of a folder below `app`, in which no command may run meanwhile, and replaces what was kept. `app` is a real
+   * path. It and the dependencies are the platform's own afterwards: a replica of the service has the user of its builds, and could
+   * otherwise put links there.
+   */
+  async keep(key: string, app: string, folder: string, signal: AbortSignal): Promise<void> {
+    const place = join(app, folder);
+    const source = join(place, MODULES);
+    await this.#removeUnfinished();
+    if (isRoot()) await chown(app, 0, 0);
+    // Now nobody else reaches what is below. A command may have put a link on the way before.
+    if ((await realpath(place)) !== place || !(await lstat(source)).isDirectory()) return this.forget();
+    if (isRoot()) await run('chown', ['-hR', '--', '0:0', source], { signal });
+    const size = await usedMb(source);
+    if (size === null || size > LARGEST_MB) return this.forget();
+    const fresh = this.#aside();
+    await mkdir(fresh, { recursive: true, mode: 0o700 });
+    await run('cp', ['-a', '--reflink=auto', '--', source, fresh], { signal, env: { PATH: SYSTEM_PATH } });
+    await writeFile(join(fresh, KEY), key, { mode: 0o600 });
+    await this.forget();
+    await rename(fresh, this.#path);
+  }
+
+  /** Removes the copy. It is moved aside first, so that nobody finds a part of it. */
+  async forget(): Promise<void> {
+    const aside = this.#aside();
+    const moved = await rename(this.#path, aside).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+        return false;
+      },
+    );
+    if (moved) await removeTree(aside);
+  }
+
+  #aside(): string {
+    return `${this.#path}-${randomUUID()}`;
+  }
+
+  /** A worker that was killed may have left them. */
+  async #removeUnfinished(): Promise<void> {
+    const parent = dirname(this.#path);
+    const names = await readdir(parent).catch(() => []);
+    const left = names.filter((name) => name.startsWith(`${basename(this.#path)}-`));
+    for (const name of left) await removeTree(join(parent, name));
+  }
+}
