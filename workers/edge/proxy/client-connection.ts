@@ -36,7 +36,7 @@ export class ClientConnection {
   readonly waiting: (() => void)[] = [];
   /** Whom the requests on it are of, if no proxy is in front. */
   peer: Client | null = null;
-  /** Of the exchange that is served, or that was served last. */
+  /** Of the exchange that is served. */
   containment: Containment | null = null;
   /** When an exchange ended last, or the connection began. */
   idleSince = performance.now();

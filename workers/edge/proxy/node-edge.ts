@@ -214,6 +214,8 @@ export class NodeEdge implements Edge {
       if (this.#side.behindProxy && admitted) this.#connections.release(connection);
       exchange.onClientGone?.();
       if (begun !== null) this.#ended(exchange, performance.now() - begun, socket.bytesWritten - sentBefore);
+      // What an idle connection still refers to survives the next collections, which makes each of them dearer.
+      connection.containment = null;
       passTurn(connection);
     };
     res.once('close', exchange.containment.guard(onClose));
