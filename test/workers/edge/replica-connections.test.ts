@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { expect } from 'chai';
 import { containUncaught, ownSocket } from '../../../workers/edge/proxy/containment.js';
 import { eventually } from '../../support/processes.js';
-import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
+import { ask, Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine';
 const EVIL = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil';
@@ -92,6 +92,19 @@ describe("The edge's connections to replicas", () => {
     expect(seen)
       .to.match(/\r\nTransfer-Encoding: chunked\r\n/)
       .and.to.match(/\r\n\r\n3\r\none\r\n6\r\nsecond\r\n0\r\n\r\n$/);
+  });
+
+  it('carry the length of a body that is not there', async () => {
+    let seen = '';
+    answer = (socket, text) => {
+      seen = text;
+      socket.write(FINE);
+    };
+    const host = `Host: ${HOST}\r\nConnection: close\r\n\r\n`;
+    await sendRaw(edge.port, `POST / HTTP/1.1\r\n${host}`);
+    expect(seen).to.match(/\r\nContent-Length: 0\r\n/);
+    await sendRaw(edge.port, `GET / HTTP/1.1\r\n${host}`);
+    expect(seen).not.to.include('Content-Length');
   });
 
   it('are found by what escapes from one of their events', async () => {

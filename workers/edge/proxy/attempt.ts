@@ -116,7 +116,7 @@ export class Attempt implements ReplicaRequest {
 
   onRead(): void {
     // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
-    if (this.#flushes && this.#held === null) this.#res.write(NOTHING);
+    if (this.#flushes && this.#held === null && !this.#res.destroyed) this.#res.write(NOTHING);
     this.#flushes = false;
     this.#keepHeld();
   }
@@ -124,6 +124,7 @@ export class Attempt implements ReplicaRequest {
   onEnd(): void {
     const held = this.#held;
     this.#settle(ANSWERED);
+    if (this.#res.destroyed) return;
     if (this.#writer !== null) {
       this.#keepHeld();
       this.#writer.end();

@@ -17,6 +17,8 @@ const MAX_REPLAYS = 2;
 /** The most replicas that are tried if connections are refused. */
 const MAX_ATTEMPTS = 10;
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Some servers refuse these without a length (RFC 9110, 8.6). */
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 /** Node's parser refuses most of these before. Here they cannot become part of another line. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
 const FORBIDDEN_IN_PATH = /[\x00-\x20\x7f]|[^\x00-\xff]/;
@@ -146,6 +148,7 @@ function requestHead({ req, client, requestId }: Exchange, { method, upgrade }: 
     head += `${headers[i]}: ${value}\r\n`;
   }
   if (req.headers['transfer-encoding'] !== undefined) head += 'Transfer-Encoding: chunked\r\n';
+  else if (WITH_BODY.has(method) && req.headers['content-length'] === undefined) head += 'Content-Length: 0\r\n';
   if (upgrade) return `${head}Connection: Upgrade\r\nUpgrade: ${req.headers.upgrade ?? 'websocket'}\r\n\r\n`;
   // The connection is not used again after HEAD, see replica-connection.ts.
   return method === 'HEAD' ? `${head}Connection: close\r\n\r\n` : `${head}Connection: keep-alive\r\n\r\n`;
