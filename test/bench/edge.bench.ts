@@ -5,6 +5,7 @@ import { type EngineName, startPlatform } from '../support/platform.js';
 import { freePorts } from '../support/processes.js';
 import { load, requestText, type Served } from './load.js';
 import { median, print } from './measure.js';
+import { processorMs } from './processor-time.js';
 import { record } from './table.js';
 
 const ROUNDS = 7;
@@ -20,6 +21,11 @@ const APPLICATION = {
       response.end(body);
     }).listen(process.env.PORT);`,
 };
+
+interface Round extends Served {
+  /** Microseconds of processor time of the proxy for a request. */
+  processorUs: number;
+}
 
 /** Requests a second to one hosted application through the edge, and through a Caddy that passes them on to the same replica. */
 export async function benchEdge(engine: EngineName): Promise<void> {
@@ -38,18 +44,25 @@ export async function benchEdge(engine: EngineName): Promise<void> {
     const caddy = await startCaddy({ http: { servers: { bench: { listen: [`:${port}`], routes: [{ handle }] } } } });
     try {
       const request = requestText('GET', '/', { Host: new URL(service.url).host });
-      const through = (at: number) =>
-        load({ port: at, request: () => request, connections: CONNECTIONS, seconds: SECONDS });
-      const rounds: { ours: Served; caddy: Served }[] = [];
+      const edge = platform.processes.find(({ name }) => name === 'edge')?.child.pid ?? 0;
+      const through = async (at: number, pid: number): Promise<Round> => {
+        const before = await processorMs(pid);
+        const served = await load({ port: at, request: () => request, connections: CONNECTIONS, seconds: SECONDS });
+        const usedMs = (await processorMs(pid)) - before;
+        return { ...served, processorUs: (usedMs * 1_000) / (served.perSecond * SECONDS) };
+      };
+      const rounds: { ours: Round; caddy: Round }[] = [];
       for (let round = 0; round <= ROUNDS; round++) {
-        rounds.push({ caddy: await through(port), ours: await through(platform.edgePort) });
+        rounds.push({ caddy: await through(port, caddy.pid), ours: await through(platform.edgePort, edge) });
       }
       // The first round warms both up.
       rounds.shift();
       const of = (who: 'ours' | 'caddy') => median(rounds.map((round) => round[who].perSecond)).toFixed(0);
       const ratio = median(rounds.map(({ ours, caddy }) => ours.perSecond / caddy.perSecond));
+      const us = (who: 'ours' | 'caddy') => median(rounds.map((round) => round[who].processorUs)).toFixed(0);
       record('edge', ratio, `${of('ours')} of ${of('caddy')}/s`);
       print(`  edge: ${of('ours')}/s, Caddy: ${of('caddy')}/s, ratio ${ratio.toFixed(2)}`);
+      print(`  processor time of a request: edge ${us('ours')} µs, Caddy ${us('caddy')} µs`);
     } finally {
       await caddy.stop();
     }

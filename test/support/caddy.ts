@@ -9,6 +9,8 @@ export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 
 export interface TestCaddy {
   adminUrl: string;
+  /** The id of its process, which is another one after `restart`. */
+  readonly pid: number;
   /** Kills it and starts it again on the configuration of its operator, without what was loaded since. */
   restart(): Promise<void>;
   /** Kills it, to be started again with `restart`. */
@@ -43,6 +45,9 @@ export async function startCaddy(
   let caddy = await start();
   return {
     adminUrl,
+    get pid() {
+      return caddy.child.pid ?? 0;
+    },
     async restart() {
       await caddy.stop('SIGKILL');
       caddy = await start();

@@ -164,7 +164,7 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'edge: two hosts are passed on',
     file: 'workers/edge/proxy/headers.ts',
-    find: "if (count('host') > 1)",
+    find: "if (isRepeated(req.rawHeaders, 'host'))",
     replace: 'if (false)',
   },
   {

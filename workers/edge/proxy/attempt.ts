@@ -1,12 +1,15 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import type { Dispatcher } from 'undici';
 import { checkedStatus, clientHeaders, InvalidAnswerError, MAX_INTERIM } from './answer-head.js';
 import { encoded, joined } from './compression.js';
 import type { Exchange } from './exchange.js';
-import { upstreamHeaders } from './headers.js';
+import { valuesOf } from './headers.js';
 import { PacedWriter } from './paced-writer.js';
+import type { AnswerHead, Asked } from './read-head.js';
+import type { ReplicaConnection, ReplicaRequest } from './replica-connection.js';
 import type { RequestBody } from './request-body.js';
+import { joinSockets, noticeEnd } from './tunnel.js';
 import type { Upstream } from './upstream.js';
 
 /** How sending a request to one replica ended. */
@@ -23,83 +26,69 @@ export type Outcome =
       begun: boolean;
     };
 
-/** Sends the request to a replica and streams its answer to the client. The faster side waits for the slower one. */
-export function attempt(exchange: Exchange, upstream: Upstream, body: RequestBody | null): Promise<Outcome> {
-  const { req, client, requestId } = exchange;
-  return new Promise((resolve) => {
-    const relay = new Relay(exchange, upstream, resolve);
-    upstream.pool.dispatch(
-      {
-        path: req.url ?? '/',
-        method: req.method ?? 'GET',
-        headers: upstreamHeaders(req, client, requestId),
-        body,
-      },
-      relay,
-    );
-  });
-}
-
+const ANSWERED: Outcome = { type: 'answered' };
+const CLIENT_GONE: Outcome = { type: 'client-gone' };
 const NOTHING = Buffer.alloc(0);
+/** Up to this size, Node writes a head and its body as one text, without buffers in between. */
+const ONE_TEXT_BYTES = 16_384;
 
-/** Its callbacks never throw: an exception ends only this attempt. */
-class Relay implements Dispatcher.DispatchHandler {
+/** Sends the request to a replica and streams its answer to the client. The faster side waits for the slower one. */
+export class Attempt implements ReplicaRequest {
+  readonly asked: Asked;
+  readonly head: string;
+  readonly body: RequestBody | null;
   readonly #exchange: Exchange;
+  readonly #upstream: Upstream;
   readonly #res: ServerResponse;
-  /** Receives the body: the response, or its encoder. */
-  #writer: PacedWriter;
-  readonly #resolve: (outcome: Outcome) => void;
-  readonly #leave: () => void;
-  readonly #forget: () => void;
-  #controller: Dispatcher.DispatchController | null = null;
+  readonly #ended: (outcome: Outcome) => void;
+  #connection: ReplicaConnection | null = null;
+  /** Takes the body, unless all of the answer arrives at once. */
+  #writer: PacedWriter | null = null;
+  /** A piece that may be the whole body. */
+  #held: Buffer | null = null;
   #begun = false;
+  /** Without a length the answer may be a stream: its client must learn at once that it is connected. */
+  #flushes = false;
   #settled = false;
+  #counted = true;
   #interim = 0;
 
-  constructor(exchange: Exchange, upstream: Upstream, resolve: (outcome: Outcome) => void) {
-    const { res } = exchange;
+  /** `head` is the request's, `ended` is called once and must not throw. */
+  constructor(
+    exchange: Exchange,
+    upstream: Upstream,
+    request: Pick<ReplicaRequest, 'asked' | 'head' | 'body'>,
+    ended: (outcome: Outcome) => void,
+  ) {
+    this.asked = request.asked;
+    this.head = request.head;
+    this.body = request.body;
     this.#exchange = exchange;
-    this.#res = res;
-    this.#writer = this.#writerTo(res);
-    this.#resolve = resolve;
-    this.#leave = upstream.requests.enter();
-    this.#forget = upstream.onFault((error) => this.#fail(error));
-    res.on('close', this.#onClientClose);
+    this.#upstream = upstream;
+    this.#res = exchange.res;
+    this.#ended = ended;
   }
 
-  readonly #onClientClose = (): void => {
-    this.#settle({ type: 'client-gone' });
-    this.#abort(new Error('the client closed the connection'));
-  };
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#settled || this.#res.destroyed) controller.abort(new Error('the client closed the connection'));
+  start(): void {
+    this.#upstream.requests.add();
+    this.#exchange.onClientGone = () => this.#clientGone();
+    this.#upstream.pool.send(this);
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: object): void {
-    this.#guarded(() => {
-      if (status >= 100 && status < 200) {
-        this.#interim += 1;
-        if (this.#interim > MAX_INTERIM) throw new InvalidAnswerError(`more than ${MAX_INTERIM} interim answers`);
-        return;
-      }
-      this.#begin(checkedStatus(status), Array.isArray(controller.rawHeaders) ? controller.rawHeaders : []);
-      // Without a length it may be a stream: its client must learn at once that it is connected.
-      // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
-      if (!('content-length' in headers)) this.#res.write(NOTHING);
-      if ('content-type' in headers && String(headers['content-type']).startsWith('text/event-stream')) {
-        this.#exchange.streams = true;
-        this.#leave();
-      }
-    });
+  onSend(connection: ReplicaConnection): void {
+    this.#connection = connection;
   }
 
-  #begin(status: number, raw: (string | Buffer)[]): void {
-    const { req, encoders, connection, containment } = this.#exchange;
-    const forClient = clientHeaders(raw, this.#exchange, status);
-    const take = () => encoders.take(connection.client);
-    const answer = encoded(req, status, forClient, take);
+  onInterim(): void {
+    this.#interim += 1;
+    if (this.#interim > MAX_INTERIM) throw new InvalidAnswerError(`more than ${MAX_INTERIM} interim answers`);
+  }
+
+  onHead(head: AnswerHead): void {
+    const { req, encoders, connection, containment, upgrade } = this.#exchange;
+    const status = checkedStatus(head.status);
+    const forClient = clientHeaders(head.headers, this.#exchange, status);
+    const answer = encoded(req, status, forClient, () => encoders.take(connection.client));
     try {
       this.#res.writeHead(status, answer.headers);
     } catch (error) {
@@ -107,60 +96,117 @@ class Relay implements Dispatcher.DispatchHandler {
       throw error;
     }
     this.#begun = true;
+    this.#flushes = head.body === 'chunked' || head.body === 'until-end';
+    if (upgrade !== null && this.asked.upgrade) noticeEnd(upgrade.socket);
     if (answer.encoder !== null) this.#writer = this.#writerTo(joined(answer.encoder, this.#res, containment));
+    if (isEventStream(head)) {
+      this.#exchange.streams = true;
+      this.#uncount();
+    }
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#guarded(() => this.#writer.write(chunk));
+  onData(piece: Buffer): void {
+    if (this.#writer === null && this.#held === null) {
+      this.#held = piece;
+      return;
+    }
+    this.#keepHeld();
+    this.#writer?.write(Buffer.from(piece));
   }
 
-  onResponseEnd(): void {
-    this.#guarded(() => {
-      this.#settle({ type: 'answered' });
+  onRead(): void {
+    // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
+    if (this.#flushes && this.#held === null && !this.#res.destroyed) this.#res.write(NOTHING);
+    this.#flushes = false;
+    this.#keepHeld();
+  }
+
+  onEnd(): void {
+    const held = this.#held;
+    this.#settle(ANSWERED);
+    if (this.#res.destroyed) return;
+    if (this.#writer !== null) {
+      this.#keepHeld();
       this.#writer.end();
-    });
+    } else if (held === null) this.#res.end();
+    else this.#endWith(held);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#res.destroyed) this.#settle({ type: 'client-gone' });
-    else this.#settle({ type: 'failed', error, sent: this.#controller !== null, begun: this.#begun });
+  /** Answers with a body that is there as a whole. */
+  #endWith(body: Buffer): void {
+    const res = this.#res;
+    const { socket } = res;
+    if (body.length > ONE_TEXT_BYTES) res.end(Buffer.from(body));
+    else if (this.#flushes || socket === null) res.end(body.toString('latin1'), 'latin1');
+    else {
+      // Head and body go out in one write. Otherwise, the response adds an empty write for its end.
+      socket.cork();
+      res.write(body.toString('latin1'), 'latin1');
+      socket.uncork();
+      res.end();
+    }
+  }
+
+  onUpgrade(head: AnswerHead, socket: Socket, rest: Buffer): void {
+    try {
+      joinSockets(this.#exchange, head, socket, rest);
+      this.#settle(ANSWERED);
+    } catch (error) {
+      socket.destroy();
+      if (error instanceof InvalidAnswerError) this.onFail(error);
+      else this.onFault(error);
+    }
+  }
+
+  onFail(error: Error): void {
+    if (this.#res.destroyed) this.#settle(CLIENT_GONE);
+    else this.#settle({ type: 'failed', error, sent: this.#connection !== null, begun: this.#begun });
+  }
+
+  onFault(error: unknown): void {
+    this.#settle(CLIENT_GONE);
+    this.#exchange.containment.caught(error);
+  }
+
+  #clientGone(): void {
+    const connection = this.#connection;
+    this.#settle(CLIENT_GONE);
+    if (connection === null) this.#upstream.pool.withdraw(this);
+    else connection.destroy();
+  }
+
+  /** Copies the piece that was held, because what follows it is not here yet. */
+  #keepHeld(): void {
+    const held = this.#held;
+    if (held === null) return;
+    this.#held = null;
+    this.#writer ??= this.#writerTo(this.#res);
+    this.#writer.write(Buffer.from(held));
   }
 
   #writerTo(target: Writable): PacedWriter {
     return new PacedWriter(target, {
-      pause: () => this.#guarded(() => this.#controller?.pause()),
-      resume: () => this.#guarded(() => this.#controller?.resume()),
+      pause: () => this.#connection?.pause(),
+      resume: () => this.#connection?.resume(),
     });
   }
 
-  /** A bad answer is the replica's fault. Every other exception is a fault of the edge and is counted. */
-  #guarded(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      if (error instanceof InvalidAnswerError) this.#fail(error);
-      else this.#exchange.containment.caught(error);
-    }
-  }
-
-  #fail(error: Error): void {
-    this.#settle({ type: 'failed', error, sent: true, begun: this.#begun });
-    this.#abort(error);
-  }
-
-  #abort(error: Error): void {
-    try {
-      this.#controller?.abort(error);
-    } catch (second) {
-      this.#exchange.containment.caught(second, 'a request to a replica could not be ended in order');
-    }
+  #uncount(): void {
+    if (!this.#counted) return;
+    this.#counted = false;
+    this.#upstream.requests.remove();
   }
 
   #settle(outcome: Outcome): void {
+    if (this.#settled) return;
     this.#settled = true;
-    this.#res.off('close', this.#onClientClose);
-    this.#leave();
-    this.#forget();
-    this.#resolve(outcome);
+    this.#connection = null;
+    this.#exchange.onClientGone = null;
+    this.#uncount();
+    this.#ended(outcome);
   }
+}
+
+function isEventStream({ headers }: AnswerHead): boolean {
+  return valuesOf(headers, 'content-type').startsWith('text/event-stream');
 }

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import { clientKey } from '../../../shared/core/client-address.js';
+import type { Containment } from './containment.js';
+import type { Client } from './headers.js';
 
 /** More connections than this are examined again only after this time, so that a flood of new ones stays cheap. */
 const LOOK_AGAIN_MS = 100;
@@ -30,8 +32,12 @@ export class ClientConnection {
   client: string;
   /** Requests on it whose exchanges have not ended; one is served at a time. */
   exchanges = 0;
-  /** Resolves when all requests before the next one are answered. */
-  turn: Promise<void> = Promise.resolve();
+  /** What begins the requests that wait for those before them, in order. */
+  readonly waiting: (() => void)[] = [];
+  /** Whom the requests on it are of, if no proxy is in front. */
+  peer: Client | null = null;
+  /** Of the exchange that is served. */
+  containment: Containment | null = null;
   /** When an exchange ended last, or the connection began. */
   idleSince = performance.now();
   /** The bytes that the client has sent and the replica has not read. */

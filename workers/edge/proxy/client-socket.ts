@@ -1,19 +1,18 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connections } from './connections.js';
 import { turns } from './turns.js';
 
 /** How long the rest of an unwanted body is read, so that the client gets to read its answer, in milliseconds. */
 const LINGER_MS = 5_000;
 
 /** Passes only admitted connections to the HTTP server, so that a refused one needs no parser. */
-export function admitOnly(server: Server, connections: Connections): void {
+export function admitOnly(server: Server, admit: (socket: Socket) => boolean): void {
   const [serve] = server.listeners('connection');
   if (serve === undefined) throw new Error('the HTTP server takes no connections');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     turns.accepted();
-    if (connections.admit(socket)) serve.call(server, socket);
+    if (admit(socket)) serve.call(server, socket);
   });
 }
 

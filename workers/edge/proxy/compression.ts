@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import type { Containment } from './containment.js';
-import { eachPair } from './headers.js';
+import { eachPair, valuesOf } from './headers.js';
 import { PacedWriter } from './paced-writer.js';
 
 /** Smaller answers gain nothing. */
@@ -54,7 +54,7 @@ export interface Encoded {
  * flat list of names and values. Content-Length goes, the ETag becomes a weak one, and caches learn what it depends on.
  */
 export function encoded(req: Request, status: number, headers: readonly string[], take: TakeEncoder): Encoded {
-  const header = (name: string) => valuesOf(headers, name).join(', ') || undefined;
+  const header = (name: string) => valuesOf(headers, name) || undefined;
   if (!isCompressible(status, header)) return { headers: [...headers], encoder: null };
   const varying = withVary(headers, header('vary') ?? '');
   const encoding = encodingFor(req);
@@ -85,11 +85,10 @@ export function joined(encoder: Transform, res: ServerResponse, containment: Con
 
 function isCompressible(status: number, header: (name: string) => string | undefined): boolean {
   const [type = ''] = (header('content-type') ?? '').split(';');
-  const encoding = header('content-encoding') ?? 'identity';
   return (
     !NOT_WHOLE.has(status) &&
     COMPRESSIBLE_TYPES.has(type.trim().toLowerCase()) &&
-    encoding.toLowerCase() === 'identity' &&
+    (header('content-encoding') ?? 'identity').toLowerCase() === 'identity' &&
     !/\bno-transform\b/i.test(header('cache-control') ?? '') &&
     Number(header('content-length') ?? COMPRESS_FROM_BYTES) >= COMPRESS_FROM_BYTES
   );
@@ -128,12 +127,4 @@ function withVary(headers: readonly string[], vary: string): string[] {
   const names = vary.split(',').map((name) => name.trim().toLowerCase());
   const told = names.includes('*') || names.includes('accept-encoding');
   return told ? [...headers] : [...headers, 'Vary', 'Accept-Encoding'];
-}
-
-function valuesOf(flat: readonly string[], wanted: string): string[] {
-  const values: string[] = [];
-  eachPair(flat, (name, value) => {
-    if (name.toLowerCase() === wanted) values.push(value);
-  });
-  return values;
 }

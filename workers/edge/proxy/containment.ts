@@ -1,4 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, executionAsyncResource } from 'node:async_hooks';
+import type { Socket } from 'node:net';
 import type { Logger } from '../../../shared/core/log.js';
 import type { EdgeFigures } from '../../../shared/routing/store.js';
 
@@ -14,22 +15,40 @@ export interface ContainmentOptions {
 }
 
 const current = new AsyncLocalStorage<Containment>();
+/** Asynchronous contexts make every request a tenth dearer. They are switched off when none was used for this time. */
+const CONTEXTS_OFF_MS = 10_000;
+let contexts = 0;
+let off: NodeJS.Timeout | null = null;
 
 /**
  * Keeps an exception of one exchange within that exchange: it is logged with the request's id, counted, and the exchange
- * is ended. Callbacks of the exchange go through `guard`. What escapes nevertheless (a library throws in an event of one of
- * its sockets) reaches `containUncaught`, which finds the exchange by the asynchronous context that `run` began.
+ * is ended. Callbacks of the exchange go through `guard`, or are guarded by those who call them. What escapes nevertheless reaches
+ * `containUncaught`, which finds the exchange by the socket whose event was handled, or by the asynchronous context that `run`
+ * began.
  */
 export class Containment {
   readonly #options: ContainmentOptions;
+  #hasContext = false;
 
   constructor(options: ContainmentOptions) {
     this.#options = options;
   }
 
-  /** Runs the work; what it starts, timers and sockets included, belongs to this exchange. */
+  /** Runs work that uses libraries with callbacks of their own; what it starts, timers included, belongs to this exchange until `ended`. */
   run<T>(work: () => T): T {
+    if (!this.#hasContext) contexts += 1;
+    this.#hasContext = true;
+    if (off !== null) clearTimeout(off);
+    off = null;
     return current.run(this, work);
+  }
+
+  /** The exchange has ended. */
+  ended(): void {
+    if (!this.#hasContext) return;
+    this.#hasContext = false;
+    contexts -= 1;
+    if (contexts === 0) off = setTimeout(() => current.disable(), CONTEXTS_OFF_MS).unref();
   }
 
   /** The callback, made unable to throw. */
@@ -56,19 +75,52 @@ export class Containment {
   }
 }
 
+/** What to do with an exception of a socket's event: by the socket, and by what Node passes to its own callbacks. */
+const owners = new WeakMap<object, (error: unknown) => void>();
+
+/** An exception that escapes from an event of this socket, or of a request on it, goes to `caught`. */
+export function ownSocket(socket: Socket, caught: (error: unknown) => void): void {
+  owners.set(socket, caught);
+  if ('_handle' in socket && isObject(socket._handle)) owners.set(socket._handle, caught);
+}
+
+/** What is known about the event that is being handled: its handle, its parser, or what was passed to a later tick. */
+function ownerOf(resource: object): ((error: unknown) => void) | undefined {
+  const later = 'args' in resource && Array.isArray(resource.args) ? resource.args : [];
+  for (const given of [resource, ...later]) {
+    if (!isObject(given)) continue;
+    const req = 'req' in given ? given.req : given;
+    const socket = isObject(req) && 'socket' in req ? req.socket : null;
+    const stream = 'stream' in given ? given.stream : null;
+    for (const known of [given, socket, stream]) {
+      const owner = isObject(known) ? owners.get(known) : undefined;
+      if (owner !== undefined) return owner;
+    }
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 /**
  * The last line of defence, for `uncaughtException` and `unhandledRejection`: ends the exchange that the error belongs to and
  * returns true, or returns false if it belongs to none.
  *
  * Node warns that a process is in an unknown state after an uncaught exception, so this is not for errors at large: an
  * error outside of exchanges (the route table, PostgreSQL) still ends the process in order, and it is started again. But
- * everything that a visitor or an application can cause runs inside a `Containment`, and what an exchange holds is its own:
- * its two sockets and its replica's connections, which are destroyed with it. Ending the process instead would let one
+ * everything that a visitor or an application can cause belongs to a socket or to a `Containment`, and what an exchange holds is its own:
+ * its two sockets, which are destroyed with it. Ending the process instead would let one
  * application take all others down as often as it likes, which is the greater damage.
  */
 export function containUncaught(error: unknown): boolean {
   const containment = current.getStore();
-  if (containment === undefined) return false;
-  containment.caught(error, 'an exception escaped an exchange');
-  return true;
+  if (containment !== undefined) {
+    containment.caught(error, 'an exception escaped an exchange');
+    return true;
+  }
+  const owner = ownerOf(executionAsyncResource());
+  owner?.(error);
+  return owner !== undefined;
 }

@@ -25,6 +25,10 @@ export interface Exchange {
   log: Logger;
   /** Counts the answer for its service; null as long as no service was found. */
   traffic: ServiceTraffic | null;
+  /** Called once if the client's connection closes while a replica has the request. */
+  onClientGone: (() => void) | null;
+  /** Called once if the client's socket is joined to a replica's. The response then never closes. */
+  onJoined: () => void;
   /** True for an event stream, whose length is no latency. */
   streams: boolean;
 }

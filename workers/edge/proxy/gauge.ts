@@ -9,15 +9,23 @@ export class Gauge {
 
   /** Counts one more. The returned function counts one less; further calls of it do nothing. */
   enter(): () => void {
-    this.#value += 1;
+    this.add();
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      this.#value -= 1;
-      if (this.#value > 0) return;
-      for (const resolve of this.#waiting.splice(0)) resolve();
+      this.remove();
     };
+  }
+
+  add(): void {
+    this.#value += 1;
+  }
+
+  remove(): void {
+    this.#value -= 1;
+    if (this.#value > 0 || this.#waiting.length === 0) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** Resolves when the count is zero, or after this time in milliseconds. */

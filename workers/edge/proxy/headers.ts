@@ -124,10 +124,9 @@ export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
  * implementations could read differently.
  */
 export function ambiguity(req: IncomingMessage): string | null {
-  const count = (name: string) => req.rawHeaders.filter((h, i) => i % 2 === 0 && h.toLowerCase() === name).length;
   const encoding = req.headers['transfer-encoding'];
-  if (count('host') > 1) return 'The request has more than one Host header.';
-  if (count('content-length') > 1) return 'The request has more than one Content-Length header.';
+  if (isRepeated(req.rawHeaders, 'host')) return 'The request has more than one Host header.';
+  if (isRepeated(req.rawHeaders, 'content-length')) return 'The request has more than one Content-Length header.';
   if (encoding !== undefined && req.headers['content-length'] !== undefined) {
     return 'The request has both Content-Length and Transfer-Encoding.';
   }
@@ -138,32 +137,64 @@ export function ambiguity(req: IncomingMessage): string | null {
   return null;
 }
 
+function isRepeated(raw: readonly string[], name: string): boolean {
+  let count = 0;
+  for (let i = 0; i < raw.length; i += 2) if (isNamed(raw[i], name)) count += 1;
+  return count > 1;
+}
+
+/** Whether this is the header's name, given in lower case. */
+export function isNamed(name: string | undefined, lower: string): boolean {
+  return name?.length === lower.length && name.toLowerCase() === lower;
+}
+
 export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
 /** The headers for a replica, as a flat list of names and values in the client's order. */
 export function upstreamHeaders(req: IncomingMessage, client: Client, requestId: string): string[] {
+  const { rawHeaders } = req;
   const named = connectionTokens(req.headers.connection);
   const headers: string[] = [];
-  eachPair(req.rawHeaders, (name, value) => {
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
     const lower = name.toLowerCase();
     // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For.
-    const canonical = lower.replaceAll('_', '-');
-    if (HOP_BY_HOP.has(lower) || FORWARDED_HEADERS.has(canonical) || named.has(lower)) return;
-    headers.push(name, value);
-  });
+    const canonical = lower.includes('_') ? lower.replaceAll('_', '-') : lower;
+    if (HOP_BY_HOP.has(lower) || FORWARDED_HEADERS.has(canonical) || named.has(lower)) continue;
+    headers.push(name, rawHeaders[i + 1] ?? '');
+  }
   headers.push('X-Forwarded-For', client.address, 'X-Forwarded-Proto', client.protocol);
   headers.push('X-Forwarded-Host', req.headers.host ?? '', 'X-Request-ID', requestId);
   return headers;
 }
 
+/** What `Connection` says nearly always. */
+const COMMON_TOKENS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['', new Set<string>()],
+  ['keep-alive', new Set(['keep-alive'])],
+  ['Keep-Alive', new Set(['keep-alive'])],
+  ['close', new Set(['close'])],
+]);
+
 /** The headers that `Connection` lists as those of the connection, in lower case, without end-to-end headers. */
-export function connectionTokens(value: string | undefined): Set<string> {
+export function connectionTokens(value: string | undefined): ReadonlySet<string> {
+  const known = COMMON_TOKENS.get(value ?? '');
+  if (known !== undefined) return known;
   const tokens = (value ?? '').toLowerCase().split(',');
   return new Set(tokens.map((token) => token.trim()).filter((token) => token !== '' && !isEndToEnd(token)));
 }
 
 export function eachPair(flat: readonly string[], visit: (name: string, value: string) => void): void {
   for (let i = 0; i + 1 < flat.length; i += 2) visit(flat[i] ?? '', flat[i + 1] ?? '');
+}
+
+/** The values of a header of a flat list, joined with commas; '' if it is not there. `wanted` is in lower case. */
+export function valuesOf(flat: readonly string[], wanted: string): string {
+  let values = '';
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    if (isNamed(flat[i], wanted)) values = values === '' ? (flat[i + 1] ?? '') : `${values}, ${flat[i + 1]}`;
+  }
+  return values;
 }

@@ -7,23 +7,21 @@ import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
 import { TrafficMeter } from '../traffic-meter.js';
-import { isAllowed } from './allow-list.js';
+import { type AnswerSources, answer } from './answer.js';
+import { MAX_HEADER_BYTES } from './answer-parser.js';
 import { ClientConnection } from './client-connection.js';
 import { admitOnly, drainRest, refuseMalformed } from './client-socket.js';
 import { type ConnectionLimits, Connections } from './connections.js';
-import { Containment, type EdgeCounters } from './containment.js';
+import { Containment, type EdgeCounters, ownSocket } from './containment.js';
 import { EncoderBudget } from './encoder-budget.js';
 import type { Exchange } from './exchange.js';
-import { forward } from './forward.js';
+import { InvalidRequestError } from './forward.js';
 import { Gauge } from './gauge.js';
-import { ambiguity, hasBody } from './headers.js';
+import { hasBody } from './headers.js';
 import { LiveTable } from './live-table.js';
-import { type EdgeSide, openExchange, pipelinesTooMuch, takeTurn } from './open-exchange.js';
-import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
-import { serveSite } from './static-site.js';
-import { MAX_HEADER_BYTES, type UpstreamTimeouts } from './upstream.js';
-
-export const HEALTH_PATH = '/.ranvier/healthz';
+import { type EdgeSide, openExchange, passTurn, pipelinesTooMuch, takeTurn } from './open-exchange.js';
+import { badRequest, PAGES, sendPage } from './pages.js';
+import type { UpstreamTimeouts } from './upstream.js';
 
 export interface NodeEdgeOptions {
   /** 0 picks a free port; `port` returns it. */
@@ -78,6 +76,7 @@ export class NodeEdge implements Edge {
   readonly #counters: EdgeCounters = { failedExchanges: 0, closedConnections: 0, refusedConnections: 0 };
   readonly #connections: Connections;
   readonly #side: EdgeSide;
+  readonly #sources: AnswerSources;
   /** Contains errors on connections that belong to no exchange. */
   readonly #outside: Containment;
   #lastNotAccepted = Number.NEGATIVE_INFINITY;
@@ -90,6 +89,8 @@ export class NodeEdge implements Edge {
     this.#table = new LiveTable(this.#timeouts, options.traffic ?? new TrafficMeter());
     this.#side = { log, counters: this.#counters, encoders: new EncoderBudget(), behindProxy };
     this.#outside = new Containment({ log, counters: this.#counters, labels: {}, end: () => undefined });
+    const refresh = (serviceId: string) => this.#refresh(serviceId);
+    this.#sources = { table: this.#table, imagesDir: options.imagesDir, refresh };
     this.#connections = new Connections(limits, this.#counters, behindProxy);
     this.#server = createServer({
       keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
@@ -101,10 +102,12 @@ export class NodeEdge implements Edge {
       keepAlive: true,
       keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
     });
-    this.#server.on('request', (req, res) => this.#receive(req, res, null));
-    this.#server.on('upgrade', (req, socket: Socket, head) => this.#upgrade(req, socket, head));
+    this.#server.on('request', (req, res) => this.#guarded(req.socket, () => this.#receive(req, res, null)));
+    this.#server.on('upgrade', (req, socket: Socket, head) =>
+      this.#guarded(socket, () => this.#upgrade(req, socket, head)),
+    );
     this.#server.on('clientError', refuseMalformed);
-    admitOnly(this.#server, this.#connections);
+    admitOnly(this.#server, (socket) => this.#admit(socket));
   }
 
   /** The port on which it listens. */
@@ -126,12 +129,12 @@ export class NodeEdge implements Edge {
         this.#server.on('error', (error) => this.#notAccepted(error));
         resolve();
       };
-      this.#outside.run(() => this.#server.listen(typeof at === 'string' ? { path: at } : { port: at }, listening));
+      this.#server.listen(typeof at === 'string' ? { path: at } : { port: at }, listening);
     });
   }
 
   async apply(table: RouteTable): Promise<void> {
-    const left = this.#outside.run(() => this.#table.swap(table));
+    const left = this.#table.swap(table);
     await Promise.all(left.map((upstream) => upstream.requests.empty(this.#timeouts.drainMs)));
   }
 
@@ -141,8 +144,33 @@ export class NodeEdge implements Edge {
     for (const socket of this.#upgraded) socket.destroy();
     this.#server.closeAllConnections();
     this.#connections.close();
-    await this.#table.destroy();
+    this.#table.destroy();
     await closed;
+  }
+
+  #admit(socket: Socket): boolean {
+    let admitted = false;
+    ownSocket(socket, (error) => this.#escaped(socket, error));
+    this.#guarded(socket, () => {
+      admitted = this.#connections.admit(socket);
+    });
+    return admitted;
+  }
+
+  /** An exception belongs to the exchange of its connection. Without one, the connection ends. */
+  #escaped(socket: Socket, error: unknown): void {
+    const containment = this.#connections.of(socket)?.containment;
+    (containment ?? this.#outside).caught(error, 'an exception escaped a connection');
+    if (!containment) socket.destroy();
+  }
+
+  #guarded(socket: Socket, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#outside.caught(error);
+      socket.destroy();
+    }
   }
 
   /** Writes at most one line in ten seconds: without free file descriptors there would be one for each connection. */
@@ -177,82 +205,50 @@ export class NodeEdge implements Edge {
     const { socket } = req;
     const connection = this.#connections.of(socket) ?? new ClientConnection(socket);
     if (socket.destroyed || pipelinesTooMuch(connection)) return void socket.destroy();
-    const turn = takeTurn(connection, res);
-    const exchange = openExchange(this.#side, { req, res, upgrade, connection });
-    const admitted = !this.#side.behindProxy || this.#carry(exchange);
-    const begin = () => exchange.containment.run(() => this.#answer(exchange, admitted));
-    if (turn === null) void begin();
-    else void turn.then(begin);
-  }
-
-  /** Counts the proxy's connection for the client of this exchange. Returns false if that client has too many. */
-  #carry({ res, client, connection }: Exchange): boolean {
-    if (!this.#connections.carry(connection, clientKey(client.address))) return false;
-    res.once('close', () => this.#connections.release(connection));
-    return true;
-  }
-
-  /** Never rejects. */
-  async #answer(exchange: Exchange, admitted: boolean): Promise<void> {
-    const { req, res, upgrade, containment, host, requestId, log } = exchange;
-    if (req.socket.destroyed) return;
-    const leave = this.#exchanges.enter();
-    const begun = performance.now();
-    const { socket } = req;
-    const sentBefore = socket.bytesWritten;
-    res.once('close', () => {
-      leave();
-      // Without headers there was no answer: the client left before.
-      if (exchange.traffic === null || !res.headersSent) return;
-      const ms = exchange.streams ? null : performance.now() - begun;
-      exchange.traffic.count(res.statusCode, socket.bytesWritten - sentBefore, ms);
+    const onJoined = () => this.#exchanges.remove();
+    const exchange = openExchange(this.#side, { req, res, upgrade, connection, onJoined });
+    const admitted = !this.#side.behindProxy || this.#connections.carry(connection, clientKey(exchange.client.address));
+    let begun: number | null = null;
+    let sentBefore = 0;
+    const onClose = () => {
+      if (this.#side.behindProxy && admitted) this.#connections.release(connection);
+      exchange.onClientGone?.();
+      if (begun !== null) this.#ended(exchange, performance.now() - begun, socket.bytesWritten - sentBefore);
+      // What an idle connection still refers to survives the next collections, which makes each of them dearer.
+      connection.containment = null;
+      passTurn(connection);
+    };
+    res.once('close', exchange.containment.guard(onClose));
+    takeTurn(connection, () => {
+      if (socket.destroyed) return;
+      begun = performance.now();
+      sentBefore = socket.bytesWritten;
+      connection.containment = exchange.containment;
+      this.#exchanges.add();
+      this.#answer(exchange, admitted);
     });
-    res.once('finish', () => drainRest(req));
+  }
+
+  /** Never throws. */
+  #answer(exchange: Exchange, admitted: boolean): void {
+    const { req, res, containment } = exchange;
+    if (hasBody(req)) res.once('finish', () => drainRest(req));
     if (!this.#server.listening) res.shouldKeepAlive = false;
     try {
-      if (admitted) await this.#route(exchange);
+      if (admitted) answer(exchange, this.#sources);
       else sendPage(exchange, PAGES.tooManyRequests);
     } catch (error) {
-      containment.caught(error);
+      if (error instanceof InvalidRequestError) sendPage(exchange, badRequest('The request cannot be passed on.'));
+      else containment.caught(error);
     }
-    // Joined sockets are no longer an exchange, and this response never closes.
-    if (upgrade !== null && res.socket === null) leave();
+  }
+
+  #ended({ req, res, traffic, streams, host, requestId, containment, log }: Exchange, ms: number, bytes: number): void {
+    this.#exchanges.remove();
+    containment.ended();
+    // Without headers there was no answer: the client left before.
+    if (traffic !== null && res.headersSent) traffic.count(res.statusCode, bytes, streams ? null : ms);
     log.debug({ host, method: req.method, url: req.url, status: res.statusCode, requestId }, 'request');
-  }
-
-  async #route(exchange: Exchange): Promise<void> {
-    const { req, upgrade } = exchange;
-    const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
-    if (problem !== null) return sendPage(exchange, badRequest(problem));
-    const live = this.#table.find(exchange.host);
-    if (live === undefined) return this.#unknownHost(exchange);
-    exchange.traffic = live.traffic;
-    if (!isAllowed(live.allow, exchange.client.address)) return sendPage(exchange, PAGES.notAllowed);
-    const { maintenance, serviceId, target } = live.route;
-    if (maintenance !== null) return sendMaintenance(exchange, maintenance);
-    switch (target.type) {
-      case 'unavailable':
-        return sendPage(exchange, PAGES[target.reason]);
-      case 'static':
-        return serveSite(exchange, target, this.#options.imagesDir);
-      case 'proxy':
-        return forward(exchange, {
-          upstreams: () => this.#table.find(exchange.host)?.upstreams ?? [],
-          refresh: () => this.#refresh(serviceId),
-        });
-    }
-  }
-
-  #unknownHost(exchange: Exchange): void {
-    const { req, res, requestId } = exchange;
-    const [path] = (req.url ?? '').split('?');
-    if (req.method !== 'GET' || path !== HEALTH_PATH) {
-      sendPage(exchange, PAGES.unknownHost);
-      return;
-    }
-    // Everybody can ask this, so it has no figures. Operators find those in PostgreSQL (`figures`).
-    res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
-    res.end('{"status":"ok"}');
   }
 
   async #refresh(serviceId: string): Promise<void> {

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Logger } from '../../../shared/core/log.js';
 import type { ClientConnection } from './client-connection.js';
 import { Containment, type EdgeCounters } from './containment.js';
@@ -22,13 +21,14 @@ export interface EdgeSide {
 /** The exchange of a request. An exception in it answers 500, or ends its connection if the answer has begun. */
 export function openExchange(
   { log, counters, encoders, behindProxy }: EdgeSide,
-  { req, res, upgrade, connection }: Pick<Exchange, 'req' | 'res' | 'upgrade' | 'connection'>,
+  { req, res, upgrade, connection, onJoined }: Pick<Exchange, 'req' | 'res' | 'upgrade' | 'connection' | 'onJoined'>,
 ): Exchange {
   const host = hostOf(req);
   const requestId = requestIdOf(req);
   const end = () => endExchange(exchange);
   const containment = new Containment({ log, counters, labels: { host, requestId }, end });
-  const client = clientOf(req, behindProxy);
+  const client = behindProxy ? clientOf(req, true) : (connection.peer ?? clientOf(req, false));
+  if (!behindProxy) connection.peer = client;
   const exchange: Exchange = {
     req,
     res,
@@ -41,6 +41,8 @@ export function openExchange(
     encoders,
     log,
     traffic: null,
+    onClientGone: null,
+    onJoined,
     streams: false,
   };
   res.on('error', (error) => containment.caught(error));
@@ -59,22 +61,21 @@ function endExchange(exchange: Exchange): void {
 }
 
 /**
- * Counts the request and returns a promise that resolves when the request may be served; null if it may at once. Requests that a
- * client pipelines are served one after the other, so that a connection costs no more than one exchange.
+ * Counts the request, and calls `begin` when the requests before it are answered. Requests that a client pipelines are served one
+ * after the other, so that a connection costs no more than one exchange.
  */
-export function takeTurn(connection: ClientConnection, res: ServerResponse): Promise<void> | null {
-  const { turn } = connection;
-  const first = connection.exchanges === 0;
+export function takeTurn(connection: ClientConnection, begin: () => void): void {
   connection.exchanges += 1;
-  connection.turn = new Promise((resolve) => {
-    res.once('close', () => {
-      connection.exchanges -= 1;
-      connection.upload = null;
-      connection.idleSince = performance.now();
-      resolve();
-    });
-  });
-  return first ? null : turn;
+  if (connection.exchanges === 1) begin();
+  else connection.waiting.push(begin);
+}
+
+/** The exchange has ended: the next request of its connection begins. */
+export function passTurn(connection: ClientConnection): void {
+  connection.exchanges -= 1;
+  connection.upload = null;
+  connection.idleSince = performance.now();
+  connection.waiting.shift()?.();
 }
 
 /** Whether the client sends more requests than it is given answers for. */

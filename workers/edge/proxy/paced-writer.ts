@@ -16,8 +16,8 @@ const REST_MS_PER_CRUMB = 0.5;
 /**
  * Writes to a stream whose reader may be slow, in bounded memory: one write is in progress at a time, and the source is paused
  * meanwhile. Streams themselves count only bytes, so a source of single bytes would fill them with a hundred times as much
- * memory as content. The source is paused only between turns of the event loop. If undici is paused in the middle of a read, it
- * keeps the rest, and reads more each time it is resumed, so its buffer would grow without bound.
+ * memory as content. The source is paused only between turns of the event loop, so that what was read
+ * together is written together.
  */
 export class PacedWriter {
   readonly #target: Writable;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import type { Socket } from 'node:net';
 
 /** A client that sends no byte of its body for this time fails its request. */
 const IDLE_MS = 60_000;
@@ -11,20 +11,29 @@ export class BodyIdleError extends Error {
   }
 }
 
+/** What happens to a body while it is sent. */
+export interface BodySink {
+  /** A part was written. False if the replica does not read: then `resume` is called when it does. */
+  onWritten(taken: boolean): void;
+  onEnd(): void;
+  onError(error: Error): void;
+}
+
 /**
- * A request's body for one attempt. Undici destroys the body of a failed request. This stream takes that, so the client's
- * connection survives and can be answered. Nothing is read before the first replica asks for it.
+ * A request's body for one attempt. If the attempt fails, the client's connection survives and can be answered. Nothing is read
+ * before the first replica is sent it.
  */
-export class RequestBody extends Readable {
+export class RequestBody {
   readonly #source: IncomingMessage;
+  readonly #chunked: boolean;
+  #target: Socket | null = null;
+  #sink: BodySink | null = null;
   #idle: NodeJS.Timeout | null = null;
   #touched = false;
 
   constructor(source: IncomingMessage) {
-    super();
     this.#source = source;
-    // Undici reports every failure through its handler, sometimes after it has removed its own listener.
-    this.on('error', () => undefined);
+    this.#chunked = source.headers['transfer-encoding'] !== undefined;
   }
 
   /** Once true, the body cannot be sent again. */
@@ -32,40 +41,66 @@ export class RequestBody extends Readable {
     return this.#touched;
   }
 
-  override _read(): void {
-    if (!this.#touched) {
-      this.#touched = true;
-      this.#source.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
-    }
-    this.#idle ??= setTimeout(() => this.destroy(new BodyIdleError()), IDLE_MS);
+  /** Sends the body, in chunks if the client did not tell its length. */
+  start(target: Socket, sink: BodySink): void {
+    this.#target = target;
+    this.#sink = sink;
+    this.#touched = true;
+    this.#source.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
+    this.resume();
+  }
+
+  /** The replica reads again. */
+  resume(): void {
+    if (this.#sink === null || this.#source.readableEnded) return;
+    this.#idle ??= setTimeout(() => this.#sink?.onError(new BodyIdleError()), IDLE_MS);
+    this.#sink.onWritten(true);
     this.#source.resume();
   }
 
-  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+  /** Sends nothing more. */
+  stop(): void {
+    if (this.#sink === null) return;
+    this.#sink = null;
     this.#calm();
-    if (this.#touched) {
-      this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
-      this.#source.pause();
-    }
-    callback(error);
+    this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
+    this.#source.pause();
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    const target = this.#target;
+    if (target === null || this.#sink === null) return;
+    const taken = this.#chunked ? writeChunk(target, chunk) : target.write(chunk);
+    this.#sink.onWritten(taken);
+    if (taken) {
+      this.#idle?.refresh();
+      return;
+    }
     this.#calm();
-    if (!this.push(chunk)) this.#source.pause();
+    this.#source.pause();
   };
 
   readonly #onEnd = (): void => {
     this.#calm();
-    this.push(null);
+    if (this.#chunked) this.#target?.write('0\r\n\r\n', 'latin1');
+    this.#sink?.onEnd();
   };
 
   readonly #onClose = (): void => {
-    if (!this.#source.complete) this.destroy(new Error('the client closed the connection'));
+    if (!this.#source.complete) this.#sink?.onError(new Error('the client closed the connection'));
   };
 
   #calm(): void {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = null;
   }
+}
+
+function writeChunk(target: Socket, chunk: Buffer): boolean {
+  target.cork();
+  target.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
+  target.write(chunk);
+  const taken = target.write('\r\n', 'latin1');
+  target.uncork();
+  return taken;
 }

@@ -10,7 +10,7 @@ import type { Exchange } from './exchange.js';
 import { badRequest, PAGES, type Page, sendPage } from './pages.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
 
-type StaticTarget = Extract<Target, { type: 'static' }>;
+export type StaticTarget = Extract<Target, { type: 'static' }>;
 
 /** Answers from the published folder of an image. */
 export async function serveSite(exchange: Exchange, target: StaticTarget, imagesDir: string): Promise<void> {

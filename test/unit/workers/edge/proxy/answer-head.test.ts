@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { checkedStatus, clientHeaders, InvalidAnswerError } from '../../../../../workers/edge/proxy/answer-head.js';
 
 const asked = { requestId: 'id', host: 'app.test' };
-const passedOn = (raw: (string | Buffer)[], status?: number) => clientHeaders(raw, asked, status);
+const passedOn = (raw: string[], status?: number) => clientHeaders(raw, asked, status);
 
 describe("The head of a replica's answer", () => {
   it('has a final status of three digits', () => {
@@ -37,12 +37,5 @@ describe("The head of a replica's answer", () => {
     for (const name of ['Set-Cookie', 'set-cookie2']) {
       expect(passedOn([name, 'a=1; Domain=test; Secure'])[1]).to.equal('a=1; Secure');
     }
-  });
-
-  it('is refused with a name or a value that HTTP does not allow', () => {
-    expect(() => passedOn(['A B', '1'])).to.throw(InvalidAnswerError, 'header "A B"');
-    expect(() => passedOn(['A', 'x\r\nSet-Cookie: b=2'])).to.throw(InvalidAnswerError);
-    expect(() => passedOn([Buffer.from('A'), Buffer.from([0])])).to.throw(InvalidAnswerError);
-    expect(passedOn([Buffer.from('A'), Buffer.from([0xe9])]).slice(0, 2)).to.deep.equal(['A', '\xe9']);
   });
 });
