@@ -31,6 +31,7 @@ import { identifyHost } from './host.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { LogSink } from './log-sink.js';
 import { openNetwork } from './network/open-network.js';
+import { CheckRecorder } from './runtime/check-recorder.js';
 import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
@@ -102,6 +103,8 @@ try {
     toolchains,
   });
   const servers = await findHostServers(sandbox);
+  const checks = new CheckRecorder(db, log);
+  lifecycle.onEnd('health checks', () => checks.close());
   const runtimeDeps = {
     db,
     listener,
@@ -113,6 +116,7 @@ try {
     servers,
     loadRelease: (deploymentId: string) => loadReleaseSpec(db, keyring, deploymentId),
     logs,
+    checks,
   };
   const { runtime, data, dataKinds } = (await swarm?.createSwarmRuntime(runtimeDeps)) ?? onThisHost();
   function onThisHost() {

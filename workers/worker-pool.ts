@@ -14,6 +14,8 @@ import type { JobDeps } from './worker-deps.js';
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
+/** An idle worker of a queue asks for jobs after this time, in seconds. It is woken for each new job, and when its connection was lost. */
+const DRAINED_S = 10;
 /** Many workers may die while a job runs. The job's record decides when to give up, and not the queue. */
 const MAX_STALLED = 50;
 
@@ -66,7 +68,7 @@ export class WorkerPool {
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
         maxStalledCount: MAX_STALLED,
-        drainDelay: 2,
+        drainDelay: DRAINED_S,
       },
       backendFactory,
     );

@@ -5,6 +5,9 @@ import { setFlagsFromString } from 'node:v8';
  * allocated that V8 also gives the memory of young objects back.
  */
 const COLLECT_AFTER_MS = [5_000, 20_000];
+/** If the event loop was busy for a larger share of this time, the collection waits for a quieter moment. */
+const MOST_BUSY = 0.2;
+const LOOK_MS = 1_000;
 
 /**
  * Collects what only the start of the process has used, if Node runs with --expose-gc as in the Procfile. V8 itself does so
@@ -12,7 +15,16 @@ const COLLECT_AFTER_MS = [5_000, 20_000];
  */
 export function collectStartGarbage(): void {
   const { gc } = globalThis;
-  if (gc !== undefined) for (const ms of COLLECT_AFTER_MS) setTimeout(() => compact(gc), ms).unref();
+  if (gc === undefined) return;
+  for (const ms of COLLECT_AFTER_MS) setTimeout(() => compactWhenIdle(gc), ms - LOOK_MS).unref();
+}
+
+function compactWhenIdle(gc: NodeJS.GCFunction): void {
+  const before = performance.eventLoopUtilization();
+  setTimeout(() => {
+    if (performance.eventLoopUtilization(before).utilization > MOST_BUSY) compactWhenIdle(gc);
+    else compact(gc);
+  }, LOOK_MS).unref();
 }
 
 /** With this flag a collection moves the objects of pages that are partly empty, which gives 3 MiB more back. */

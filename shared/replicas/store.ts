@@ -262,7 +262,7 @@ async function change(
 /** Updates a service's health from the replicas of its live release, and notifies the edges of a changed route. */
 export async function updateServiceHealth(
   trx: Transaction,
-  { service_id, deployment_id }: Attempt,
+  { service_id, deployment_id }: Pick<Attempt, 'service_id' | 'deployment_id'>,
   { route }: Publication,
 ): Promise<void> {
   // The lock comes before the read: two replicas that change at once must not overwrite each other's summary.

@@ -80,8 +80,12 @@ const SOURCES: readonly string[] = [
     where b.workspace_id = w.workspace_id and b.status = 'failed' and b.finished_at ${SINCE}`,
 ];
 
-/** Stores a delivery for each new event that a webhook subscribes to, unless too many of its deliveries wait. */
-export async function storeDeliveries(db: Db): Promise<void> {
+/**
+ * Stores a delivery for each new event that a webhook subscribes to, unless too many of its deliveries wait. False if there are no
+ * webhooks.
+ */
+export async function storeDeliveries(db: Db): Promise<boolean> {
+  if ((await oneRow(db, 'select 1 from webhooks limit 1', [])) === null) return false;
   const events = SOURCES.join(' union all ');
   await db.transaction(async (trx) => {
     const now = await oneRow<{ now: Date }>(trx, 'select now() as now', []);
@@ -97,6 +101,7 @@ export async function storeDeliveries(db: Db): Promise<void> {
       now?.now ?? new Date(),
     ]);
   });
+  return true;
 }
 
 /** Stores one delivery for each webhook of the workspace that subscribes to this event, once for each subject. */

@@ -182,6 +182,8 @@ export async function startPlatform({
     env: {
       ...inherited(),
       ...(user === null ? {} : { HOME: join(dataDir, 'home') }),
+      // As the launcher sets it.
+      MALLOC_ARENA_MAX: '2',
       DATABASE_URL: database.url,
       ...(redis ? { REDIS_URL: redis.url } : {}),
       DATA_DIR: dataDir,

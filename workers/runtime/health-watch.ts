@@ -4,13 +4,14 @@ import { errorMessage } from '../../shared/core/errors.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../../shared/replicas/store.js';
 import { isDataKind } from '../../shared/services/model.js';
+import type { CheckRecorder } from './check-recorder.js';
 import { checkHealth } from './health-check.js';
 import { replacementDelayMs } from './health-replacement.js';
 import { Liveness } from './liveness.js';
-import { CHECKS_KEPT, decideReadiness, hasSettled } from './readiness.js';
+import { CHECKS_KEPT, checkTime, decideReadiness, hasSettled } from './readiness.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** A check that changes nothing is recorded this often, in milliseconds. */
+/** A failing check with another answer is recorded this often, in milliseconds. */
 const RECORD_MS = 1_000;
 
 /** Checks the server of a data service: '' if it accepts connections, otherwise why not. */
@@ -18,9 +19,16 @@ export interface ServerProbe {
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
 }
 
+export interface HealthWatchDeps {
+  db: Db;
+  config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
+  checks: Pick<CheckRecorder, 'add'>;
+}
+
 /** The readiness probe of one replica: runs a check when one is due and records what `decideReadiness` decides. */
 export class HealthWatch {
   readonly #db: Db;
+  readonly #recorder: Pick<CheckRecorder, 'add'>;
   readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
   readonly #settledMs: number | undefined;
   readonly #probe: ServerProbe | undefined;
@@ -35,11 +43,11 @@ export class HealthWatch {
    * data services.
    */
   constructor(
-    db: Db,
-    config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>,
+    { db, config, checks }: HealthWatchDeps,
     { settledMs, probe }: { settledMs?: number | undefined; probe?: ServerProbe | undefined } = {},
   ) {
     this.#db = db;
+    this.#recorder = checks;
     this.#config = config;
     this.#settledMs = settledMs;
     this.#probe = probe;
@@ -86,10 +94,14 @@ export class HealthWatch {
       );
       await recordUnhealthy(this.#db, row, { answer, replaceAt: new Date(Date.now() + delayMs) });
     } else if (row.ready_at !== null) await this.#recordUnchanged(row, answer);
-    this.#nextCheckAt = Date.now() + nextCheckMs;
+    this.#nextCheckAt = checkTime(Date.now(), nextCheckMs);
   }
 
   async #recordUnchanged(row: ReplicaRow, answer: string): Promise<void> {
+    if (answer === row.health_answer) {
+      this.#recorder.add(row);
+      return;
+    }
     const now = Date.now();
     if (now - this.#recordedAt < RECORD_MS) return;
     this.#recordedAt = now;

@@ -53,6 +53,15 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
   return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : startingInterval(upMs) };
 }
 
+/** Checks of replicas that are ready begin at multiples of this time, in milliseconds, so that one pass begins those of many. */
+const TOGETHER_MS = 500;
+
+/** When the next check is due, in milliseconds since the epoch: never later than after `nextCheckMs`. */
+export function checkTime(now: number, nextCheckMs: number): number {
+  const at = now + nextCheckMs;
+  return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);
+}
+
 function startingInterval(upMs: number): number {
   const { share, least, most } = INTERVAL_MS.starting;
   return Math.min(most, Math.max(least, Math.round(upMs * share)));

@@ -4,6 +4,7 @@ import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { LogLine } from '../../shared/logs/model.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import type { CheckRecorder } from './check-recorder.js';
 import type { CommandOptions, ReleaseSpec } from './runtime-driver.js';
 
 /** Polling interval when no notification arrives, in milliseconds. */
@@ -27,6 +28,7 @@ export interface ReplicaRuntimeDeps {
   /** Loads a release as its deployment's snapshot describes it. Controllers call it when a replica starts. */
   loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
   logs: RuntimeLogs;
+  checks: Pick<CheckRecorder, 'add'>;
 }
 
 /** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */

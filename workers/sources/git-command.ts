@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { signalGroup } from '../../shared/core/signal-process.js';
 import { DIES_WITH_WORKER, findWrappers } from '../command-wrappers.js';
+import { lowerPriority } from '../lower-priority.js';
 import { SourceError } from './repository-source.js';
 
 export interface GitCommand {
@@ -109,6 +110,7 @@ export class Git {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
+    lowerPriority(child.pid);
     return collect(child, signal, atMost);
   }
 }

@@ -26,7 +26,7 @@ const LONGEST_OUTCOME = 200;
 
 /** Stores what happened since the last look, and sends what is due. A delivery is sent at least once. */
 export async function sendWebhooks(deps: WebhookDeps): Promise<void> {
-  await storeDeliveries(deps.db);
+  if (!(await storeDeliveries(deps.db))) return;
   const due = await takeDeliveries(deps.db, BATCH);
   const work = async () => {
     for (let next = due.shift(); next !== undefined; next = due.shift()) await send(deps, next);

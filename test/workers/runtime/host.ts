@@ -16,6 +16,7 @@ import type { ServiceConfiguration } from '../../../shared/services/configuratio
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
+import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
@@ -112,6 +113,7 @@ export class TestHost {
     await listener.start();
     const runtime = createProcessRuntime({
       db: this.database.db,
+      checks: new CheckRecorder(this.database.db, log),
       listener,
       sandbox: this.sandbox,
       toolchains: createToolchains({ ...this.config, log }),

@@ -6,6 +6,7 @@ import { Listener } from '../../../shared/core/database/listener.js';
 import { createLogger } from '../../../shared/core/log.js';
 import { insertLogBatches } from '../../../shared/logs/batch-store.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
+import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
 import { ReleaseError, type ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
@@ -19,6 +20,7 @@ const listener = new Listener(url, log);
 await listener.start();
 const runtime = createProcessRuntime({
   db,
+  checks: new CheckRecorder(db, log),
   listener,
   config,
   log,

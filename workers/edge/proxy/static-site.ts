@@ -1,14 +1,19 @@
 import { realpath } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import send from 'send';
+import type send from 'send';
 import { errorMessage } from '../../../shared/core/errors.js';
+import { lazily } from '../../../shared/core/lazily.js';
 import type { Target } from '../table.js';
 import { cacheControl } from './cache-control.js';
 import { encoded, joined } from './compression.js';
 import type { Exchange } from './exchange.js';
 import { badRequest, PAGES, type Page, sendPage } from './pages.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
+
+/** Loaded with the first file: it brings a table of all media types. */
+const loadSend = lazily(() => createRequire(import.meta.url)('send') as typeof send);
 
 export type StaticTarget = Extract<Target, { type: 'static' }>;
 
@@ -76,7 +81,8 @@ function sendFile(exchange: Exchange, root: string, path: string): void {
   res.setHeader('X-Request-ID', requestId);
   res.setHeader('X-Content-Type-Options', 'nosniff');
   const whole = res.statusCode === 404;
-  send(req, `/${path.split('/').map(encodeURIComponent).join('/')}`, {
+  const sendStream = loadSend();
+  sendStream(req, `/${path.split('/').map(encodeURIComponent).join('/')}`, {
     root,
     dotfiles: 'allow',
     index: false,

@@ -11,7 +11,7 @@ import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
 const PORT_TRIES = 20;
 
-export type PortDeps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'hostId' | 'sandbox' | 'data'> & {
+export type PortDeps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'hostId' | 'sandbox' | 'data' | 'checks'> & {
   firewall: Pick<Firewall, 'apply'>;
 };
 

@@ -30,7 +30,7 @@ export class ReplicaHealth {
 
   constructor(deps: PortDeps) {
     this.#deps = deps;
-    this.#watch = new HealthWatch(deps.db, deps.config, { probe: deps.data?.health });
+    this.#watch = new HealthWatch(deps, { probe: deps.data?.health });
     this.#ports = new PortFinder(deps.sandbox);
   }
 

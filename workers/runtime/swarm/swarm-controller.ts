@@ -49,7 +49,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps.db, deps.config, { settledMs: SETTLED_MS, probe: deps.data.health });
+    this.#health = new HealthWatch(deps, { settledMs: SETTLED_MS, probe: deps.data.health });
   }
 
   get nextCheckAt(): number {

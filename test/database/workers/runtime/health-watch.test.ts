@@ -20,6 +20,7 @@ describe('The health watch of a replica', () => {
   let id: string;
   let watch: HealthWatch;
   let now: number;
+  let recorded: string[];
 
   before(async () => {
     server = createServer((_request, response) => {
@@ -43,7 +44,9 @@ describe('The health watch of a replica', () => {
     [status, asked] = [200, 0];
     now = Date.now();
     mock.timers.enable({ apis: ['Date'], now });
-    watch = new HealthWatch(db, { edgeDomain: 'test', healthReplaceSeconds: 60 });
+    recorded = [];
+    const checks = { add: (row: Pick<ReplicaRow, 'id'>) => void recorded.push(row.id) };
+    watch = new HealthWatch({ db, config: { edgeDomain: 'test', healthReplaceSeconds: 60 }, checks });
     watch.begin();
   });
   afterEach(() => mock.timers.reset());
@@ -87,6 +90,19 @@ describe('The health watch of a replica', () => {
     expect(await check(200, false)).to.equal('ready');
     expect(await check(200, false)).to.equal('unhealthy');
     expect(asked).to.equal(2);
+  });
+
+  it('leaves checks that change nothing to the recorder, and stores another answer itself', async () => {
+    await check();
+    await check();
+    expect(recorded).to.deep.equal([]);
+    const before = await read();
+    await check();
+    expect(recorded).to.deep.equal([id]);
+    expect(await read()).to.deep.equal(before);
+    await check(500);
+    expect(recorded).to.deep.equal([id]);
+    expect((await read()).health_answer).to.not.equal('');
   });
 
   it('forgets the checks of an earlier attempt', async () => {

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { ReplicaState } from '../../../../shared/replicas/model.js';
-import { CHECKS_KEPT, decideReadiness, hasSettled, isHealthyStatus } from '../../../../workers/runtime/readiness.js';
+import {
+  CHECKS_KEPT,
+  checkTime,
+  decideReadiness,
+  hasSettled,
+  isHealthyStatus,
+} from '../../../../workers/runtime/readiness.js';
 
 const PASS = true;
 const FAIL = false;
@@ -19,6 +25,12 @@ function run(from: ReplicaState, port: number | null, results: readonly boolean[
 }
 
 describe('Readiness of a replica', () => {
+  it('checks of ready replicas begin together, and none later than its interval', () => {
+    const times = [1_000_001, 1_000_250, 1_000_499].map((now) => checkTime(now, 5_000));
+    expect(times).to.deep.equal([1_005_000, 1_005_000, 1_005_000]);
+    expect(checkTime(1_000_001, 1_000)).to.equal(1_001_001);
+  });
+
   it('a new replica gets requests after two passes in a row, not after one', () => {
     expect(run('starting', 8000, [PASS])).to.deep.equal(['starting']);
     expect(run('starting', 8000, [PASS, PASS])).to.deep.equal(['starting', 'ready']);

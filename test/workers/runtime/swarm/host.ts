@@ -14,6 +14,7 @@ import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../../shared/services/model.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
+import { CheckRecorder } from '../../../../workers/runtime/check-recorder.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import { createSwarmRuntime } from '../../../../workers/runtime/swarm/swarm-runtime.js';
 import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/docker.js';
@@ -105,6 +106,7 @@ export class SwarmHost {
     this.#open.add(() => listener.close());
     const { runtime } = await createSwarmRuntime({
       db: this.database.db,
+      checks: new CheckRecorder(this.database.db, log),
       listener,
       config: { ...this.config, ...settings },
       log,

@@ -93,6 +93,7 @@ describe('The controller of a replica that runs as a process', () => {
       ...worker,
       config: { ...worker.config, dataDir },
       hostId,
+      checks: { add: () => undefined },
       data: null,
       sandbox,
       firewall: { apply: async () => undefined },

@@ -1,0 +1,47 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import { recordChecks } from '../../shared/replicas/check-store.js';
+import type { Attempt } from '../../shared/replicas/rows.js';
+
+/** How long a check waits for others, in milliseconds. */
+const WAIT_MS = 2_000;
+
+/** Records health checks that changed nothing, of all replicas of this worker together. */
+export class CheckRecorder {
+  readonly #db: Db;
+  readonly #log: Logger;
+  /** By the id of the replica. */
+  #waiting = new Map<string, Pick<Attempt, 'id' | 'restarts'>>();
+  #timer: NodeJS.Timeout | null = null;
+  #recording: Promise<void> = Promise.resolve();
+
+  constructor(db: Db, log: Logger) {
+    this.#db = db;
+    this.#log = log;
+  }
+
+  add({ id, restarts }: Pick<Attempt, 'id' | 'restarts'>): void {
+    this.#waiting.set(id, { id, restarts });
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#recording = this.#recording.then(() => this.record());
+    }, WAIT_MS).unref();
+  }
+
+  /** Records what waits. If the database does not answer, that is logged, and the next checks are recorded. */
+  async record(): Promise<void> {
+    const attempts = [...this.#waiting.values()];
+    this.#waiting.clear();
+    try {
+      if (attempts.length > 0) await recordChecks(this.#db, attempts);
+    } catch (error) {
+      this.#log.warn(`health checks were not recorded: ${errorMessage(error)}`);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#recording;
+  }
+}
