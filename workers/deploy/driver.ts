@@ -70,14 +70,15 @@ export async function runDeployment(deps: JobDeps, deploymentId: string, helpers
   const faulty = await faults.isNoted(before);
   const run = async () => {
     const parts = await claimDeployment(db, deploymentId, { workerId, faulty, suspects: true });
-    return parts ? runClaimed(deps, parts, helpers) : nothing;
+    if (!parts) return nothing;
+    await faults.forget({ id: deploymentId, fence: parts.deployment.fence - 1 });
+    return runClaimed(deps, parts, helpers);
   };
   return faulty || before.worker_faults > 0 ? faults.alone(helpers.signal, run) : run();
 }
 
 async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHelpers): Promise<Outcome> {
   const { deployment } = parts;
-  await deps.faults.forget({ id: deployment.id, fence: deployment.fence - 1 });
   const runEnds = deps.faults.begin(deployment);
   const log = helpers.log.child({ deploymentId: deployment.id, fence: deployment.fence });
   const lease = deps.leases.hold('deployments', { id: deployment.id, fence: deployment.fence });
