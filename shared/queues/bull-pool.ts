@@ -77,15 +77,21 @@ export class BullPool {
     if (params === undefined || params.length === 0) return this.#pool.query(text);
     const client = await this.#pool.connect();
     let lost = false;
+    // Nobody else listens while it is in use, and an error without a listener would end the process. The command fails with it.
+    const onError = () => {
+      lost = true;
+    };
+    client.on('error', onError);
     try {
       const rows = await runPrepared<pg.QueryResultRow>(client, { name: this.#nameOf(text), text }, params);
       return { rows } as pg.QueryResult;
     } catch (error) {
       const code = (error as { code?: string }).code;
       // An error without a code is one of the connection.
-      lost = code === undefined || code === PREPARED_BEFORE;
+      lost ||= code === undefined || code === PREPARED_BEFORE;
       throw error;
     } finally {
+      client.removeListener('error', onError);
       client.release(lost);
     }
   }

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { createLogger } from '../../../../shared/core/log.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
+import { BullPool } from '../../../../shared/queues/bull-pool.js';
 import { QUEUES, type QueueName } from '../../../../shared/queues/catalog.js';
 import { createEngine, type Engine } from '../../../../shared/queues/engine.js';
 import { describeEngines } from '../../../support/platform.js';
@@ -81,6 +82,27 @@ describeEngines('The queue engine', (name) => {
       return now.length === 1 && now[0] !== before[0];
     });
     for (const queue of ['detection', 'commit'] as const) await run(queue, 1);
+  });
+
+  it('fails only the command whose connection was lost', async () => {
+    const pool = new BullPool(database.url, 'test-lost', 2).on('error', () => undefined);
+    try {
+      const sleeping = pool.query('select pg_sleep($1)', [60]).then(
+        () => 'slept',
+        () => 'failed',
+      );
+      await eventually('its connection is lost', async () => {
+        const { rows } = await database.db.raw(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where application_name = 'test-lost' and state = 'active' and query like 'select pg_sleep%'`,
+        );
+        return rows.length > 0;
+      });
+      expect(await sleeping).to.equal('failed');
+      expect((await pool.query('select $1::int as one', [1])).rows).to.deep.equal([{ one: 1 }]);
+    } finally {
+      await pool.end();
+    }
   });
 
   it('goes on after the columns of a prepared command have changed', async () => {
