@@ -6,8 +6,6 @@ import { type QueueClient, SharedListener } from './shared-listener.js';
 
 /** SQLSTATEs after which the same command is sent again: deadlock, serialization, and a statement whose columns have changed. */
 const AGAIN = new Set(['40P01', '40001', '0A000']);
-/** After a migration of BullMQ's tables a connection cannot run what it has prepared before. */
-const PREPARED_BEFORE = '0A000';
 const RETRIES = 8;
 
 /**
@@ -76,23 +74,17 @@ export class BullPool {
   async #run(text: string, params: unknown[] | undefined): Promise<pg.QueryResult> {
     if (params === undefined || params.length === 0) return this.#pool.query(text);
     const client = await this.#pool.connect();
-    let lost = false;
     // Nobody else listens while it is in use, and an error without a listener would end the process. The command fails with it.
-    const onError = () => {
-      lost = true;
-    };
-    client.on('error', onError);
+    client.on('error', ignore);
     try {
       const rows = await runPrepared<pg.QueryResultRow>(client, { name: this.#nameOf(text), text }, params);
+      client.removeListener('error', ignore);
+      client.release();
       return { rows } as pg.QueryResult;
     } catch (error) {
-      const code = (error as { code?: string }).code;
-      // An error without a code is one of the connection.
-      lost ||= code === undefined || code === PREPARED_BEFORE;
+      // As the pool's own commands do: a connection that failed may be about to end.
+      client.release(true);
       throw error;
-    } finally {
-      client.removeListener('error', onError);
-      client.release(lost);
     }
   }
 
@@ -104,6 +96,8 @@ export class BullPool {
     return name;
   }
 }
+
+const ignore = (): void => undefined;
 
 /** How the names of the connections end on which workers listen. */
 export const LISTENER = '-listener';
