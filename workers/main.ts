@@ -177,7 +177,7 @@ try {
   const leadership = new Leadership(url, 'ranvier.sweeps', log, (leading) => leading && log.info('leads the sweeps'));
   lifecycle.onEnd('leadership', () => leadership.close());
   await leadership.start();
-  const sweeps = new Sweeps(sweepDefinitions(deps), {
+  const sweeps = new Sweeps(sweepDefinitions(deps, engine), {
     leadership,
     log,
     countRepairs: (name, repairs) => countRepairs(db, name, repairs),

@@ -2,6 +2,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { KoaAdapter } from '@bull-board/koa';
 import type { Middleware } from 'koa';
+import { LISTENER } from '../../shared/queues/bull-pool.js';
 import type { Engine, JobQueue } from '../../shared/queues/engine.js';
 
 /** BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
@@ -45,13 +46,12 @@ class PostgresQueueAdapter extends BullMQAdapter {
     return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
   }
 
+  /** Each worker process works for all queues, and listens on one connection. */
   override async getWorkers(): ReturnType<BullMQAdapter['getWorkers']> {
-    const workers = await this.#queue.getWorkers();
-    return workers.map(({ name, rawname }, index) => ({
-      id: String(index),
-      name: rawname?.split(':w:')[1] ?? name ?? '',
-      addr: 'postgres',
-      age: 0,
-    })) as Awaited<ReturnType<BullMQAdapter['getWorkers']>>;
+    const clients = (await this.#queue.backend.getClientList()).flatMap((list) => list.split('\n'));
+    const names = clients.map((client) => client.replace(/^name=/, '')).filter((name) => name.endsWith(LISTENER));
+    return names.map((name, index) => ({ id: String(index), name, addr: 'postgres', age: 0 })) as Awaited<
+      ReturnType<BullMQAdapter['getWorkers']>
+    >;
   }
 }

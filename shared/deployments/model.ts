@@ -29,8 +29,8 @@ export type DeploymentEvent =
   | { type: 'imageMissing' }
   /** The release is healthy and the route has moved to it. */
   | { type: 'routeSwitched' }
-  /** Every edge serves the new release, or, with `anyway`, the time limit for the edges is over. */
-  | { type: 'edgesConfirmed'; anyway: boolean }
+  /** Every edge serves the new release, or the time limit for the edges is over. */
+  | { type: 'edgesConfirmed' }
   /** A step failed with a cause that the person who deployed can act on, or its last try failed. */
   | { type: 'failed'; error: string }
   /** The cancellation was requested and everything the deployment started has ended. */

@@ -14,14 +14,26 @@ export async function staleReleases(db: Db): Promise<{ deploymentId: string; ser
   return rowsOf(db, `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId" from ${STALE}`);
 }
 
-const LEFT_BEHIND = prepare<{ stale: string[]; images: number }>(
-  `select array(select distinct r.deployment_id from ${STALE} and r.service_id = $1) as stale,
-          (select count(*) from images i where i.service_id = $1 and i.removed_at is null) as images`,
-);
+/** What earlier releases of a service have left. */
+export interface LeftBehind {
+  /** Those that still have replicas (see `staleReleases`). */
+  stale: string[];
+  /** The number of kept images. */
+  images: number;
+}
 
-/** The earlier releases of a service that still have replicas (see `staleReleases`), and the number of kept images. */
-export async function leftBehind(db: Db, serviceId: string): Promise<{ stale: string[]; images: number }> {
-  return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId]));
+/** SQL: `LeftBehind` of a service, as JSON. */
+export function leftBehindSql(serviceId: string): string {
+  return `select jsonb_build_object(
+    'stale', array(select distinct r.deployment_id from ${STALE} and r.service_id = ${serviceId}),
+    'images', (select count(*) from images i where i.service_id = ${serviceId} and i.removed_at is null))`;
+}
+
+const LEFT_BEHIND = prepare<{ left: LeftBehind }>(`select (${leftBehindSql('$1')}) as left`);
+
+/** What earlier releases of a service have left. */
+export async function leftBehind(db: Db, serviceId: string): Promise<LeftBehind> {
+  return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId])).left;
 }
 
 /** True if another release of a service is being deployed and has replicas: an operation must not take the volume from it. */

@@ -3,7 +3,7 @@ import { type Lease, UNHELD } from '../core/database/leases.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { type Prepared, prepare, rowOfPrepared } from '../core/database/prepared.js';
 import { imageStoredBy, imageValues } from '../images/store.js';
-import { edgesThatWait } from '../routing/store.js';
+import { EDGES } from '../routing/store.js';
 import {
   type ActiveState,
   canBeCancelled,
@@ -13,6 +13,7 @@ import {
   nextState,
   STEP_OF,
 } from './model.js';
+import { type LeftBehind, leftBehindSql } from './release-store.js';
 import type { DeploymentRow } from './rows.js';
 
 /** The columns of a deployment that a transition may change. */
@@ -36,8 +37,16 @@ const CHANGED = [
   'updated_at',
 ] as const satisfies readonly (keyof DeploymentRow)[];
 
+/** What the worker that made a transition needs to know next. Each is null if the transition does not tell. */
+export interface NextFacts {
+  /** How many edges there are, when the route has moved. All of them have yet to learn it. */
+  edges: number | null;
+  /** What earlier releases have left, when the deployment is live. */
+  left_behind: LeftBehind | null;
+}
+
 /** The columns that a transition may have changed, with their values after it. */
-export type MovedDeployment = Pick<DeploymentRow, (typeof CHANGED)[number]>;
+export type MovedDeployment = Pick<DeploymentRow, (typeof CHANGED)[number]> & NextFacts;
 
 /**
  * Applies an event of the state machine and writes what belongs to it, in one statement.
@@ -60,7 +69,6 @@ export async function applyEvent(
     to,
     toIfCancelled: nextState(from, event.type, true) ?? to,
     stores: image !== null,
-    waits: event.type === 'edgesConfirmed' && !event.anyway,
   };
   const resolved = event.type === 'resolved' ? event : null;
   const values = isTerminal(to)
@@ -82,8 +90,6 @@ interface Variant {
   toIfCancelled: DeploymentState;
   /** True if the event stores an image. */
   stores: boolean;
-  /** True if the transition must wait until no edge serves an older version. */
-  waits: boolean;
 }
 
 const prepared = new Map<string, Prepared<MovedDeployment>>();
@@ -97,7 +103,7 @@ function transition(variant: Variant): Prepared<MovedDeployment> {
 }
 
 /** SQL: `$1` is the id, `$2` the fence; then follow the error, or commit and message, and the image's values. */
-function sqlOf({ from, to, toIfCancelled, stores, waits }: Variant): string {
+function sqlOf({ from, to, toIfCancelled, stores }: Variant): string {
   const ends = isTerminal(to);
   const switches = to === 'switched';
   const columns = (of: string) => CHANGED.map((name) => `${of}.${name}`).join(', ');
@@ -108,16 +114,15 @@ function sqlOf({ from, to, toIfCancelled, stores, waits }: Variant): string {
         where id = $1 and fence = $2 and status = '${from}' and finished_at is null
           ${!ends && canBeCancelled(from) ? 'and cancel_requested_at is null' : ''}
           ${switches ? 'and service_id = (select id from locked)' : ''}
-          ${waits ? `and not exists (${edgesThatWait('d.service_id', ROUTE_VERSION)})` : ''}
         returning ${columns('d')}, d.workspace_id, d.service_id
      )
      ${ends ? `, noted as (${notificationsForEnded('moved')})` : ''}
      ${stores ? `, stored as (${imageStoredBy('moved', 5)})` : ''}
      ${switches ? `, ${ROUTED}` : ''}
-     select ${columns('moved')} from moved ${switches ? 'cross join routed' : ''}`;
+     select ${columns('moved')}, ${switches ? `(${EDGES})` : 'null::bigint'} as edges,
+            ${to === 'live' ? `(${leftBehindSql('moved.service_id')})` : 'null::jsonb'} as left_behind
+       from moved ${switches ? 'cross join routed' : ''}`;
 }
-
-const ROUTE_VERSION = '(select s.route_version from services s where s.id = d.service_id)';
 
 /** SQL: locks the service before the deployment. Commands lock in the same order, so that they cannot deadlock. */
 const LOCKED = `locked as materialized (

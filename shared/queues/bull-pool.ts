@@ -1,25 +1,31 @@
+import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { runPrepared } from '../core/database/prepared-query.js';
 import { loadMigrator } from './bullmq.js';
+import { type QueueClient, SharedListener } from './shared-listener.js';
 
-const DEADLOCK = '40P01';
-const SERIALIZATION = '40001';
+/** SQLSTATEs after which the same command is sent again: deadlock, serialization, and a statement whose columns have changed. */
+const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 
 /**
  * The pool that BullMQ's PostgreSQL backend is given. Its statements are single auto-committed commands, and some of
- * them deadlock under load, so an aborted one is sent again.
+ * them deadlock under load, so an aborted one is sent again. Each connection prepares a command once. All workers of the
+ * process listen on one connection.
  */
 export class BullPool {
   readonly #pool: pg.Pool;
+  readonly #listener: SharedListener;
+  /** The names of the commands, which are some sixty texts. */
+  readonly #names = new Map<string, string>();
   readonly options: pg.PoolConfig;
 
   constructor(url: string, name: string, max: number) {
+    const connection = { connectionString: url, keepAlive: true, connectionTimeoutMillis: 10_000 };
     this.#pool = new pg.Pool({
-      connectionString: url,
+      ...connection,
       application_name: name,
-      keepAlive: true,
       max,
-      connectionTimeoutMillis: 10_000,
       // A job is a wake-up for a record. If a crash of the database loses the newest ones, they are made again from the
       // records, so no command of the queue waits for the disk.
       options: '-c search_path=bullmq -c synchronous_commit=off',
@@ -27,26 +33,32 @@ export class BullPool {
     // Every queue and worker adds its own listener.
     this.#pool.setMaxListeners(0);
     this.options = (this.#pool as unknown as { options: pg.PoolConfig }).options;
+    this.#listener = new SharedListener(
+      () => new pg.Client({ ...connection, application_name: `${name}${LISTENER}` }),
+      (text, params) => this.query(text, params),
+    );
   }
 
   async query(text: string, params?: unknown[]): Promise<pg.QueryResult> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#pool.query(text, params);
+        return await this.#run(text, params);
       } catch (error) {
-        const code = (error as { code?: string }).code;
-        if ((code !== DEADLOCK && code !== SERIALIZATION) || attempt >= RETRIES) throw error;
+        const { code = '' } = error as { code?: string };
+        if (!AGAIN.has(code) || attempt >= RETRIES) throw error;
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 10 * (attempt + 1)));
       }
     }
   }
 
-  connect(): Promise<pg.PoolClient> {
-    return this.#pool.connect();
+  /** What BullMQ takes for a connection of its own, on which it listens. */
+  async connect(): Promise<QueueClient> {
+    return this.#listener.client();
   }
 
-  end(): Promise<void> {
-    return this.#pool.end();
+  async end(): Promise<void> {
+    await this.#listener.close();
+    await this.#pool.end();
   }
 
   on(event: 'error', listener: (error: Error) => void): this {
@@ -58,7 +70,37 @@ export class BullPool {
     this.#pool.removeAllListeners(event);
     return this;
   }
+
+  async #run(text: string, params: unknown[] | undefined): Promise<pg.QueryResult> {
+    if (params === undefined || params.length === 0) return this.#pool.query(text);
+    const client = await this.#pool.connect();
+    // Nobody else listens while it is in use, and an error without a listener would end the process. The command fails with it.
+    client.on('error', ignore);
+    try {
+      const rows = await runPrepared<pg.QueryResultRow>(client, { name: this.#nameOf(text), text }, params);
+      client.removeListener('error', ignore);
+      client.release();
+      return { rows } as pg.QueryResult;
+    } catch (error) {
+      // As the pool's own commands do: a connection that failed may be about to end.
+      client.release(true);
+      throw error;
+    }
+  }
+
+  #nameOf(text: string): string {
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    const name = `bullmq_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`;
+    this.#names.set(text, name);
+    return name;
+  }
 }
+
+const ignore = (): void => undefined;
+
+/** How the names of the connections end on which workers listen. */
+export const LISTENER = '-listener';
 
 /** Brings BullMQ's own schema (`bullmq`) to the version of the package. Safe by several at once: it locks. */
 export async function migrateQueues(url: string): Promise<void> {

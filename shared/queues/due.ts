@@ -31,6 +31,11 @@ const KIND: Record<DispatchedTable, string> = {
   commit_events: 'null::text',
 };
 
+/** SQL: a record that is due. A deployment is due from its admission on, so that the index of what runs has those that are. */
+function isDue(table: string): string {
+  return `${table === 'deployments' ? 'finished_at is null and admitted_at is not null and ' : ''}due_at <= now()`;
+}
+
 export interface WaitingWork {
   /** A deployment or a run waits for admission. */
   deployment: boolean;
@@ -43,7 +48,7 @@ const WAITING = prepare<WaitingWork>(
   `select exists (select from deployments where finished_at is null and admitted_at is null) as deployment,
           exists (select from runs where finished_at is null and admitted_at is null and not_before <= now()) as run,
           array(${Object.keys(KIND)
-            .map((name) => `select '${name}' where exists (select from ${name} where due_at <= now())`)
+            .map((name) => `select '${name}' where exists (select from ${name} where ${isDue(name)})`)
             .join(' union all ')}) as due`,
 );
 
@@ -58,7 +63,7 @@ const TAKE = Object.fromEntries(
     table,
     prepare<DueRecord>(
       `with due as (
-         select id, due_at from ${table} where due_at <= now() order by due_at, id limit $1 for update skip locked
+         select id, due_at from ${table} where ${isDue(table)} order by due_at, id limit $1 for update skip locked
        ), taken as (
          update ${table} r set due_at = null from due where r.id = due.id
          returning r.id, r.dispatches, ${KIND[table]} as kind, due.due_at

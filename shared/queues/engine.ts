@@ -6,6 +6,7 @@ import { withTimeLimit } from '../core/time-limit.js';
 import { BullPool } from './bull-pool.js';
 import { loadPostgresBackend, loadQueue, type Queue, type WorkerOptions } from './bullmq.js';
 import { jobId, type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
+import { removeOldJobs } from './old-jobs.js';
 
 /** A queue of either backend. */
 export type JobQueue = Queue;
@@ -41,6 +42,8 @@ export interface Engine {
   ping(): Promise<void>;
   /** Adds jobs; a job whose id exists is not changed. */
   add(jobs: readonly NewJob[]): Promise<void>;
+  /** Removes finished jobs that need not be kept any more (`QUEUES`), and returns how many. */
+  removeOldJobs(): Promise<number>;
   /** True while the job is still going to run. */
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
@@ -51,6 +54,8 @@ interface Backend {
   readonly name: Engine['backend'];
   /** So few jobs of one queue are added one after the other. */
   readonly addedSingly: number;
+  /** True if a job that ends removes those that need not be kept any more. Otherwise a sweep does. */
+  readonly removesAtEnd: boolean;
   createQueue(name: QueueName): JobQueue;
   ping(): Promise<unknown>;
   workerConnection(): WorkerConnection;
@@ -75,10 +80,13 @@ export async function createEngine(config: EngineConfig, log: Logger, name: stri
     ping: () => ping(backend),
     async add(jobs) {
       for (const queue of QUEUE_NAMES) {
-        const mine = jobs.filter((job) => job.queue === queue);
-        if (mine.length > backend.addedSingly) await queues[queue].addBulk(mine.map(toBullJob));
-        else for (const { name, data, opts } of mine.map(toBullJob)) await queues[queue].add(name, data, opts);
+        const mine = jobs.filter((job) => job.queue === queue).map((job) => toBullJob(job, backend));
+        if (mine.length > backend.addedSingly) await queues[queue].addBulk(mine);
+        else for (const { name, data, opts } of mine) await queues[queue].add(name, data, opts);
       }
+    },
+    async removeOldJobs() {
+      return backend.removesAtEnd ? 0 : removeOldJobs(Object.values(queues));
     },
     async isPending(queue, recordId, dispatch) {
       const state = await queues[queue].getJobState(jobId(queue, recordId, dispatch));
@@ -92,7 +100,7 @@ export async function createEngine(config: EngineConfig, log: Logger, name: stri
   };
 }
 
-function toBullJob({ queue, recordId, dispatch, payload }: NewJob) {
+function toBullJob({ queue, recordId, dispatch, payload }: NewJob, { removesAtEnd }: Backend) {
   const { attempts, backoff, keepCompleted, keepFailed } = QUEUES[queue];
   return {
     name: queue,
@@ -101,8 +109,7 @@ function toBullJob({ queue, recordId, dispatch, payload }: NewJob) {
       jobId: jobId(queue, recordId, dispatch),
       attempts,
       backoff,
-      removeOnComplete: keepCompleted,
-      removeOnFail: keepFailed,
+      ...(removesAtEnd ? { removeOnComplete: keepCompleted, removeOnFail: keepFailed } : {}),
     },
   };
 }
@@ -132,6 +139,7 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
   return {
     name: 'redis',
     addedSingly: 1,
+    removesAtEnd: true,
     createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
     ping: () => redis.ping(),
     // A worker waits until an outage ends, so its commands may be queued.
@@ -159,8 +167,8 @@ async function waitUntilReady(redis: Redis): Promise<void> {
   }
 }
 
-/** Each worker and each listening queue holds one client permanently; the rest are for commands. */
-const POOL_SIZE = QUEUE_NAMES.length + 10;
+/** Commands of the queues and workers of a process at the same time. */
+const POOL_SIZE = 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {
   const { Queue } = loadQueue();
@@ -177,6 +185,8 @@ function postgresBackend(url: string, name: string, log: Logger): Backend {
     // Adding jobs together makes two temporary tables. The change of the catalog makes every connection of the database look
     // through its prepared statements and forget what it knows of tables, which costs more than ten jobs.
     addedSingly: 16,
+    // It would look at every kept job of the queue.
+    removesAtEnd: false,
     createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
     ping: () => pool.query('select 1'),
     workerConnection: () => connection,

@@ -150,19 +150,14 @@ export async function acknowledgeRoutes(
   return rows.map((row) => row.service_id);
 }
 
-/** SQL: the edges, of those seen in the last 6 s, that do not yet serve the service at the version or later. */
-export function edgesThatWait(serviceId: string, version: string): string {
-  return `select e.id from edges e
-     where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'
-       and not exists (select from edge_acknowledgements a
-                        where a.edge_id = e.id and a.service_id = ${serviceId} and a.version >= ${version})`;
-}
+/** SQL: how many edges were seen in the last 6 s. */
+export const EDGES = `select count(*) from edges e where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'`;
 
 const WAITING_EDGES = prepare<{ waiting: number }>(
-  `select count(*) as waiting from (${edgesThatWait(
-    '$1',
-    'coalesce(cast($2 as bigint), (select route_version from services where id = $1))',
-  )}) waiting`,
+  `select (${EDGES}
+      and not exists (select from edge_acknowledgements a
+                       where a.edge_id = e.id and a.service_id = $1
+                         and a.version >= coalesce(cast($2 as bigint), (select route_version from services where id = $1)))) as waiting`,
 );
 
 /**

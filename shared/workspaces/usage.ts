@@ -32,7 +32,10 @@ const USED = {
   previews: 'select count(*) as count from previews where base_id = ?',
   workspacePreviews: `select count(*) as count from previews p join services s on s.id = p.service_id
     where s.workspace_id = ? and s.deleted_at is null`,
-  deployments: 'select count(*) as count from deployments where workspace_id = ? and finished_at is null',
+  // What waits and what runs are counted by an index each.
+  deployments: `select (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is null)
+                     + (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is not null)
+                       as count from workspaces w where w.id = ?`,
 } as const;
 
 /**
@@ -49,7 +52,7 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
    running as (
      select (select (step ->> 'startedAt')::timestamptz from jsonb_array_elements(d.steps) with ordinality as s(step, place)
               where step ->> 'name' = 'build' order by place desc limit 1) as started
-       from deployments d where d.workspace_id = $1 and d.finished_at is null and d.status = 'building'
+       from deployments d where d.workspace_id = $1 and d.finished_at is null and d.admitted_at is not null and d.status = 'building'
    )
    select (coalesce((select seconds from build_times t
                       where t.workspace_id = $1

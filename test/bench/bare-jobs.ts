@@ -1,6 +1,5 @@
 import { createPostgresBackend, type Job, Queue, Worker, type WorkerOptions } from 'bullmq';
 import pg from 'pg';
-import { BullPool } from '../../shared/queues/bull-pool.js';
 import { eventually } from '../support/processes.js';
 import type { ReadyWork } from './engine.bench.js';
 
@@ -16,6 +15,9 @@ export interface BareLoad {
   stored: boolean;
 }
 
+/** The settings of the platform's own connections for queues. */
+const QUEUE_POOL = { max: 15, keepAlive: true, options: '-c search_path=bullmq -c synchronous_commit=off' };
+
 let run = 0;
 
 /**
@@ -26,7 +28,7 @@ export async function prepareBareJobs(
   { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | null },
   { jobs, concurrency, stored }: BareLoad,
 ): Promise<ReadyWork> {
-  const queuePool = redisUrl === null ? new BullPool(databaseUrl, 'bare', 15) : null;
+  const queuePool = redisUrl === null ? new pg.Pool({ ...QUEUE_POOL, connectionString: databaseUrl }) : null;
   const connection = (queuePool ?? {
     url: redisUrl,
     maxRetriesPerRequest: null,

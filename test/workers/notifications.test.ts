@@ -70,7 +70,7 @@ describe('Deploy notifications', () => {
     const { claim } = await claimed(service);
     if (how === 'live') {
       await applyEvent(database.db, claim, 'releasing', { type: 'routeSwitched' });
-      await applyEvent(database.db, claim, 'switched', { type: 'edgesConfirmed', anyway: true });
+      await applyEvent(database.db, claim, 'switched', { type: 'edgesConfirmed' });
     } else if (how === 'failed') {
       await applyEvent(database.db, claim, 'releasing', { type: 'failed', error: 'build: exit code 9' });
     } else await applyEvent(database.db, claim, 'releasing', { type: 'cancelled' });
@@ -149,9 +149,7 @@ describe('Deploy notifications', () => {
 
   it('a route that has moved notes nothing before the edges serve it', async () => {
     const { claim } = await claimed(await newService({}));
-    expect(await applyEvent(database.db, claim, 'switched', { type: 'edgesConfirmed', anyway: true })).to.equal(
-      undefined,
-    );
+    expect(await applyEvent(database.db, claim, 'switched', { type: 'edgesConfirmed' })).to.equal(undefined);
     await applyEvent(database.db, claim, 'releasing', { type: 'routeSwitched' });
     expect(await waiting()).to.equal(0);
   });

@@ -2,7 +2,8 @@ import type { Lease } from '../../shared/core/database/leases.js';
 import type { ActiveState, DeploymentEvent } from '../../shared/deployments/model.js';
 import type { DeployedService } from '../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
-import { applyEvent } from '../../shared/deployments/transitions.js';
+import { applyEvent, type NextFacts } from '../../shared/deployments/transitions.js';
+import type { BuiltImage } from '../../shared/images/model.js';
 import type { LogLevel } from '../../shared/logs/model.js';
 import type { LogChannel } from '../log-sink.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -15,6 +16,8 @@ export class DeploymentRun {
   readonly signal: AbortSignal;
   readonly channel: LogChannel;
   #deployment: DeploymentRow;
+  #facts: NextFacts | null = null;
+  #image: BuiltImage | null = null;
 
   constructor(init: {
     deps: JobDeps;
@@ -36,6 +39,16 @@ export class DeploymentRun {
     return this.#deployment;
   }
 
+  /** What the last transition of this run has told; null before it. */
+  get facts(): NextFacts | null {
+    return this.#facts;
+  }
+
+  /** The image that this run has built; null if it has built none. */
+  get image(): BuiltImage | null {
+    return this.#image;
+  }
+
   get lease(): Lease {
     return { id: this.#deployment.id, fence: this.#deployment.fence };
   }
@@ -43,8 +56,12 @@ export class DeploymentRun {
   /** Applies an event; false if `applyEvent` changed nothing. */
   async apply(from: ActiveState, event: DeploymentEvent): Promise<boolean> {
     const row = await applyEvent(this.deps.db, this.lease, from, event);
-    if (row) this.#deployment = { ...this.#deployment, ...row };
-    return row !== undefined;
+    if (row === undefined) return false;
+    const { edges, left_behind, ...moved } = row;
+    this.#deployment = { ...this.#deployment, ...moved };
+    this.#facts = { edges, left_behind };
+    if (event.type === 'built') this.#image = event.image;
+    return true;
   }
 
   /** Writes a line of the platform to the deployment's log. */

@@ -9,6 +9,7 @@ import {
   STEP_OF,
 } from '../../shared/deployments/model.js';
 import { claimDeployment, type DeploymentParts } from '../../shared/deployments/parts-store.js';
+import type { LeftBehind } from '../../shared/deployments/release-store.js';
 import { getDeployment } from '../../shared/deployments/store.js';
 import { applyEvent } from '../../shared/deployments/transitions.js';
 import { Masker } from '../../shared/secrets/mask.js';
@@ -25,8 +26,8 @@ import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
 
-/** What runs in each state. A step returns what happened, or null if it has applied that itself. */
-const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent | null>> = {
+/** What runs in each state. A step returns what happened. */
+const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent>> = {
   queued,
   building: build,
   releasing: release,
@@ -48,6 +49,8 @@ export interface Outcome {
   status: string;
   /** Null if there is no such deployment. */
   serviceId: string | null;
+  /** What earlier releases have left; null if that is not known. */
+  left: LeftBehind | null;
 }
 
 /**
@@ -64,26 +67,28 @@ export async function runDeployment(deps: JobDeps, deploymentId: string, helpers
   // A suspect waits for its turn here, and while it waits it must not be held, because a crash of this worker would count
   // against it. Running suspects one at a time shows which one is at fault.
   const before = await getDeployment(db, deploymentId);
-  if (!before) return { ran: false, status: 'no such deployment', serviceId: null };
-  const nothing: Outcome = { ran: false, status: before.status, serviceId: before.service_id };
+  if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
+  const nothing: Outcome = { ran: false, status: before.status, serviceId: before.service_id, left: null };
   if (isTerminal(before.status)) return nothing;
   const faulty = await faults.isNoted(before);
   const run = async () => {
     const parts = await claimDeployment(db, deploymentId, { workerId, faulty, suspects: true });
-    return parts ? runClaimed(deps, parts, helpers) : nothing;
+    if (!parts) return nothing;
+    await faults.forget({ id: deploymentId, fence: parts.deployment.fence - 1 });
+    return runClaimed(deps, parts, helpers);
   };
   return faulty || before.worker_faults > 0 ? faults.alone(helpers.signal, run) : run();
 }
 
 async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHelpers): Promise<Outcome> {
   const { deployment } = parts;
-  await deps.faults.forget({ id: deployment.id, fence: deployment.fence - 1 });
   const runEnds = deps.faults.begin(deployment);
   const log = helpers.log.child({ deploymentId: deployment.id, fence: deployment.fence });
   const lease = deps.leases.hold('deployments', { id: deployment.id, fence: deployment.fence });
   try {
     const run = await openRun(deps, parts, AbortSignal.any([lease.signal, helpers.signal]));
-    return { ran: true, status: await drive(run, { ...helpers, log }), serviceId: deployment.service_id };
+    const status = await drive(run, { ...helpers, log });
+    return { ran: true, status, serviceId: deployment.service_id, left: run.facts?.left_behind ?? null };
   } finally {
     lease.stop();
     runEnds();
@@ -134,7 +139,7 @@ async function runStep(run: DeploymentRun, state: ActiveState): Promise<Failure 
   try {
     run.signal.throwIfAborted();
     const event = await STEPS[state](run);
-    if (event === null || (await run.apply(state, event))) return null;
+    if (await run.apply(state, event)) return null;
     return { type: 'interrupted', why: (await isCancelled(run)) ? 'cancelled' : 'superseded' };
   } catch (error) {
     return failureOf(error, run.signal);

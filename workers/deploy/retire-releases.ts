@@ -1,4 +1,4 @@
-import { leftBehind } from '../../shared/deployments/release-store.js';
+import { type LeftBehind, leftBehind } from '../../shared/deployments/release-store.js';
 import { IMAGES_KEPT } from '../../shared/images/model.js';
 import { retireImages } from '../../shared/images/store.js';
 import { getService } from '../../shared/services/store.js';
@@ -7,10 +7,16 @@ import type { JobDeps } from '../worker-deps.js';
 
 /**
  * Runs after a release went live: waits until every edge serves it and has drained the old one, stops releases that no longer
- * serve, and retires images past retention. It is idempotent, so any worker can finish what another one began.
+ * serve, and retires images past retention. It is idempotent, so any worker can finish what another one began. It asks what
+ * was left behind unless the caller knows.
  */
-export async function retireOldReleases(deps: JobDeps, serviceId: string, signal: AbortSignal): Promise<void> {
-  const { stale, images } = await leftBehind(deps.db, serviceId);
+export async function retireOldReleases(
+  deps: JobDeps,
+  serviceId: string,
+  signal: AbortSignal,
+  left: LeftBehind | null = null,
+): Promise<void> {
+  const { stale, images } = left ?? (await leftBehind(deps.db, serviceId));
   if (stale.length > 0) {
     const service = await getService(deps.db, serviceId);
     if (!service) return;

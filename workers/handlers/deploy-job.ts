@@ -10,7 +10,7 @@ export async function deployJob(
   { deploymentId }: Payloads['deploy'],
   helpers: JobHelpers,
 ): Promise<string> {
-  const { ran, status, serviceId } = await runDeployment(deps, deploymentId, helpers);
-  if (status === 'live' && serviceId !== null) await retireOldReleases(deps, serviceId, helpers.signal);
+  const { ran, status, serviceId, left } = await runDeployment(deps, deploymentId, helpers);
+  if (status === 'live' && serviceId !== null) await retireOldReleases(deps, serviceId, helpers.signal, left);
   return ran ? status : `nothing to do: ${status}`;
 }

@@ -13,6 +13,7 @@ import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
 import { deleteMetricsOfGone } from '../../shared/metrics/history-store.js';
 import { deleteOldPulls } from '../../shared/pulls/store.js';
 import { goneServices } from '../../shared/pushes/store.js';
+import type { Engine } from '../../shared/queues/engine.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
@@ -39,7 +40,7 @@ import { showPullRequests } from './show-pull-requests.js';
 import type { SweepDefinition } from './sweeps.js';
 
 /** Every sweep of a worker. */
-export function sweepDefinitions(deps: JobDeps): SweepDefinition[] {
+export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJobs'>): SweepDefinition[] {
   return [
     {
       name: 'dispatch',
@@ -94,6 +95,15 @@ export function sweepDefinitions(deps: JobDeps): SweepDefinition[] {
     { name: 'volumes', schedule: '25 * * * * *', scope: 'host', sweep: () => removeVolumes(deps) },
     { name: 'away', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => noteHostsAway(deps) },
     { name: 'retention', schedule: '30 * * * * *', scope: 'platform', sweep: () => deleteExpired(deps) },
+    {
+      name: 'ended-jobs',
+      schedule: '40 * * * * *',
+      scope: 'platform',
+      sweep: async () => {
+        await engine.removeOldJobs();
+        return [];
+      },
+    },
     { name: 'trash', schedule: '5 * * * * *', scope: 'host', sweep: () => retryRemovals(deps) },
     {
       name: 'webhooks',

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
+import { edgesApplied } from '../../edges-applied.js';
 import { ReleaseError, type ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { loadReleaseSpec } from '../release-spec.js';
@@ -10,11 +10,12 @@ import { loadReleaseSpec } from '../release-spec.js';
 const PRE_DEPLOY_MINUTES = 30;
 /** The longest wait for the edges, in milliseconds. An edge that drains slow requests serves the new release already. */
 const EDGES_MS = 2000;
-const LOOK_MS = 20;
 
 /** Starts the new release beside the old one and waits until it is healthy. Throws `ReleaseError`. */
 export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deps, deployment } = run;
+  // A site that this run has just built is on this host, and nothing is started for it.
+  if (isBuiltSite(run)) return healthy(run);
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
   if (!(await deps.images.has(spec.image))) {
     if (deployment.source_deployment_id)
@@ -43,6 +44,15 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
     await deps.runtime.release(spec, run.signal);
     await sayPort(run, spec);
   }
+  return healthy(run);
+}
+
+function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
+  if (image?.manifest.type !== 'static' || deployment.configuration.preDeployCommand !== '') return false;
+  return service.kind !== 'cron' && !isDataKind(service.kind);
+}
+
+async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   await run.say('The release is healthy; the route moves to it');
   // The log is complete before anybody can see the deployment as ended.
   await run.channel.close();
@@ -96,15 +106,13 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
 }
 
 /**
- * Ends the deployment when every edge serves it, or after 2 s, so that a caller who sees `live` reaches the new release. It
- * applies the end itself, in the statement that asks about the edges. If a worker dies here, the next one only repeats the wait.
+ * Waits until every edge serves the release, for at most 2 s, so that a caller who sees `live` reaches it. If a worker dies
+ * here, the next one only repeats the wait.
  */
-export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent | null> {
-  const deadline = Date.now() + EDGES_MS;
-  while (Date.now() < deadline) {
-    if (await run.apply('switched', { type: 'edgesConfirmed', anyway: false })) return null;
-    run.signal.throwIfAborted();
-    await delay(LOOK_MS);
+export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
+  // Without edges there is nobody to wait for.
+  if (run.facts?.edges !== 0) {
+    await edgesApplied(run.deps.db, run.deployment.service_id, null, run.signal, EDGES_MS);
   }
-  return { type: 'edgesConfirmed', anyway: true };
+  return { type: 'edgesConfirmed' };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { type Lease, releaseLease, renewLeases } from '../../../../shared/core/database/leases.js';
@@ -16,7 +17,7 @@ const NEXT: Record<ActiveState, DeploymentEvent> = {
   queued: { type: 'resolved', commitSha: 'c'.repeat(40), commitMessage: 'Change it' },
   building: { type: 'built', image: null },
   releasing: { type: 'routeSwitched' },
-  switched: { type: 'edgesConfirmed', anyway: true },
+  switched: { type: 'edgesConfirmed' },
 };
 const FAILED: DeploymentEvent = { type: 'failed', error: 'build: exit code 1' };
 
@@ -141,8 +142,29 @@ describe('The records of deployments', () => {
     let refused: unknown;
     await applyEvent(db, lease, 'switched', FAILED).catch((error) => (refused = error));
     expect(refused).to.be.instanceOf(Error);
-    const row = await applyEvent(db, lease, 'switched', { type: 'edgesConfirmed', anyway: true });
+    const row = await applyEvent(db, lease, 'switched', { type: 'edgesConfirmed' });
     expect(row).to.include({ status: 'live', error: '' });
+  });
+
+  it('the switch tells how many edges there are, and the end what earlier releases have left', async () => {
+    await db('edges').insert([
+      { id: randomUUID(), host: 'here', pid: 1 },
+      { id: randomUUID(), host: 'here', pid: 2, seen_at: db.raw(`now() - interval '1 minute'`) },
+    ]);
+    const lease = await held('releasing');
+    const service = await db('services').where({ id: lease.serviceId }).first();
+    const image = {
+      workspace_id: service.workspace_id,
+      service_id: service.id,
+      digest: 'd',
+      manifest: '{}',
+      size_bytes: 1,
+    };
+    await db('images').insert({ id: randomUUID(), ...image });
+    const switched = await applyEvent(db, lease, 'releasing', { type: 'routeSwitched' });
+    expect(switched).to.include({ edges: 1, left_behind: null });
+    const live = await applyEvent(db, lease, 'switched', { type: 'edgesConfirmed' });
+    expect(live).to.deep.include({ edges: null, left_behind: { stale: [], images: 1 } });
   });
 
   it('the route moves with the deployment, in one commit, to the service that is not being deleted', async () => {
@@ -258,7 +280,7 @@ describe('The records of deployments', () => {
     await applyEvent(db, failed, 'building', FAILED);
     expect(await recorded(failed.id)).to.equal(1);
     const live = await held('switched');
-    await applyEvent(db, live, 'switched', { type: 'edgesConfirmed', anyway: true });
+    await applyEvent(db, live, 'switched', { type: 'edgesConfirmed' });
     expect(await recorded(live.id)).to.equal(1);
     const waiting = await makeDeployment(db, await makeService(db));
     await cancel(waiting.service_id);

@@ -17,7 +17,7 @@ describe('The sweep of', () => {
   after(() => workshop.close());
 
   async function sweep(name: string): Promise<string[]> {
-    const definition = sweepDefinitions(worker).find((each) => each.name === name);
+    const definition = sweepDefinitions(worker, { removeOldJobs: async () => 0 }).find((each) => each.name === name);
     if (!definition) throw new Error(`there is no sweep ${name}`);
     return definition.sweep();
   }

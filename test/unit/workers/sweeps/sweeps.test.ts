@@ -72,10 +72,9 @@ describe('Sweeps', () => {
   });
 
   it('have their scope: only what belongs to a host runs on every worker', () => {
-    const scopes = sweepDefinitions({ config: { metricsSeconds: 15 } } as JobDeps).map(({ name, scope }) => [
-      name,
-      scope,
-    ]);
+    const scopes = sweepDefinitions({ config: { metricsSeconds: 15 } } as JobDeps, {
+      removeOldJobs: async () => 0,
+    }).map(({ name, scope }) => [name, scope]);
     expect(Object.fromEntries(scopes)).to.deep.equal({
       dispatch: 'platform',
       jobs: 'platform',
@@ -99,6 +98,7 @@ describe('Sweeps', () => {
       images: 'host',
       storage: 'host',
       volumes: 'host',
+      'ended-jobs': 'platform',
       away: 'platform',
     });
   });
