@@ -1,8 +1,12 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
+import { Attempt, type Outcome } from '../../../workers/edge/proxy/attempt.js';
 import { containUncaught, ownSocket } from '../../../workers/edge/proxy/containment.js';
+import type { Exchange } from '../../../workers/edge/proxy/exchange.js';
+import { Upstream } from '../../../workers/edge/proxy/upstream.js';
 import { eventually } from '../../support/processes.js';
 import { ask, Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 
@@ -105,6 +109,24 @@ describe("The edge's connections to replicas", () => {
     expect(seen).to.match(/\r\nContent-Length: 0\r\n/);
     await sendRaw(edge.port, `GET / HTTP/1.1\r\n${host}`);
     expect(seen).not.to.include('Content-Length');
+  });
+
+  it('send nothing if the client has left by the time they stand', async () => {
+    let seen = 0;
+    server.on('connection', (socket) => socket.on('data', () => (seen += 1)));
+    const { port } = server.address() as AddressInfo;
+    const upstream = new Upstream({ id: 'raw', address: '127.0.0.1', port }, { connectMs: 5_000, headersMs: 5_000 });
+    const exchange = { onClientGone: null, res: {} } as unknown as Exchange;
+    const head = 'POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n';
+    let outcome = '';
+    const ended = ({ type }: Outcome) => (outcome = type);
+    new Attempt(exchange, upstream, { asked: { method: 'POST', upgrade: false }, head, body: null }, ended).start();
+    // The connection is being opened now.
+    await setImmediate();
+    exchange.onClientGone?.();
+    const [socket] = await once(server, 'connection');
+    await once(socket, 'close');
+    expect([outcome, seen]).to.deep.equal(['client-gone', 0]);
   });
 
   it('are found by what escapes from one of their events', async () => {

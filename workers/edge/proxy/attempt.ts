@@ -76,7 +76,9 @@ export class Attempt implements ReplicaRequest {
   }
 
   onSend(connection: ReplicaConnection): void {
-    this.#connection = connection;
+    // The client may have left while the connection was opened.
+    if (this.#settled) connection.destroy();
+    else this.#connection = connection;
   }
 
   onInterim(): void {
