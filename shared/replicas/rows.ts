@@ -39,5 +39,8 @@ export interface ReplicaRow {
   updated_at: Date;
 }
 
+/** The `pid` of an attempt that is being abandoned: a worker that still starts it cannot record its process any more. */
+export const ABANDONED = 0;
+
 /** One attempt to run a replica: `restarts` is its fence, so that an earlier attempt cannot change the record. */
 export type Attempt = Pick<ReplicaRow, 'id' | 'service_id' | 'deployment_id' | 'host_id' | 'restarts' | 'run_id'>;

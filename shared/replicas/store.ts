@@ -2,7 +2,7 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';
-import type { Attempt, ReplicaRow } from './rows.js';
+import { ABANDONED, type Attempt, type ReplicaRow } from './rows.js';
 
 /** After this time up, in milliseconds, a replica's restart delay starts from the beginning. */
 const STABLE_MS = 600_000;
@@ -91,6 +91,18 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
     if ((error as { code?: string }).code === UNIQUE_VIOLATION) return false;
     throw error;
   }
+}
+
+/**
+ * Takes an attempt whose process is not recorded from the worker that began it: that one cannot record it any more. False if it has
+ * done so, or the attempt is over.
+ */
+export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
+  const taken = await db<ReplicaRow>('replicas')
+    .where({ id: row.id, restarts: row.restarts, state: 'starting' })
+    .where((either) => either.where({ pid: null }).orWhere({ pid: ABANDONED }))
+    .update({ pid: ABANDONED, pid_started: '', updated_at: db.fn.now() });
+  return taken === 1;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { ABANDONED, type ReplicaRow } from '../../../shared/replicas/rows.js';
 
 /** One thing that a controller does to a replica that runs as a process. */
 export type ProcessAction =
@@ -34,7 +34,7 @@ export function decideProcessReplica({ row, alive }: ObservedProcess, now: numbe
     case 'starting':
     case 'ready':
     case 'unhealthy':
-      if (row.pid === null) return ['abandonAttempt'];
+      if (row.pid === null || row.pid === ABANDONED) return ['abandonAttempt'];
       if (!alive) return ['recordEnd'];
       // The attempt of a run is never ready: it ends by itself.
       return row.run_id === null ? ['followOutput', 'checkHealth'] : ['followOutput'];

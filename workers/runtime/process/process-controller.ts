@@ -3,7 +3,13 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
 import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { recordExit, recordProcess, recordStopped, releaseReplica } from '../../../shared/replicas/store.js';
+import {
+  abandonStart,
+  recordExit,
+  recordProcess,
+  recordStopped,
+  releaseReplica,
+} from '../../../shared/replicas/store.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import { replicaDrained } from '../../edges-applied.js';
@@ -178,10 +184,16 @@ export class ProcessController implements ReplicaController {
     this.#limitedAttempt = row.restarts;
   }
 
-  /** A worker died between the claim and the record of the process. What it started has the mark of that attempt. */
+  /**
+   * A worker died between the claim and the record of the process, or it lost the lead and still starts the replica. What it
+   * started has the mark of that attempt. If it has recorded the process by now, the next reconciliation adopts that.
+   */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
-    await this.#deps.sandbox.stop(sandboxIdOf(row), NOBODY, 0);
-    await releaseReplica(this.#deps.db, row);
+    const { db, sandbox } = this.#deps;
+    if (await abandonStart(db, row)) {
+      await sandbox.stop(sandboxIdOf(row), NOBODY, 0);
+      await releaseReplica(db, row);
+    }
     this.#wake();
   }
 

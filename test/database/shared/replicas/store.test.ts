@@ -5,6 +5,7 @@ import { restartDelayMs } from '../../../../shared/replicas/model.js';
 import { restingPorts } from '../../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../../shared/replicas/rows.js';
 import {
+  abandonStart,
   advanceLog,
   claimReplica,
   deleteOldReplicas,
@@ -177,6 +178,21 @@ describe('The records of replicas', () => {
     await releaseReplica(database.db, row);
     expect(await read(row.id)).to.include({ state: 'pending', restarts: row.restarts + 1, pid: null, port: null });
     expect(await recordProcess(database.db, row, 9, 'now'), 'a process of the earlier attempt').to.equal(false);
+  });
+
+  it('an attempt that is being abandoned gets no process, and one that has a process is not abandoned', async () => {
+    await want(1);
+    const row = await first();
+    await claimReplica(database.db, row, 20_000);
+    expect(await abandonStart(database.db, row)).to.equal(true);
+    expect(await recordProcess(database.db, row, 7, 'now'), 'the worker that still starts it').to.equal(false);
+    expect(await abandonStart(database.db, row), 'again, after a failure').to.equal(true);
+    await releaseReplica(database.db, row);
+    const next = await first();
+    await claimReplica(database.db, next, 20_000);
+    expect(await recordProcess(database.db, next, 8, 'now')).to.equal(true);
+    expect(await abandonStart(database.db, next)).to.equal(false);
+    expect((await read(row.id)).pid).to.equal(8);
   });
 
   it('the wait before a start is short again after ten minutes without an end', async () => {

@@ -214,4 +214,11 @@ describe('The controller of a replica that runs as a process', () => {
     expect(calls).to.deep.equal(['stop']);
     expect(await one.read()).to.include({ state: 'pending', restarts: 1, port: null });
   });
+
+  it('keeps a process that the worker before it has recorded in the meantime', async () => {
+    const one = await replica('starting');
+    await one.controller.reconcile({ ...(await one.read()), pid: null, pid_started: null });
+    expect(calls).to.deep.equal([]);
+    expect(await one.read()).to.include({ state: 'starting', restarts: 0 });
+  });
 });

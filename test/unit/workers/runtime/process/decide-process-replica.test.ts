@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { REPLICA_STATES, type ReplicaState } from '../../../../../shared/replicas/model.js';
+import { ABANDONED } from '../../../../../shared/replicas/rows.js';
 import {
   decidePortLoss,
   decideProcessReplica,
@@ -61,6 +62,7 @@ describe('What a controller does to a replica that runs as a process', () => {
 
   it('abandons an attempt whose process was never recorded', () => {
     expect(decide({ state: 'starting', pid: null }, false)).to.deep.equal(['abandonAttempt']);
+    expect(decide({ state: 'starting', pid: ABANDONED }, false), 'again').to.deep.equal(['abandonAttempt']);
   });
 
   it('never starts, checks or restarts what is to be stopped, and never stops what is wanted', () => {
