@@ -6,6 +6,12 @@ const PERFORM = 'api/http/perform.ts';
 
 export const API_FAULTS: readonly Fault[] = [
   {
+    name: 'api: a refused push is kept for an hour',
+    file: 'api/server.ts',
+    find: "socket.once('close', stop);",
+    replace: '',
+  },
+  {
     name: 'receipt: found after it has expired',
     file: RECEIPTS,
     find: 'key = $2 and expires_at > now()',
@@ -21,7 +27,7 @@ export const API_FAULTS: readonly Fault[] = [
   {
     name: 'receipt: two requests with a key do not wait',
     file: RECEIPTS,
-    find: 'rowsOfPrepared(trx, LOCK, [`receipt ${scope} ${key}`]),',
+    find: 'rowsOfPrepared(trx, LOCK, [lockName({ scope, key })]),',
     replace: 'undefined,',
   },
   {

@@ -31,7 +31,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'due: handed over before its time',
     file: DUE,
-    find: 'where due_at <= now() order',
+    find: 'where ${isDue(table)} order',
     replace: 'where due_at is not null order',
   },
   {

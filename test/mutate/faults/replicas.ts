@@ -16,6 +16,18 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
     replace: "restarts: row.restarts })\n            .whereIn('state', ['pending', 'exited'])",
   },
   {
+    name: 'replicas: an attempt that has a process is abandoned',
+    file: REPLICAS,
+    find: '.where((either) => either.where({ pid: null }).orWhere({ pid: ABANDONED }))',
+    replace: '',
+  },
+  {
+    name: 'replicas: a worker records a process for an attempt that is being ended',
+    file: REPLICAS,
+    find: ".update({ pid: ABANDONED, pid_started: '',",
+    replace: '.update({',
+  },
+  {
     name: 'replicas: one that never was ready starts again',
     file: REPLICAS,
     find: 'next_start_at: proven ? new Date(now.getTime() + delayMs) : null',

@@ -8,14 +8,14 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'route: an edge that lags behind is not waited for',
     file: ROUTING,
-    find: 'a.version >= ${version}',
-    replace: 'a.version + 1 >= ${version}',
+    find: 'a.version >= coalesce(',
+    replace: 'a.version + 1 >= coalesce(',
   },
   {
     name: 'route: an edge that is silent is waited for',
     file: ROUTING,
-    find: "where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'\n       and not exists",
-    replace: 'where e.seen_at is not null\n       and not exists',
+    find: "from edges e where e.seen_at > now() - interval '${EDGE_SEEN_SECONDS} seconds'`",
+    replace: 'from edges e where e.seen_at is not null`',
   },
   {
     name: 'route: an acknowledgement goes back',
