@@ -1,7 +1,8 @@
 import type { Db } from '../../shared/core/database/client.js';
 import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
 import type { ReplicaRow } from '../../shared/replicas/rows.js';
-import { claimReplica, recordExit, recordReady, recordStopped, replicasOf } from '../../shared/replicas/store.js';
+import { claimReplica } from '../../shared/replicas/start-store.js';
+import { recordExit, recordReady, recordStopped, replicasOf } from '../../shared/replicas/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import {
   type CommandOptions,

@@ -1,6 +1,7 @@
 import type { Fault } from '../fault.js';
 
 const REPLICAS = 'shared/replicas/store.ts';
+const STARTS = 'shared/replicas/start-store.ts';
 
 export const REPLICAS_FAULTS: readonly Fault[] = [
   {
@@ -11,19 +12,19 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'replicas: one that is to stop is claimed',
-    file: REPLICAS,
+    file: STARTS,
     find: "restarts: row.restarts, desired: 'running' })\n            .whereIn('state', ['pending', 'exited'])",
     replace: "restarts: row.restarts })\n            .whereIn('state', ['pending', 'exited'])",
   },
   {
     name: 'replicas: an attempt that has a process is abandoned',
-    file: REPLICAS,
+    file: STARTS,
     find: '.where((either) => either.where({ pid: null }).orWhere({ pid: ABANDONED }))',
     replace: '',
   },
   {
     name: 'replicas: a worker records a process for an attempt that is being ended',
-    file: REPLICAS,
+    file: STARTS,
     find: ".update({ pid: ABANDONED, pid_started: '',",
     replace: '.update({',
   },
@@ -168,13 +169,13 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'replicas: a second process is recorded for one claim',
-    file: REPLICAS,
+    file: STARTS,
     find: "state: 'starting', pid: null }",
     replace: "state: 'starting' }",
   },
   {
     name: 'replicas: a crash while starting keeps the attempt',
-    file: REPLICAS,
+    file: STARTS,
     find: 'restarts: row.restarts + 1,\n        pid: null',
     replace: 'restarts: row.restarts,\n        pid: null',
   },

@@ -1,6 +1,7 @@
 import { restingPorts } from '../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { claimReplica, replicasOfHost } from '../../../shared/replicas/store.js';
+import { claimReplica } from '../../../shared/replicas/start-store.js';
+import { replicasOfHost } from '../../../shared/replicas/store.js';
 import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
 import type { DataServices } from '../../data/data-services.js';
 import type { TakenPorts } from '../../data/server-ports.js';

@@ -3,13 +3,8 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
 import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import {
-  abandonStart,
-  recordExit,
-  recordProcess,
-  recordStopped,
-  releaseReplica,
-} from '../../../shared/replicas/store.js';
+import { abandonStart, recordProcess, releaseReplica } from '../../../shared/replicas/start-store.js';
+import { recordExit, recordStopped } from '../../../shared/replicas/store.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import { replicaDrained } from '../../edges-applied.js';

@@ -1,5 +1,5 @@
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { recordPort } from '../../../shared/replicas/store.js';
+import { recordPort } from '../../../shared/replicas/start-store.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import { HealthWatch } from '../health-watch.js';

@@ -1,12 +1,7 @@
 import { recordAttemptEnd } from '../../../shared/replicas/attempt-store.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import {
-  claimReplica,
-  recordExit,
-  recordStopped,
-  recordUnhealthy,
-  replicasOf,
-} from '../../../shared/replicas/store.js';
+import { claimReplica } from '../../../shared/replicas/start-store.js';
+import { recordExit, recordStopped, recordUnhealthy, replicasOf } from '../../../shared/replicas/store.js';
 import { recordHindrance, recordTask } from '../../../shared/replicas/swarm-tasks.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/workspaces/catalog.js';

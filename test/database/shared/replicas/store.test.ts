@@ -4,17 +4,14 @@ import { wantReplicas, wantStopped } from '../../../../shared/replicas/desire-st
 import { restartDelayMs } from '../../../../shared/replicas/model.js';
 import { restingPorts } from '../../../../shared/replicas/port-store.js';
 import type { ReplicaRow } from '../../../../shared/replicas/rows.js';
+import { abandonStart, claimReplica, recordProcess, releaseReplica } from '../../../../shared/replicas/start-store.js';
 import {
-  abandonStart,
   advanceLog,
-  claimReplica,
   deleteOldReplicas,
   recordExit,
-  recordProcess,
   recordReady,
   recordStopped,
   recordUnhealthy,
-  releaseReplica,
   replicasOf,
 } from '../../../../shared/replicas/store.js';
 import { acknowledgeRoutes, reportEdge } from '../../../../shared/routing/store.js';

@@ -5,7 +5,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import { wantReplicas } from '../../../../shared/replicas/desire-store.js';
 import type { ReplicaRow } from '../../../../shared/replicas/rows.js';
-import { claimReplica } from '../../../../shared/replicas/store.js';
+import { claimReplica } from '../../../../shared/replicas/start-store.js';
 import { HealthWatch } from '../../../../workers/runtime/health-watch.js';
 import type { ReleaseSpec } from '../../../../workers/runtime/runtime-driver.js';
 import { useTestDatabase } from '../../../support/postgres.js';
