@@ -107,6 +107,7 @@ describe('Billing and entitlements', () => {
       expect((await read()).entitlements.buildMinutes.used).to.equal(3);
       await newDeployment(api.db, service.id, {
         status: 'building',
+        admitted_at: new Date(),
         steps: JSON.stringify([{ name: 'build', startedAt: time(new Date(), -0.5), finishedAt: null }]),
       });
       expect((await read()).entitlements.buildMinutes.used).to.be.greaterThan(3);
