@@ -170,7 +170,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
                 when o.missing is not null then o.missing
                 when o.ahead is not null then 'Waits for deployment ' || o.ahead || ' of this service'
                 when o.busy >= o.most
-                  then 'The workspace runs ' || o.busy || ' deployments, as many as its buildConcurrency allows'
+                  then 'The workspace runs as many deployments as its buildConcurrency allows (' || o.most || '); this one starts when one ends'
                 else 'All deployment slots of the workers are taken'
               end as reason
          from waiting o

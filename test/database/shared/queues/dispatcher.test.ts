@@ -114,7 +114,9 @@ describeEngines('Admission and dispatch', (name) => {
     await dispatcher.dispatch();
     expect(await admitted(services)).to.have.length(2);
     const [waiting] = await database.db<DeploymentRow>('deployments').whereNull('admitted_at');
-    expect(await reasonOf(waiting?.id ?? '')).to.match(/^The workspace runs 2 deployments/);
+    expect(await reasonOf(waiting?.id ?? '')).to.equal(
+      'The workspace runs as many deployments as its buildConcurrency allows (2); this one starts when one ends',
+    );
   });
 
   it('the workspaces take turns at the slots of the workers', async () => {
