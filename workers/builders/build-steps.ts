@@ -19,8 +19,9 @@ export interface StepsResult {
 }
 
 /**
- * Installs and builds what a plan says, with these tools. If the service's last build installed the same, its dependencies are copied.
- * An installation may show that its packages want other tools. Throws `BuildError`.
+ * Runs the commands of a plan that install and build, with these tools. If the service's last build had the same dependencies,
+ * they are copied instead of installed. If the installed packages need other versions of the tools, it installs and builds again
+ * with those. Returns the tools that were used. Throws `BuildError`.
  */
 export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<StepsResult> {
   const { context, limit, request, kept } = setting;
