@@ -167,7 +167,7 @@ export async function takeDueRepositories(db: Db, limit: number): Promise<DueRep
   return rowsOf<DueRepository>(
     db,
     `update polled_repositories r set next_at = now() + interval '5 minutes'
-       from (select fingerprint from polled_repositories where next_at <= now() order by next_at limit ?
+       from (select fingerprint from polled_repositories where next_at <= now() order by failures > 0, next_at limit ?
                 for update skip locked) due
       where r.fingerprint = due.fingerprint returning r.fingerprint, r.failures`,
     [limit],

@@ -25,7 +25,8 @@ export async function isRunning({ pid, startedAt }: ProcessIdentity): Promise<bo
 }
 
 /**
- * The start of a process as opaque text; null if the process has ended (a zombie has ended).
+ * The start of a process as opaque text; null if the process has ended. A zombie has ended unless some of its threads run:
+ * a process whose first thread ended before the others looks like one.
  *
  * The text and the pid together name one process for good: the system reuses pids, and after a reboot a process can get
  * the same pid at the same time after boot, so the text contains the id of the boot.
@@ -35,8 +36,8 @@ export async function processStart(pid: number): Promise<string | null> {
   try {
     const [stat, boot] = await Promise.all([readFile(`/proc/${pid}/stat`, 'latin1'), currentBoot()]);
     const fields = statFields(stat);
-    const [state, start] = [fields[0], fields[19]];
-    return state === 'Z' || state === 'X' || start === undefined ? null : `${boot}:${start}`;
+    const start = fields[19];
+    return hasEnded(fields) || start === undefined ? null : `${boot}:${start}`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ESRCH') return null;
@@ -46,10 +47,14 @@ export async function processStart(pid: number): Promise<string | null> {
 
 /**
  * The fields of a `/proc/<pid>/stat` behind the command's name, which is in parentheses and may contain anything: 0 is the
- * state, 2 the process group, 11 to 14 the processor time, 19 the start.
+ * state, 2 the process group, 11 to 14 the processor time, 17 the number of threads, 19 the start.
  */
 export function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function hasEnded([state, ...fields]: readonly string[]): boolean {
+  return state === 'X' || (state === 'Z' && Number(fields[16]) <= 1);
 }
 
 async function currentBoot(): Promise<string> {

@@ -143,18 +143,26 @@ export interface DueDelivery {
 }
 
 /** Takes deliveries that are due. If this process ends before it sends them, they are due again in two minutes. */
-export async function takeDeliveries(db: Db, limit: number): Promise<DueDelivery[]> {
+export async function takeDeliveries(
+  db: Db,
+  { most, mostOfWorkspace }: { most: number; mostOfWorkspace: number },
+): Promise<DueDelivery[]> {
   return rowsOf<DueDelivery>(
     db,
-    `with due as (
-       select id from webhook_deliveries where due_at <= now() order by due_at limit :limit for update skip locked
+    `with turns as (
+       select d.id, d.due_at, row_number() over (partition by w.workspace_id order by d.due_at) as turn
+         from webhook_deliveries d join webhooks w on w.id = d.webhook_id where d.due_at <= now()
+     ), due as (
+       select d.id from webhook_deliveries d join turns t on t.id = d.id
+        where t.turn <= :mostOfWorkspace and d.due_at <= now()
+        order by t.turn, t.due_at limit :most for update of d skip locked
      ), taken as (
        update webhook_deliveries d set tries = d.tries + 1, due_at = now() + interval '2 minutes'
          from due where d.id = due.id returning d.*
      )
      select t.id, t.webhook_id, w.workspace_id, t.event, t.data, t.happened_at, t.tries, w.sealed_url, w.sealed_secret
        from taken t join webhooks w on w.id = t.webhook_id`,
-    { limit },
+    { most, mostOfWorkspace },
   );
 }
 

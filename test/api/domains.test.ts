@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
+import { createLogger } from '../../shared/core/log.js';
 import type { DomainRow } from '../../shared/domains/model.js';
 import { deleteReleasedDomains, releaseDomains } from '../../shared/domains/store.js';
 import { loadRouteFacts } from '../../shared/routing/store.js';
@@ -105,10 +106,10 @@ describe('Domains', () => {
     it('are looked for by the workers without being asked', async () => {
       const { domain } = (await add('soon.test')).body;
       await prove(domain);
-      await checkDomains(api);
+      await checkDomains({ ...api, log: createLogger('test', 'silent') });
       expect((await workspace.owner.client.get(path)).body.domains[0]).to.include({ status: 'active' });
       // Nothing is due any more, so a name server that is away changes nothing.
-      expect(await checkDomains(api)).to.deep.equal([]);
+      expect(await checkDomains({ ...api, log: createLogger('test', 'silent') })).to.deep.equal([]);
     });
 
     it('stay with the workspace that proved them, some days beyond the deletion of their service', async () => {

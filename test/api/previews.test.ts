@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
+import { createLogger } from '../../shared/core/log.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { insertLogBatches } from '../../shared/logs/batch-store.js';
 import { ingestLogs } from '../../shared/logs/ingest.js';
@@ -30,7 +31,8 @@ describe('Previews', () => {
   const serviceAt = (id: string) => `${workspace.path}/services/${id}`;
   const change = (configuration: object, id = base.id) =>
     workspace.owner.client.patch(serviceAt(id), { configuration });
-  const reap = () => reapPreviews({ db: api.db, dispatcher: { wake: () => undefined } as never });
+  const reap = () =>
+    reapPreviews({ db: api.db, dispatcher: { wake: () => undefined } as never, log: createLogger('test', 'silent') });
   const age = (id: string, hours: number) =>
     api
       .db('previews')

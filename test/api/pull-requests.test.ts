@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
+import { createLogger } from '../../shared/core/log.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { reapPreviews } from '../../workers/sweeps/reap-previews.js';
 import { showPullRequests } from '../../workers/sweeps/show-pull-requests.js';
@@ -154,6 +155,7 @@ describe('Pull requests', () => {
     db: api.db,
     config: api.config,
     keyring: new Keyring(api.config.secretsKey),
+    log: createLogger('test', 'silent'),
     dispatcher: { wake: () => undefined } as never,
   });
   const valuesOf = async (serviceId: string) => {

@@ -12,6 +12,7 @@ import type { Platform } from '../support/platform.js';
 import type { Entry } from './entries.js';
 import type { GroundFault } from './ground.js';
 import type { Promises } from './load.js';
+import { persistently } from './worker-supervisor.js';
 
 const PAUSE_MS = 20;
 const CONNECT_MS = 3_000;
@@ -157,9 +158,12 @@ export class Databases {
   async #kill(position: number): Promise<void> {
     const counter = this.#counters[position % this.#counters.length];
     const { db } = this.#platform.database;
-    const replicas: string[] = await db('replicas').where({ service_id: counter?.service.id }).pluck('id');
+    // The fault before may have restarted PostgreSQL.
+    const replicas: string[] | undefined = await persistently(() =>
+      db('replicas').where({ service_id: counter?.service.id }).pluck('id'),
+    );
     for (const [pid, mark] of await markedProcesses(await this.#platform.sandboxToken())) {
-      if (replicas.some((id) => mark.includes(id))) killed(pid);
+      if (replicas?.some((id) => mark.includes(id))) killed(pid);
     }
   }
 }

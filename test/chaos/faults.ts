@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { signalProcess } from '../../shared/core/signal-process.js';
 import { testPostgresPid } from '../support/postgres.js';
 import type { PlatformProcess } from '../support/processes.js';
 import type { Ground, GroundFault } from './ground.js';
@@ -98,7 +99,8 @@ export class FaultInjector {
         return;
       }
       case 'restart postgresql at once':
-        process.kill(testPostgresPid(), 'SIGQUIT');
+        // If the fault before has ended it, it is about to start again.
+        signalProcess(testPostgresPid(), 'SIGQUIT');
         return;
       case 'restart redis':
         await platform.redis?.restart();

@@ -1,21 +1,26 @@
 import { deleteBackup, hiddenBackups, hideBackupsOfDeleted } from '../../shared/backups/store.js';
 import { errorMessage } from '../../shared/core/errors.js';
+import { sweepEach } from '../sweeps/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
+/** Backups that are removed at the same time. */
+const AT_ONCE = 4;
+
 /** Removes hidden backups from the stores that this host reaches, then their rows. */
-export async function removeHiddenBackups({ db, backups: { stores } }: JobDeps): Promise<string[]> {
-  let removed = 0;
-  for (const backup of await hiddenBackups(
+export async function removeHiddenBackups({ db, log, backups: { stores } }: JobDeps): Promise<string[]> {
+  const hidden = await hiddenBackups(
     db,
     stores.all.map(({ id }) => id),
-  )) {
+  );
+  const failure = ({ id }: { id: string }): [object, string] => [{ backupId: id }, 'a backup was not removed'];
+  const removed = await sweepEach(hidden, { log, atOnce: AT_ONCE, failure }, async (backup) => {
     const store = stores.all.find(({ id }) => id === backup.store);
     // The prefix matches all claims of the backup: one that died may have left another archive.
     for (const { name } of (await store?.list(`${backup.service_id}/${backup.id}-`)) ?? []) await store?.remove(name);
     await deleteBackup(db, backup.id);
-    removed += 1;
-  }
-  return removed > 0 ? [`removed ${removed} backups`] : [];
+    return [backup.id];
+  });
+  return removed.length > 0 ? [`removed ${removed.length} backups`] : [];
 }
 
 /** Removes the backups of services that were just deleted. What cannot be removed now, a sweep removes later. */

@@ -96,7 +96,7 @@ class Leftovers {
     this.#removedAt = performance.now();
     await removeDeadBuilds({ dataDir: config.dataDir, log });
     const builds = buildsFolder(config.dataDir);
-    const ended = await sandbox.sweep((id) => {
+    const ended = await sandbox.sweep(async () => (id) => {
       if (!id.startsWith(BUILD_SANDBOX)) return true;
       return existsSync(join(builds, id.slice(BUILD_SANDBOX.length).replace(/-\d+$/, '')));
     });

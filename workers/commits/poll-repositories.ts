@@ -15,6 +15,7 @@ import {
   type WatchedService,
   watchService,
 } from '../../shared/commits/store.js';
+import { concurrently } from '../../shared/core/concurrently.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { noteBranch } from '../../shared/previews/store.js';
 import { SealError } from '../../shared/secrets/keyring.js';
@@ -40,12 +41,9 @@ export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   const found: string[] = [];
   for (;;) {
     const due = await takeDueRepositories(deps.db, POLLED);
-    const waiting = [...due];
-    const work = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-        found.push(...(await poll(deps, next)));
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await concurrently(due, AT_ONCE, async (repository) => {
+      found.push(...(await poll(deps, repository)));
+    });
     if (due.length < POLLED) break;
   }
   if (found.length > 0) deps.dispatcher.wake();

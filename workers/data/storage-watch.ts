@@ -6,35 +6,43 @@ import { replicasOf } from '../../shared/replicas/store.js';
 import { Masker } from '../../shared/secrets/mask.js';
 import { getService } from '../../shared/services/store.js';
 import { databasePlanOf } from '../../shared/workspaces/catalog.js';
+import { sweepEach } from '../sweeps/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
+
+/** Servers that are measured at the same time: one that hardly answers takes half a minute. */
+const AT_ONCE = 4;
 
 /**
  * Measures the data of this host's servers and enforces the storage bounds of their plans: from 90 per cent on new transactions
  * are read-only by default, at 100 per cent nobody can connect. Returns one line for each change of a state.
  */
 export async function watchStorage(deps: JobDeps): Promise<string[]> {
-  const lines: string[] = [];
-  const { data } = deps;
-  for (const row of await dataServersOfHost(deps.db, data.hostId)) {
-    if (row.initialized_at === null) continue;
-    const service = await getService(deps.db, row.id);
-    const live = service?.live_deployment_id && (await getDeployment(deps.db, service.live_deployment_id));
-    if (!live) continue;
-    const admin = await adminOf(deps, row, live.id);
-    const used = await data.measure(row, admin).catch(() => null);
-    if (used === null) continue;
-    const planId = live.configuration.plan;
-    const state = storageState(used, storageBytes(planId), row.storage_state);
-    if (state !== row.storage_state && row.kind === 'postgres' && admin !== null) {
-      await enforce(deps, row, admin, planId, state);
-    }
-    // Recorded last: if the bound could not be set, the next measurement tries again. Only the worker that records the change logs it.
-    if (!(await recordUsage(deps.db, row.id, used, state))) continue;
-    await say(deps, row.id, live.id, state);
-    lines.push(`the storage of database ${row.id} is ${state} now (${used} bytes)`);
+  const servers = await dataServersOfHost(deps.db, deps.data.hostId);
+  const failure = ({ id }: DataServerRow): [object, string] => [
+    { serviceId: id },
+    'the storage of a database was not checked',
+  ];
+  return sweepEach(servers, { ...deps, atOnce: AT_ONCE, failure }, (row) => watchServer(deps, row));
+}
+
+async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]> {
+  if (row.initialized_at === null) return [];
+  const service = await getService(deps.db, row.id);
+  const live = service?.live_deployment_id && (await getDeployment(deps.db, service.live_deployment_id));
+  if (!live) return [];
+  const admin = await adminOf(deps, row, live.id);
+  const used = await deps.data.measure(row, admin).catch(() => null);
+  if (used === null) return [];
+  const planId = live.configuration.plan;
+  const state = storageState(used, storageBytes(planId), row.storage_state);
+  if (state !== row.storage_state && row.kind === 'postgres' && admin !== null) {
+    await enforce(deps, row, admin, planId, state);
   }
-  return lines;
+  // Recorded last: if the bound could not be set, the next measurement tries again. Only the worker that records the change logs it.
+  if (!(await recordUsage(deps.db, row.id, used, state))) return [];
+  await say(deps, row.id, live.id, state);
+  return [`the storage of database ${row.id} is ${state} now (${used} bytes)`];
 }
 
 async function say({ logs }: JobDeps, serviceId: string, deploymentId: string, state: StorageState): Promise<void> {

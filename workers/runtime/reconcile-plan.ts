@@ -15,6 +15,8 @@ export interface ObservedHost {
   retryAt: ReadonlyMap<string, number>;
   /** When the last sweep began, in milliseconds since the epoch. */
   sweptAt: number;
+  /** True while a sweep is under way. */
+  sweeping: boolean;
 }
 
 export interface ReconcilePlan {
@@ -26,10 +28,13 @@ export interface ReconcilePlan {
 }
 
 /** Decides one pass of a supervisor. `now` is in milliseconds since the epoch. */
-export function planPass({ rows, controlled, busy, retryAt, sweptAt }: ObservedHost, now: number): ReconcilePlan {
+export function planPass(
+  { rows, controlled, busy, retryAt, sweptAt, sweeping }: ObservedHost,
+  now: number,
+): ReconcilePlan {
   const present = new Set(rows);
   return {
-    sweep: now - sweptAt > SWEEP_MS,
+    sweep: !sweeping && now - sweptAt > SWEEP_MS,
     drop: [...controlled].filter((id) => !present.has(id) && !busy.has(id)),
     reconcile: rows.filter((id) => !busy.has(id) && (retryAt.get(id) ?? 0) <= now),
   };

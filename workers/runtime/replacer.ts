@@ -1,3 +1,4 @@
+import { errorMessage } from '../../shared/core/errors.js';
 import {
   abandonReplacement,
   beginReplacement,
@@ -14,7 +15,7 @@ import {
 } from './health-replacement.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
-type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs'>;
+type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 
 /** Added to the grace period of a replica that is restarted in its place, in milliseconds. */
 const STOP_SLACK_MS = 1_000;
@@ -37,7 +38,14 @@ export class Replacer {
     const cramped = await this.#cramped(rows, now);
     const hasRoom = (row: ReplicaRow) => !cramped.has(row.id);
     const options = { now, startMs: releaseTimeoutSeconds * 1000, hasRoom };
-    for (const action of planReplacements(rows, options)) await this.#apply(action);
+    for (const action of planReplacements(rows, options)) {
+      try {
+        await this.#apply(action);
+      } catch (error) {
+        const { id } = action.type === 'drop' ? action.successor : action.failing;
+        this.#deps.log.warn({ replica: id, err: error }, `a replica was not replaced: ${errorMessage(error)}`);
+      }
+    }
   }
 
   /** Ids of the replicas that are due for a replacement and beside which there is no room for another one. */
@@ -45,9 +53,22 @@ export class Replacer {
     const cramped = new Set<string>();
     for (const row of rows) {
       const isDue = row.replace_at !== null && row.replace_at.getTime() <= now && row.desired === 'running';
-      if (isDue && !(await this.#hasRoom(row))) cramped.add(row.id);
+      if (isDue && !(await this.#fits(row))) cramped.add(row.id);
     }
     return cramped;
+  }
+
+  /** False as well if nobody can tell, for instance because its release cannot be read. */
+  async #fits(row: ReplicaRow): Promise<boolean> {
+    try {
+      return await this.#hasRoom(row);
+    } catch (error) {
+      this.#deps.log.warn(
+        { replica: row.id, err: error },
+        `a replica is not replaced beside it: ${errorMessage(error)}`,
+      );
+      return false;
+    }
   }
 
   async #apply(action: ReplacementAction): Promise<void> {

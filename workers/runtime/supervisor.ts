@@ -26,8 +26,11 @@ export interface ReplicaHost {
   controller(id: string, wake: () => void): ReplicaController;
   /** Refreshes the observed state once, before replicas are reconciled. */
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
-  /** Ends what belongs to no replica of the table. The replicas in `busy` may be newer than `rows`. */
-  sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void>;
+  /**
+   * Ends what belongs to no replica of the table. `rows` reads the table, and is called only after the host was looked at:
+   * replicas are reconciled meanwhile.
+   */
+  sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void>;
   /** True if a second replica fits beside this one. Without it there is always room. */
   hasRoom?(row: ReplicaRow): Promise<boolean>;
   /** Ends all replicas because the whole platform ends. */
@@ -56,6 +59,8 @@ export class Supervisor {
   #closed = false;
   #notified = false;
   #sweptAt = 0;
+  /** The sweep under way. It can take long if something of one replica does not end; the others do not wait for it. */
+  #sweeping: Promise<void> | null = null;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
   constructor(deps: Deps, host: ReplicaHost) {
@@ -86,7 +91,7 @@ export class Supervisor {
     this.#unlisten();
     this.#wake();
     await this.#loop;
-    await Promise.all(this.#busy.values());
+    await Promise.all([...this.#busy.values(), this.#sweeping]);
     const { db, hostId } = this.#deps;
     if (platformEnds && this.#leadership.leading) await this.#host.end?.(await replicasOfHost(db, hostId));
     await this.#leadership.close();
@@ -120,13 +125,7 @@ export class Supervisor {
     await this.#host.observe?.(rows);
     const now = Date.now();
     const { sweep } = this.#plan(rows, now);
-    if (sweep) {
-      // The time is set before the sweep: one that fails is tried again a minute later and does not stop the controllers.
-      this.#sweptAt = now;
-      await this.#host.sweep(rows, [...this.#busy.keys()]).catch((error: unknown) => {
-        this.#deps.log.warn({ err: error }, `the sweep of this host failed: ${errorMessage(error)}`);
-      });
-    }
+    if (sweep) this.#sweep(now);
     await this.#replacer.pass(rows);
     const { drop, reconcile } = this.#plan(rows, Date.now());
     this.#drop(drop);
@@ -134,6 +133,20 @@ export class Supervisor {
     for (const row of rows) {
       if (chosen.has(row.id) && this.#controllers.get(row.id)?.isIdle?.(row) !== true) this.#reconcile(row);
     }
+  }
+
+  /** Begins a sweep. One that fails is tried again a minute later. */
+  #sweep(now: number): void {
+    const { db, hostId, log } = this.#deps;
+    this.#sweptAt = now;
+    this.#sweeping = this.#host
+      .sweep(() => replicasOfHost(db, hostId))
+      .catch((error: unknown) => {
+        log.warn({ err: error }, `the sweep of this host failed: ${errorMessage(error)}`);
+      })
+      .finally(() => {
+        this.#sweeping = null;
+      });
   }
 
   #plan(rows: readonly ReplicaRow[], now: number): ReconcilePlan {
@@ -144,6 +157,7 @@ export class Supervisor {
         busy: new Set(this.#busy.keys()),
         retryAt: this.#retryAt,
         sweptAt: this.#sweptAt,
+        sweeping: this.#sweeping !== null,
       },
       now,
     );

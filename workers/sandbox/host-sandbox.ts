@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { concurrently } from '../../shared/core/concurrently.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import { processStart } from '../../shared/core/process-identity.js';
@@ -28,7 +29,7 @@ import {
 } from './sandbox.js';
 import { ended, handOver, runChild, spawned } from './sandbox-child.js';
 import { APP_PATH, detachedArguments, sandboxArguments, USUAL_PATH, withoutPrivileges } from './sandbox-plan.js';
-import { SandboxProcesses } from './sandbox-processes.js';
+import { isSandboxId, SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
 import { uidOf } from './service-users.js';
 
@@ -36,6 +37,9 @@ interface Dependencies extends SandboxPlace {
   /** Marks this platform's processes on a host that may run another one. */
   token: string;
 }
+
+/** A sweep ends so many sandboxes at once: one whose processes hang in the kernel takes 15 s. */
+const ENDED_AT_ONCE = 16;
 
 /** PATH of the sandbox's own programs, which never get the command's variables. */
 const INIT_PATH = USUAL_PATH.join(':');
@@ -158,25 +162,34 @@ export class HostSandbox implements Sandbox {
     return this.#processes.portHolder(id, uid, address, port);
   }
 
-  async sweep(isWanted: (id: string) => boolean): Promise<number> {
+  async sweep(wanted: () => Promise<(id: string) => boolean>): Promise<number> {
     await Promise.all(this.#discarding.values());
     const processes = await this.#processes.countMarked();
     const traces = await readdir(scratchRoot(this.#place.dataDir)).catch(() => []);
     const groups = this.#place.cgroups === null ? [] : await listCgroups(this.#place.cgroups);
-    let ended = 0;
     const networks = (await this.allNetworks?.ids()) ?? [];
-    for (const id of new Set([...processes.keys(), ...traces, ...groups, ...networks])) {
-      if (this.#running.has(id)) continue;
-      const owner = await ownerOf(this.#scratchOf(id));
-      if (owner === null ? isWanted(id) : await this.isAlive(owner)) continue;
-      await this.#end(id, null);
-      ended += processes.get(id) ?? 0;
-    }
-    return ended;
+    const isWanted = await wanted();
+    let count = 0;
+    await concurrently(
+      [...new Set([...processes.keys(), ...traces, ...groups, ...networks])],
+      ENDED_AT_ONCE,
+      async (id) => {
+        if (this.#running.has(id)) return;
+        try {
+          const owner = await ownerOf(this.#scratchOf(id));
+          if (owner === null ? isWanted(id) : await this.isAlive(owner)) return;
+          await this.#end(id, null);
+          count += processes.get(id) ?? 0;
+        } catch (error) {
+          this.#place.log.warn({ err: error, id }, `a sandbox stays until the next sweep: ${errorMessage(error)}`);
+        }
+      },
+    );
+    return count;
   }
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
+    if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
     // A worker that died may have left the same run behind. Its folder is made first and removed last.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);

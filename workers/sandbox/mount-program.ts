@@ -88,7 +88,9 @@ my %operations = (
     show($changes, "$stage/changes");
     folder($_) for "$stage/changes/upper", "$stage/changes/work";
     my $layers = "lowerdir=$stage/lower,upperdir=$stage/changes/upper,workdir=$stage/changes/work";
-    attach('overlay', 'overlay', $target, 0, "metacopy=on,$layers") or must_attach('overlay', 'overlay', $target, 0, $layers);
+    attach('overlay', 'overlay', $target, 0, "metacopy=on,volatile,$layers")
+      or attach('overlay', 'overlay', $target, 0, "volatile,$layers")
+      or must_attach('overlay', 'overlay', $target, 0, $layers);
     for ("$stage/lower", "$stage/changes") { detach($_, 0) && rmdir or fail("cannot remove $_") }
   }],
   own => [2, sub { own(split(/:/, $_[0]), $_[1]) }],

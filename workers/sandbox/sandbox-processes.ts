@@ -10,6 +10,11 @@ const STEP_MS = 20;
 /** A process that survives KILL this long, in milliseconds, hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
+/** True for a text that can name a sandbox. Folders and control groups have this name: it leads to no other place. */
+export function isSandboxId(text: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
+}
+
 /** Finds, observes and ends the processes of this platform's sandboxes. */
 export class SandboxProcesses {
   readonly #log: Logger;
@@ -51,12 +56,12 @@ export class SandboxProcesses {
     return [...members];
   }
 
-  /** How many marked processes each sandbox has, by its id. */
+  /** How many marked processes each sandbox has, by its id. A command can give its processes any mark, so others are left out. */
   async countMarked(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     for (const marker of (await markedProcesses(this.markOf(''))).values()) {
       const id = marker.slice(this.markOf('').length);
-      counts.set(id, (counts.get(id) ?? 0) + 1);
+      if (isSandboxId(id)) counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return counts;
   }

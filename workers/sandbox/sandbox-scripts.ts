@@ -22,8 +22,10 @@ while [ "$1" != -- ]; do
     overlay)
       mkdir -p "$2/lower" "$2/changes" "$5" && must mount -n --bind "$3" "$2/lower" && must mount -n --bind "$4" "$2/changes" &&
         mkdir -p "$2/changes/upper" "$2/changes/work"
-      mount -n -t overlay overlay -o "metacopy=on,lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5" ||
-        must mount -n -t overlay overlay -o "lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work" "$5"
+      # The changes end with the sandbox. Without "volatile" its end would write out all that the whole disk has to write.
+      layers="lowerdir=$2/lower,upperdir=$2/changes/upper,workdir=$2/changes/work"
+      mount -n -t overlay overlay -o "metacopy=on,volatile,$layers" "$5" ||
+        mount -n -t overlay overlay -o "volatile,$layers" "$5" || must mount -n -t overlay overlay -o "$layers" "$5"
       must umount -n "$2/lower"; must umount -n "$2/changes"; must rmdir "$2/lower" "$2/changes"; shift 5 ;;
     # Dependencies are read only; to make thousands of files somebody's own would hold every start up.
     own)

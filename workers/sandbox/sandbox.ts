@@ -122,9 +122,10 @@ export interface Sandbox {
   portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;
   /**
    * Ends what `start` left running under ids that are not wanted, and what is left of each `run` whose worker has died.
-   * Returns how many processes it ended. Never touches what another DATA_DIR runs.
+   * `wanted` is called after all sandboxes were listed, so that none which starts meanwhile is ended. Returns how many
+   * processes it ended. What cannot be ended is logged and holds up nothing else. Never touches what another DATA_DIR runs.
    */
-  sweep(isWanted: (id: string) => boolean): Promise<number>;
+  sweep(wanted: () => Promise<(id: string) => boolean>): Promise<number>;
 }
 
 /** `nobody`: nothing listens. `unknown`: the host has no such information. */

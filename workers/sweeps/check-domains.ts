@@ -3,6 +3,7 @@ import type { DomainRow } from '../../shared/domains/model.js';
 import { observeDomain } from '../../shared/domains/name-servers.js';
 import { claimDueDomains } from '../../shared/domains/store.js';
 import type { JobDeps } from '../worker-deps.js';
+import { sweepEach } from './sweep-each.js';
 
 /** Domains that one sweep asks the name servers about, all at once. */
 const BATCH = 20;
@@ -11,9 +12,10 @@ const BATCH = 20;
  * Asks the name servers about the domains that are due: new ones soon and often, those that are served once a day. Returns
  * a line for each whose status changed.
  */
-export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config'>): Promise<string[]> {
+export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config' | 'log'>): Promise<string[]> {
+  const failure = ({ hostname }: DomainRow): [object, string] => [{ hostname }, 'a domain was not checked'];
   const due = await claimDueDomains(deps.db, BATCH);
-  return (await Promise.all(due.map((domain) => check(deps, domain)))).flat();
+  return sweepEach(due, { ...deps, atOnce: BATCH, failure }, (domain) => check(deps, domain));
 }
 
 async function check({ db, config }: Pick<JobDeps, 'db' | 'config'>, domain: DomainRow): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { concurrently } from '../../shared/core/concurrently.js';
 import { type Config, serviceUrl } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
@@ -19,6 +20,8 @@ export interface DeploymentMailDeps {
 
 /** Mails for one run: if the mail server hangs, a run takes minutes and not hours. */
 const BATCH = 20;
+/** Mails that are sent at the same time: a server may let one recipient wait. */
+const AT_ONCE = 4;
 /** The pause between tries grows to an hour, so that the last try is about a day after the first one. */
 const MOST_TRIES = 30;
 
@@ -27,7 +30,7 @@ const MOST_TRIES = 30;
  * the sending was interrupted, it is sent again.
  */
 export async function sendDeploymentMails(deps: DeploymentMailDeps): Promise<void> {
-  for (const end of await claimNotifications(deps.db, BATCH)) await sendMail(deps, end);
+  await concurrently(await claimNotifications(deps.db, BATCH), AT_ONCE, (end) => sendMail(deps, end));
 }
 
 async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: DeploymentEnd): Promise<void> {

@@ -4,11 +4,12 @@ import { endingPreviews, forgetDeletedPreviews, observePreview } from '../../sha
 import { deleteService } from '../../shared/services/lifecycle-commands.js';
 import { lockService } from '../../shared/services/store.js';
 import type { JobDeps } from '../worker-deps.js';
+import { sweepEach } from './sweep-each.js';
 
 /** Who requests the deletion of previews that have come to their end. */
 const ACTOR = 'previews';
 
-type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
+type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
 /**
  * Deletes the previews that have come to their end, with all that they own, and deletes again what a failed deletion has
@@ -16,11 +17,13 @@ type Deps = Pick<JobDeps, 'db' | 'dispatcher'>;
  */
 export async function reapPreviews(deps: Deps): Promise<string[]> {
   await forgetDeletedPreviews(deps.db);
-  const lines: string[] = [];
-  for (const { serviceId, facts } of await endingPreviews(deps.db)) {
-    if (decidePreview(facts, new Date()).type === 'keep') continue;
-    lines.push(...(await reap(deps, serviceId)));
-  }
+  const now = new Date();
+  const ended = (await endingPreviews(deps.db)).filter(({ facts }) => decidePreview(facts, now).type !== 'keep');
+  const failure = ({ serviceId }: { serviceId: string }): [object, string] => [
+    { serviceId },
+    'a preview was not deleted',
+  ];
+  const lines = await sweepEach(ended, { ...deps, atOnce: 1, failure }, ({ serviceId }) => reap(deps, serviceId));
   if (lines.length > 0) deps.dispatcher.wake();
   return lines;
 }

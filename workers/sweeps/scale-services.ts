@@ -18,6 +18,7 @@ import {
 import { affordableReplicas } from '../../shared/workspaces/limits.js';
 import type { JobDeps } from '../worker-deps.js';
 import { sampleSeconds } from './collect-metrics.js';
+import { sweepEach } from './sweep-each.js';
 
 /** Who requested an operation that scales. */
 const ACTOR = 'automatic scaling';
@@ -36,7 +37,7 @@ export async function scaleServices(deps: Deps): Promise<void> {
   });
   const now = Date.now();
   const unchanged: Remembered[] = [];
-  let applied = false;
+  const changes: { service: ObservedService; facts: ScalingFacts; decision: ScalingDecision }[] = [];
   for (const service of observed) {
     // While replicas of two releases run, or a change is being made, usage says nothing.
     if (service.busy) {
@@ -46,10 +47,17 @@ export async function scaleServices(deps: Deps): Promise<void> {
     const facts: ScalingFacts = { ...service, now, quietMs: config.scalingQuietSeconds * 1000 };
     const decision = decideScaling(facts);
     if (decision.replicas === service.replicas) unchanged.push({ ...service, memory: decision.memory });
-    else applied = (await apply(deps, service, facts, decision)) || applied;
+    else changes.push({ service, facts, decision });
   }
   await rememberAll(db, unchanged);
-  if (applied) deps.dispatcher.wake();
+  const failure = ({ service: { id } }: (typeof changes)[number]): [object, string] => [
+    { serviceId: id },
+    'a service was not scaled',
+  ];
+  const applied = await sweepEach(changes, { ...deps, atOnce: 1, failure }, async ({ service, facts, decision }) =>
+    (await apply(deps, service, facts, decision)) ? [service.id] : [],
+  );
+  if (applied.length > 0) deps.dispatcher.wake();
 }
 
 async function apply(

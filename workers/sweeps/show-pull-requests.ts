@@ -3,6 +3,7 @@ import { showPull } from '../../shared/pulls/commands.js';
 import { lockPullById, noteRetry, pullsToRetry } from '../../shared/pulls/store.js';
 import { lockService } from '../../shared/services/store.js';
 import type { JobDeps } from '../worker-deps.js';
+import { sweepEach } from './sweep-each.js';
 
 /** Who makes previews that could not be made when their pull request was reported. */
 const ACTOR = 'previews';
@@ -12,11 +13,15 @@ const ACTOR = 'previews';
  * the process died that received the report. Returns a line for each that it made.
  */
 export async function showPullRequests(
-  deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher'>,
+  deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher' | 'log'>,
 ): Promise<string[]> {
   const { db, dispatcher } = deps;
-  const lines: string[] = [];
-  for (const { id, service_id, number } of await pullsToRetry(db)) {
+  const failure = ({ id }: { id: string }): [object, string] => [
+    { pull: id },
+    'the preview of a pull request was not made',
+  ];
+  const pulls = await pullsToRetry(db);
+  const lines = await sweepEach(pulls, { ...deps, atOnce: 1, failure }, async ({ id, service_id, number }) => {
     try {
       const made = await db.transaction(async (trx) => {
         const base = await lockService(trx, service_id);
@@ -25,12 +30,13 @@ export async function showPullRequests(
         await noteRetry(trx, id, false);
         return null;
       });
-      if (made) lines.push(`made the preview of pull request #${number}`);
+      return made ? [`made the preview of pull request #${number}`] : [];
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
       await noteRetry(db, id, true);
+      if (!(error instanceof AppError)) throw error;
+      return [];
     }
-  }
+  });
   if (lines.length > 0) dispatcher.wake();
   return lines;
 }

@@ -37,6 +37,7 @@ import { reapPreviews } from './reap-previews.js';
 import { reviveReleases } from './revive-releases.js';
 import { scaleServices } from './scale-services.js';
 import { showPullRequests } from './show-pull-requests.js';
+import { sweepEach } from './sweep-each.js';
 import type { SweepDefinition } from './sweeps.js';
 
 /** Every sweep of a worker. */
@@ -144,10 +145,18 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
 
 async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   const stale = await staleReleases(deps.db);
-  for (const serviceId of new Set(stale.map((release) => release.serviceId))) {
-    await retireOldReleases(deps, serviceId, new AbortController().signal);
-  }
-  return stale.map((release) => `stopped release ${release.deploymentId}`);
+  const failure = (serviceId: string): [object, string] => [{ serviceId }, 'the old releases of a service do not stop'];
+  // A release that ends slowly takes a minute.
+  return sweepEach(
+    [...new Set(stale.map(({ serviceId }) => serviceId))],
+    { ...deps, atOnce: 16, failure },
+    async (id) => {
+      await retireOldReleases(deps, id, new AbortController().signal);
+      return stale
+        .filter(({ serviceId }) => serviceId === id)
+        .map((release) => `stopped release ${release.deploymentId}`);
+    },
+  );
 }
 
 async function keepPreviews(deps: JobDeps): Promise<string[]> {

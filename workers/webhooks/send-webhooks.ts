@@ -1,3 +1,4 @@
+import { concurrently } from '../../shared/core/concurrently.js';
 import { serviceUrl } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
@@ -20,6 +21,8 @@ import { type PostOptions, postSigned } from './post-signed.js';
 export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
 
 const BATCH = 40;
+/** Of one workspace: receivers that never answer must not take all of the time. */
+const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
 const LONGEST_OUTCOME = 200;
@@ -27,11 +30,8 @@ const LONGEST_OUTCOME = 200;
 /** Stores what happened since the last look, and sends what is due. A delivery is sent at least once. */
 export async function sendWebhooks(deps: WebhookDeps): Promise<void> {
   if (!(await storeDeliveries(deps.db))) return;
-  const due = await takeDeliveries(deps.db, BATCH);
-  const work = async () => {
-    for (let next = due.shift(); next !== undefined; next = due.shift()) await send(deps, next);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const due = await takeDeliveries(deps.db, { most: BATCH, mostOfWorkspace: SHARE });
+  await concurrently(due, AT_ONCE, (delivery) => send(deps, delivery));
 }
 
 async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {

@@ -1,4 +1,5 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { expect } from 'chai';
 import type { LogBatchRow } from '../../../shared/logs/model.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { markedProcesses } from '../../../workers/sandbox/proc.js';
+import { isRoot } from '../../../workers/sandbox/service-users.js';
 import { eventually } from '../../support/processes.js';
 import { ask, never, TestHost } from './host.js';
 
@@ -54,6 +56,19 @@ describe('Process runtime when workers come and go', () => {
       return row?.state === 'ready' && row.restarts === 1;
     });
     await killed(second);
+  });
+
+  it('a worker without a PATH guards its ports, and removes the rules of a platform whose folder is gone', async function () {
+    if (!isRoot() || spawnSync('nft', ['list', 'tables']).status !== 0) this.skip();
+    const abandoned = `ranvier_${randomBytes(8).toString('hex')}`;
+    spawnSync('nft', ['-f', '-'], { input: `table inet ${abandoned} { comment "${host.config.dataDir}/gone" }` });
+    await host.worker();
+    const spec = await host.app();
+    await driver.release(spec, never);
+    const [replica] = await host.replicas(spec);
+    const rules = String(spawnSync('nft', ['list', 'ruleset']).stdout);
+    expect(rules).to.contain(`comment "${host.config.dataDir}"`).and.to.contain(`${replica?.port} . `);
+    expect(rules).to.not.contain(abandoned);
   });
 
   it('a release that cannot be read any more is stopped all the same', async () => {

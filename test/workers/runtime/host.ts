@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +17,13 @@ import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
+import { TABLE_PREFIX } from '../../../workers/runtime/process/firewall-rules.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
-import { removeCgroupFolders } from '../sandbox/support.js';
+import { removeCgroupFolders, tokenOf } from '../sandbox/support.js';
 import { goLive, storeRelease } from './release-record.js';
 
 /** Listens on PORT, prints what happens, ends gracefully on TERM. `/die` ends it, `/slow` answers late. */
@@ -186,9 +187,11 @@ export class TestHost {
 
   async destroy(): Promise<void> {
     for (const { close } of this.#open) await close();
-    await this.sandbox.sweep(() => false);
+    await this.sandbox.sweep(async () => () => false);
     await this.database.drop();
     await removeCgroupFolders(this.config.dataDir);
+    // Replicas outlive their worker, and so do the rules of their ports. A worker that was killed leaves them as well.
+    spawnSync('nft', ['delete', 'table', 'inet', `${TABLE_PREFIX}${tokenOf(await realpath(this.config.dataDir))}`]);
     await rm(this.config.dataDir, { recursive: true, force: true });
   }
 }

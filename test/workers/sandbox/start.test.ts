@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readFile, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -108,8 +109,8 @@ for (const level of LEVELS) {
       const kept = await start('sleep 300');
       const lost = await start('setsid sleep 300 & (sleep 300 &) ; sleep 300');
       try {
-        expect(await other.sandbox.sweep(() => false)).to.equal(0);
-        expect(await ground.sandbox.sweep((id) => id === kept.spec.id)).to.be.greaterThan(0);
+        expect(await other.sandbox.sweep(async () => () => false)).to.equal(0);
+        expect(await ground.sandbox.sweep(async () => (id) => id === kept.spec.id)).to.be.greaterThan(0);
         expect(await ground.sandbox.isAlive(kept.running)).to.equal(true);
         expect(await ground.sandbox.isAlive(lost.running)).to.equal(false);
         expect(await ground.left(lost.spec.id)).to.deep.equal([]);
@@ -117,6 +118,63 @@ for (const level of LEVELS) {
         await ground.sandbox.stop(kept.spec.id, kept.running, 0);
         await other.destroy();
       }
+    });
+
+    it('sweep ends the others if one cannot be ended', async function () {
+      if (level === 'none') this.skip();
+      const [first, second] = [await start('sleep 300'), await start('sleep 300')];
+      // A group below its own cannot be removed with it.
+      const groups = await ground.cgroupsOf(first.spec.id);
+      expect(groups.length).to.be.greaterThan(0);
+      for (const group of groups) await mkdir(join(group, 'below'));
+      try {
+        await ground.sandbox.sweep(async () => () => false);
+        expect(await ground.left()).to.deep.equal([]);
+        expect(await ground.cgroupsOf(second.spec.id)).to.deep.equal([]);
+      } finally {
+        for (const group of groups) await rmdir(join(group, 'below'));
+      }
+      await ground.sandbox.sweep(async () => () => false);
+      expect(await ground.cgroupsOf(first.spec.id)).to.deep.equal([]);
+    });
+
+    it('sweep asks what is wanted after it has listed what there is', async () => {
+      const known = await start('sleep 300');
+      const asked: string[] = [];
+      let later: Awaited<ReturnType<typeof start>> | undefined;
+      await ground.sandbox.sweep(async () => {
+        later = await start('sleep 300');
+        return (id) => asked.push(id) > 0;
+      });
+      expect(asked).to.include(known.spec.id).and.not.include(later?.spec.id);
+      for (const { spec, running } of [known, ...(later ? [later] : [])])
+        await ground.sandbox.stop(spec.id, running, 0);
+    });
+
+    it('a mark that a command gives its processes leads to no folder of the platform', async function () {
+      if (level === 'none') this.skip();
+      const precious = join(ground.dataDir, 'images', 'of-another-tenant');
+      await mkdir(precious, { recursive: true });
+      const { spec, running, files } = await start(
+        `RANVIER_SANDBOX="$(echo "$RANVIER_SANDBOX" | cut -d: -f1):test-x/../../images" sleep 300 & echo ready; wait`,
+      );
+      await said(files, 'ready');
+      await ground.sandbox.sweep(async () => (id) => id === spec.id);
+      expect((await stat(precious)).isDirectory()).to.equal(true);
+      await ground.sandbox.stop(spec.id, running, 0);
+    });
+
+    it('ends a process whose first thread has ended before the others', async function () {
+      if (level === 'none' || spawnSync('python3', ['--version']).status !== 0) this.skip();
+      const program = [
+        'import ctypes, threading, time',
+        'threading.Thread(target=lambda: [print("ready", flush=True), time.sleep(300)]).start()',
+        'ctypes.CDLL(None).pthread_exit(None)',
+      ].join('\n');
+      const { spec, running, files } = await start(`exec python3 -c '${program}'`);
+      await said(files, 'ready');
+      await ground.sandbox.stop(spec.id, running, 0);
+      expect(await ground.left()).to.deep.equal([]);
     });
   });
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { exists } from '../../../shared/core/exists.js';
 import { createLogger } from '../../../shared/core/log.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import { markedProcesses } from '../../../workers/sandbox/proc.js';
@@ -64,27 +65,41 @@ export class Playground {
     return [...(await markedProcesses(`${tokenOf(this.dataDir)}:${id}`)).keys()];
   }
 
+  /** The folders of a sandbox's control groups. */
+  async cgroupsOf(id: string): Promise<string[]> {
+    const found: string[] = [];
+    for (const root of await cgroupRoots(this.dataDir)) {
+      if (await exists(join(root, id))) found.push(join(root, id));
+    }
+    return found;
+  }
+
   async destroy(): Promise<void> {
-    await this.sandbox.sweep(() => false);
+    await this.sandbox.sweep(async () => () => false);
     await removeCgroupFolders(this.dataDir);
     await rm(this.dataDir, { recursive: true, force: true });
   }
 }
 
-function tokenOf(dataDir: string): string {
+/** What marks the belongings of a platform on its host. */
+export function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
 
 /** Removes the control groups' folders, which the platform keeps. */
 export async function removeCgroupFolders(dataDir: string): Promise<void> {
+  for (const folder of await cgroupRoots(dataDir)) await rmdir(folder).catch(() => undefined);
+}
+
+/** Where the control groups of a platform's sandboxes may be. */
+async function cgroupRoots(dataDir: string): Promise<string[]> {
+  const name = `ranvier-${tokenOf(await realpath(dataDir))}`;
   const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
   const own = await readFile('/proc/self/cgroup', 'utf8').catch(() => '');
   const paths = own.split('\n').map((line) => line.split(':')[2] ?? '/');
-  for (const line of mounts.split('\n')) {
+  return mounts.split('\n').flatMap((line) => {
     const [, mount, type] = line.split(' ');
-    if (mount === undefined || !type?.startsWith('cgroup')) continue;
-    for (const path of new Set(paths)) {
-      await rmdir(join(mount, path, `ranvier-${tokenOf(await realpath(dataDir))}`)).catch(() => undefined);
-    }
-  }
+    if (mount === undefined || !type?.startsWith('cgroup')) return [];
+    return [...new Set(paths)].map((path) => join(mount, path, name));
+  });
 }

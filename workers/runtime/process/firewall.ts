@@ -1,17 +1,15 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
 import { hostPortsOf, restingPorts } from '../../../shared/replicas/port-store.js';
+import { nft } from '../../network/run-tool.js';
 import { hasUsers } from '../../sandbox/sandbox.js';
 import { isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
 import { type FirewallState, rulesOf, TABLE_PREFIX } from './firewall-rules.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
 type Deps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'log' | 'hostId' | 'sandbox'>;
-
-const NFT_TIMEOUT_MS = 10_000;
 
 /**
  * An nftables table of this platform: who may connect to hosted ports, and what hosted processes may not reach. It is always
@@ -149,16 +147,4 @@ async function removeAbandoned(own: string): Promise<void> {
     if (folder === undefined || (await exists(folder))) continue;
     await nft(`delete table inet ${name}\n`).catch(() => undefined);
   }
-}
-
-/** Runs an nftables script. Either all of it applies or nothing. */
-function nft(script: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = execFile('nft', ['-f', '-'], { timeout: NFT_TIMEOUT_MS }, (error, stdout, stderr) => {
-      if (error) reject(new Error(stderr.trim() || error.message));
-      else resolve(stdout);
-    });
-    child.stdin?.on('error', () => undefined);
-    child.stdin?.end(script);
-  });
 }

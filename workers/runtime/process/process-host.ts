@@ -61,18 +61,18 @@ export class ProcessHost implements ReplicaHost {
   }
 
   /** Ends the processes and removes the folders of replicas that have no row, and sets the firewall rules again. */
-  async sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void> {
+  async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
     await this.#deps.firewall.apply(true);
-    const wanted = new Set(rows.map(sandboxIdOf));
-    const ended = await this.#deps.sandbox.sweep((id) => {
-      if (!id.startsWith(REPLICA_SANDBOX) || wanted.has(id)) return true;
-      return busy.some((replica) => id.startsWith(`${REPLICA_SANDBOX}${replica}`));
+    const ended = await this.#deps.sandbox.sweep(async () => {
+      const wanted = new Set((await rows()).map(sandboxIdOf));
+      return (id) => !id.startsWith(REPLICA_SANDBOX) || wanted.has(id);
     });
     if (ended > 0) this.#deps.log.warn({ processes: ended }, 'ended processes that belong to no replica');
     await this.#deps.sandbox.allNetworks?.sweep();
     const { config, log } = this.#deps;
-    const present = new Set([...rows.map((row) => row.id), ...busy]);
-    for (const name of await readdir(join(config.dataDir, 'replicas')).catch(() => [])) {
+    const folders = await readdir(join(config.dataDir, 'replicas')).catch(() => []);
+    const present = new Set((await rows()).map((row) => row.id));
+    for (const name of folders) {
       if (!present.has(name) && !name.startsWith(COMMAND_SANDBOX)) {
         await new ReplicaFiles({ dataDir: config.dataDir, log }, name).remove();
       }

@@ -38,9 +38,10 @@ export class SwarmHost implements ReplicaHost {
   }
 
   /** Removes our services whose replicas have no row or whose command was forgotten, and our networks that are empty. */
-  async sweep(rows: readonly ReplicaRow[], busy: readonly string[]): Promise<void> {
-    const wanted = new Set([...rows.map((row) => row.id), ...busy]);
-    for (const service of this.#view.services) {
+  async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
+    const { services } = this.#view;
+    const wanted = new Set((await rows()).map((row) => row.id));
+    for (const service of services) {
       if (!isForgotten(service, wanted, Date.now()) || !(await removeService(this.#deps, service.ID))) continue;
       this.#deps.log.warn({ service: service.Spec?.Name }, 'removed a Swarm service that belongs to no replica');
     }

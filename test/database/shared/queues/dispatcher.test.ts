@@ -161,7 +161,7 @@ describeEngines('Admission and dispatch', (name) => {
   it('an admitted deployment whose job a crash kept from the queue gets it when it is due', async () => {
     await makeWorker(database.db, 1);
     const { id } = await makeDeployment(database.db, await makeService(database.db));
-    await database.db.transaction(admitDeployments);
+    await admitDeployments(database.db);
     await dispatcher.dispatch();
     expect(await engine.isPending('deploy', id, 1)).to.equal(false);
     await database.db('deployments').where({ id }).update({ due_at: database.db.fn.now() });

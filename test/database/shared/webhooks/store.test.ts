@@ -120,6 +120,7 @@ describe('Deliveries of webhooks', () => {
   });
 
   describe('of an alert', () => {
+    const TEN = { most: 10, mostOfWorkspace: 10 };
     const alert = (subject: string) =>
       storeDelivery(db, { workspaceId: service.workspace_id, event: 'budget.alert', subject, data: { threshold: 80 } });
 
@@ -137,17 +138,40 @@ describe('Deliveries of webhooks', () => {
     it('are taken by one process, and again if it died', async () => {
       await webhook(['budget.alert']);
       await alert('a');
-      const taken = await Promise.all([takeDeliveries(db, 10), takeDeliveries(db, 10)]);
+      const taken = await Promise.all([takeDeliveries(db, TEN), takeDeliveries(db, TEN)]);
       expect(taken.flat().map(({ tries }) => tries)).to.deep.equal([1]);
-      expect(await takeDeliveries(db, 10)).to.deep.equal([]);
+      expect(await takeDeliveries(db, TEN)).to.deep.equal([]);
       await db('webhook_deliveries').update({ due_at: db.raw(`due_at - interval '2 minutes'`) });
-      expect((await takeDeliveries(db, 10)).map(({ tries }) => tries)).to.deep.equal([2]);
+      expect((await takeDeliveries(db, TEN)).map(({ tries }) => tries)).to.deep.equal([2]);
+    });
+
+    it('are taken in turns of the workspaces, however many wait in one', async () => {
+      const other = await makeWorkspace(db);
+      await webhook(['budget.alert']);
+      for (const subject of ['1', '2', '3', '4']) await alert(subject);
+      await webhook(['budget.alert'], other.id);
+      await storeDelivery(db, {
+        workspaceId: other.id,
+        event: 'budget.alert',
+        subject: 'other',
+        data: { threshold: 80 },
+      });
+      await db('webhook_deliveries').update({ due_at: db.raw(`now() - interval '1 minute'`) });
+      await db('webhook_deliveries')
+        .where({ subject: 'other' })
+        .update({ due_at: db.raw('now()') });
+      const taken = await takeDeliveries(db, { most: 10, mostOfWorkspace: 2 });
+      expect(taken.map(({ workspace_id }) => workspace_id)).to.have.members([
+        service.workspace_id,
+        service.workspace_id,
+        other.id,
+      ]);
     });
 
     it('are tried again after a pause, or never', async () => {
       const id = await webhook(['budget.alert']);
       await alert('a');
-      const [taken] = await takeDeliveries(db, 10);
+      const [taken] = await takeDeliveries(db, TEN);
       if (!taken) throw new Error('nothing was due');
       await recordTry(db, taken, { outcome: 'answered with 500', againMs: 60_000 });
       expect((await deliveries())[0].due_at.getTime()).to.be.within(Date.now() + 50_000, Date.now() + 61_000);

@@ -16,8 +16,8 @@ describe('The sweep of', () => {
   });
   after(() => workshop.close());
 
-  async function sweep(name: string): Promise<string[]> {
-    const definition = sweepDefinitions(worker, { removeOldJobs: async () => 0 }).find((each) => each.name === name);
+  async function sweep(name: string, deps = worker): Promise<string[]> {
+    const definition = sweepDefinitions(deps, { removeOldJobs: async () => 0 }).find((each) => each.name === name);
     if (!definition) throw new Error(`there is no sweep ${name}`);
     return definition.sweep();
   }
@@ -75,5 +75,37 @@ describe('The sweep of', () => {
     await workshop.database.db('services').where({ id: service.id }).update({ live_deployment_id: other.id });
     expect(await sweep('releases')).to.deep.equal([`stopped release ${serving}`]);
     expect(await running(serving)).to.equal(0);
+  });
+
+  it('releases waits for none that ends slowly before it stops the others', async () => {
+    const { db } = workshop.database;
+    const stale: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const service = await makeService(db);
+      const { id } = await workshop.deployment({}, service);
+      expect(await deployJob(worker, { deploymentId: id }, jobHelpers())).to.equal('live');
+      const other = await workshop.deployment({ status: 'live', finished_at: new Date() }, service);
+      await db('services').where({ id: service.id }).update({ live_deployment_id: other.id });
+      stale.push(id);
+    }
+    const [slow, broken, last] = stale;
+    let stopped: () => void = () => undefined;
+    const lastStopped = new Promise<void>((resolve) => {
+      stopped = resolve;
+    });
+    const runtime = Object.create(worker.runtime, {
+      stop: {
+        value: async (id: string) => {
+          if (id === slow) await lastStopped;
+          if (id === broken) throw new Error('not stopped in time');
+          await worker.runtime.stop(id);
+          if (id === last) stopped();
+        },
+      },
+    });
+    expect(await sweep('releases', { ...worker, runtime })).to.have.members([
+      `stopped release ${slow}`,
+      `stopped release ${last}`,
+    ]);
   });
 });

@@ -5,7 +5,14 @@ import { type ObservedHost, planPass, retryDelayMs } from '../../../../workers/r
 const NOW = 1_000_000;
 
 function plan(changes: Partial<ObservedHost>) {
-  const host = { rows: [], controlled: [], busy: new Set<string>(), retryAt: new Map<string, number>(), sweptAt: NOW };
+  const host = {
+    rows: [],
+    controlled: [],
+    busy: new Set<string>(),
+    retryAt: new Map<string, number>(),
+    sweptAt: NOW,
+    sweeping: false,
+  };
   return planPass({ ...host, ...changes }, NOW);
 }
 
@@ -29,6 +36,7 @@ describe('One pass of a supervisor', () => {
     expect(plan({ sweptAt: 0 }).sweep).to.equal(true);
     expect(plan({ sweptAt: NOW - 60_000 }).sweep).to.equal(false);
     expect(plan({ sweptAt: NOW - 60_001 }).sweep).to.equal(true);
+    expect(plan({ sweptAt: 0, sweeping: true }).sweep, 'while one is under way').to.equal(false);
   });
 
   it('never touches a replica that is busy', () => {
