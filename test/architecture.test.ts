@@ -111,7 +111,7 @@ describe('The house', () => {
     ['koa', /^api\//],
     ['@koa/router', /^api\//],
     ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
-    ['bullmq', /^shared\/queues\//],
+    ['bullmq', /^shared\/queues\/bullmq\.ts/],
     ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
     [

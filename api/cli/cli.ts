@@ -134,10 +134,10 @@ export class Cli {
     });
   }
 
-  /** Asks; --yes answers yes. Throws 130 for no. */
-  async confirm(message: string): Promise<void> {
+  /** Asks; --yes answers yes. The Enter key alone answers with `initial`. Throws 130 for no. */
+  async confirm(message: string, initial = false): Promise<void> {
     if (this.options.yes) return;
-    if (!(await this.terminal.confirm(message))) throw new CliError(EXIT.interrupted, 'Nothing was done.');
+    if (!(await this.terminal.confirm(message, initial))) throw new CliError(EXIT.interrupted, 'Nothing was done.');
   }
 }
 

@@ -126,9 +126,10 @@ export class Terminal {
     return answered(prompts, await prompts.password({ message, ...this.#places() }));
   }
 
-  async confirm(message: string, flag = '--yes'): Promise<boolean> {
-    const prompts = await this.#prompts(message, flag);
-    return answered(prompts, await prompts.confirm({ message, initialValue: false, ...this.#places() }));
+  /** Asks for yes or no. The Enter key alone answers with `initial`. */
+  async confirm(message: string, initial: boolean): Promise<boolean> {
+    const prompts = await this.#prompts(message, '--yes');
+    return answered(prompts, await prompts.confirm({ message, initialValue: initial, ...this.#places() }));
   }
 
   async choose(message: string, flag: string, options: { value: string; label: string }[]): Promise<string> {

@@ -150,7 +150,14 @@ interface Definition<
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
 /** Must equal the request's Idempotency-Key. */
-const RequestId = Type.Optional(Type.String({ minLength: 1, maxLength: 160, pattern: '^[!-~]+$' }));
+const RequestId = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 160,
+    pattern: '^[!-~]+$',
+    description: 'an idempotency key: visible ASCII characters',
+  }),
+);
 
 /**
  * Declares a route. Access and method decide what its handler receives, its schemas the types of input and output.

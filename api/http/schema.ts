@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { type Ajv, type ErrorObject, loadAjv, type ValidateFunction } from '../../shared/core/ajv.js';
-import { ERROR_REGISTRY, type ErrorCode, type ErrorDetail } from '../../shared/core/errors.js';
+import { type Ajv, loadAjv } from '../../shared/core/ajv.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
 import { atMost, stringFormats } from '../../shared/core/formats.js';
 import { oneOf } from '../../shared/services/configuration.js';
 
@@ -14,7 +14,12 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
   Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
 /** A name with at least one visible character. */
-export const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '\\S',
+  description: 'a text with a visible character',
+});
 /** `confirm` is the name of what changes for good. */
 export const ConfirmBody = Strict({ confirm: Type.String({ maxLength: 1000 }) });
 /** The answer to a finished deletion. */
@@ -51,7 +56,6 @@ export const PageQuery = Strict({
 });
 export type PageQuery = Static<typeof PageQuery>;
 
-const MOST_DETAILS = 20;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const LONGEST_DATE_TIME = 40;
 /** The longest text that is matched against a pattern. A longer text matches none. */
@@ -63,7 +67,14 @@ export function createAjv(): Ajv {
   const email = fullFormats.email as RegExp;
   const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
   // With allErrors, patterns and formats also see texts that maxLength refuses. So both have a limit of their own.
-  const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, code: { regExp: boundedPattern } });
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: true,
+    allowUnionTypes: true,
+    // Errors name the schema that they are from: a message has its description.
+    verbose: true,
+    code: { regExp: boundedPattern },
+  });
   addFormats(ajv);
   ajv.addFormat(
     'email',
@@ -87,32 +98,6 @@ function boundedPattern(pattern: string, flags: string): BoundedPattern {
   return new BoundedPattern(pattern, flags);
 }
 boundedPattern.code = 'boundedPattern';
-
-/** What is wrong with a value. Each `path` is `prefix` and the place in the value. */
-export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
-  if (validate(value)) return [];
-  return (validate.errors ?? []).slice(0, MOST_DETAILS).map((error) => toDetail(error, prefix));
-}
-
-function toDetail({ instancePath, keyword, params, message }: ErrorObject, prefix: string): ErrorDetail {
-  const path = prefix === '' ? instancePath : prefix + instancePath.slice(1).replaceAll('/', '.');
-  switch (keyword) {
-    case 'additionalProperties':
-      return { path: join(path, prefix, params.additionalProperty), message: 'is not a known field' };
-    case 'required':
-      return { path: join(path, prefix, params.missingProperty), message: 'is required' };
-    case 'enum':
-      return { path, message: `must be one of ${params.allowedValues.join(', ')}` };
-    default:
-      return { path, message: message ?? 'is not valid' };
-  }
-}
-
-/** The path of a field: a JSON pointer in the body, `query.<name>` in the query. */
-function join(path: string, prefix: string, field: string): string {
-  if (prefix !== '') return path === prefix ? prefix + field : `${path}.${field}`;
-  return `${path}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
 
 /** The names of the integers of a query, which arrive as text. */
 export function integerFields(schema: TObject): string[] {

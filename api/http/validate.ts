@@ -3,7 +3,8 @@ import type { Ajv } from '../../shared/core/ajv.js';
 import { AppError, type ErrorDetail } from '../../shared/core/errors.js';
 import { lazily } from '../../shared/core/lazily.js';
 import type { Endpoint } from './endpoint.js';
-import { integerFields, problemsOf } from './schema.js';
+import { problemsOf } from './problems.js';
+import { integerFields } from './schema.js';
 import type { ApiStep } from './state.js';
 
 /** Checks path, query and body against the route's schemas. An id that is no UUID is 404; the rest is 400 with details. */

@@ -1,5 +1,5 @@
-import { type Db, lockUntilCommit, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
-import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
+import { type Db, oneRow, returnedRow } from '../core/database/client.js';
+import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 
 /** A worker counts as online for 15 s after its last heartbeat. */
 export const ONLINE_SECONDS = 15;
@@ -8,7 +8,7 @@ export const ONLINE_SECONDS = 15;
  * The first look takes one workspace for each free slot and `LOOK_BEYOND` more, because some may have nothing that can be admitted.
  * If slots stay free, each further look takes `MOST_LOOKED_AT`.
  */
-const LOOK_BEYOND = 16;
+const LOOK_BEYOND = 4;
 const MOST_LOOKED_AT = 128;
 const MOST_LOOKS = 8;
 /**
@@ -30,47 +30,52 @@ const HANDOVER_SECONDS = 2;
  * lines, so that its time depends on the number of free slots and not on how many deployments wait. For the same reason each line's
  * facts are read by subqueries: the planner may turn a join into a scan of whole tables.
  */
-export async function admitDeployments(trx: Transaction): Promise<string[]> {
-  await lockUntilCommit(trx, 'ranvier.admission');
+export async function admitDeployments(db: Db): Promise<string[]> {
   const admitted: string[] = [];
   for (let look = 0; look < MOST_LOOKS; look++) {
-    const lines = await takeLines(trx, look === 0 ? LOOK_BEYOND : MOST_LOOKED_AT);
-    const [first] = lines;
-    if (first === undefined) break;
-    const ids = lines.map(({ id }) => id);
-    const outcome = await admitFrom(trx, ids);
-    admitted.push(...outcome.admitted);
-    if (outcome.free <= 0 || lines.length < first.wanted) break;
+    const [, [lines], [outcome]] = await rowsOfBatch(db, [LOCK, look === 0 ? FIRST_TURNS : FURTHER_TURNS, ADMIT]);
+    admitted.push(...(outcome?.admitted ?? []));
+    if (!lines || !outcome || outcome.free <= 0 || lines.taken === 0 || lines.taken < lines.wanted) break;
   }
   return admitted;
 }
 
-const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
-  - (select count(*) from deployments where finished_at is null and admitted_at is not null)`;
+const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ranvier.admission', 0))`);
 
-const TURNS = prepare<{ id: string; wanted: number }>(
-  `with free as materialized (select ${FREE_SLOTS} as slots), look as (
-     select least(slots + $1, ${MOST_LOOKED_AT}) as wanted from free
-   ), turns as (
-     select l.workspace_id from admission_lines l
-      where l.ready and (select slots from free) > 0
-      order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
-   ), again as (
-     select l.workspace_id from admission_lines l
-      where not l.ready and l.blocked_at < now() - interval '${LOOK_AGAIN_SECONDS} seconds' and (select slots from free) > 0
-      order by l.blocked_at limit ${LOOK_AGAIN} for update skip locked
-   )
-   select workspace_id as id, wanted from turns, look union all select workspace_id, wanted from again, look`,
-);
+/** A deployment whose route has moved needs its slot for some milliseconds more. The next one is admitted meanwhile, and waits in the queue. */
+const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
+  - (select count(*) from deployments where finished_at is null and admitted_at is not null and status <> 'switched')`;
+
+/** The workspaces that a look takes, from one statement of its transaction to the next. */
+const LINES = 'ranvier.admission_lines';
 
 /**
  * Locks the lines of the workspaces whose turn it is, if a slot is free. A line that another transaction has locked is skipped: that
- * transaction changes it, and another round follows its commit. No line can change between this lock and the end of the round.
+ * transaction changes it, and another round follows its commit. No line can change between this lock and the end of the look.
  */
-function takeLines(trx: Transaction, beyond: number): Promise<{ id: string; wanted: number }[]> {
-  return rowsOfPrepared(trx, TURNS, [beyond]);
+function turns(beyond: number) {
+  return prepare<{ taken: number; wanted: number }>(
+    `with free as materialized (select ${FREE_SLOTS} as slots), look as (
+       select least(slots + ${beyond}, ${MOST_LOOKED_AT}) as wanted from free
+     ), turns as (
+       select l.workspace_id from admission_lines l
+        where l.ready and (select slots from free) > 0
+        order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
+     ), again as (
+       select l.workspace_id from admission_lines l
+        where not l.ready and l.blocked_at < now() - interval '${LOOK_AGAIN_SECONDS} seconds' and (select slots from free) > 0
+        order by l.blocked_at limit ${LOOK_AGAIN} for update skip locked
+     ), taken as materialized (
+       select array(select workspace_id from turns union all select workspace_id from again) as ids
+     )
+     select cardinality(ids) as taken, wanted, set_config('${LINES}', cast(ids as text), true) from taken, look`,
+  );
 }
 
+const FIRST_TURNS = turns(LOOK_BEYOND);
+const FURTHER_TURNS = turns(MOST_LOOKED_AT);
+
+/** Admits deployments of the workspaces that were taken. Returns which, in the order of their turns, and how many slots are free after that. */
 const ADMIT = prepare<{ admitted: string[]; free: number }>(
   `with lines as materialized (
      select chosen.id as workspace_id,
@@ -78,7 +83,7 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
             (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = chosen.id) as most,
             array(select a.service_id from deployments a
                    where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services
-       from unnest(cast($1 as uuid[])) as chosen(id)
+       from unnest(cast(current_setting('${LINES}') as uuid[])) as chosen(id)
    ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
      select l.workspace_id, l.last_turn, l.most, head.id, head.number,
             cardinality(l.services) + row_number() over (partition by l.workspace_id order by head.number) as position
@@ -109,17 +114,12 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
         set ready = false,
             blocked_at = case when exists (select from deployments d where d.workspace_id = l.workspace_id
                                               and d.finished_at is null and d.admitted_at is null) then now() end
-      where l.workspace_id = any(cast($1 as uuid[]))
-        and not exists (select from allowed a where a.workspace_id = l.workspace_id)
+      where l.workspace_id = any(array(select c.workspace_id from lines c
+                                        where not exists (select from allowed a where a.workspace_id = c.workspace_id)))
    )
    select array(select a.id from admitted join allowed a on a.id = admitted.id order by a.turn) as admitted,
           (select slots from free) - (select count(*) from admitted) as free`,
 );
-
-/** Admits deployments of these workspaces. Returns which, in the order of their turns, and how many slots are free after that. */
-async function admitFrom(trx: Transaction, lines: readonly string[]): Promise<{ admitted: string[]; free: number }> {
-  return returnedRow(await rowOfPrepared(trx, ADMIT, [lines]));
-}
 
 /** SQL: the databases that the variables of a deployment refer to and that do not run, with what they wait for. */
 function missingDatabases(deployment: string): string {
@@ -129,11 +129,9 @@ function missingDatabases(deployment: string): string {
                  when exists (select from deployments o where o.service_id = s.id and o.finished_at is null)
                    then 'it is being deployed'
                  else 'it does not run; deploy it' end as what
-       from snapshots n
-       cross join lateral jsonb_each(n.data_references) as reference
+       from jsonb_each((select n.data_references from snapshots n where n.id = ${deployment}.snapshot_id)) as reference
        join services s on s.id = (reference.value ->> 'serviceId')::uuid
-      where n.id = ${deployment}.snapshot_id
-        and (s.live_deployment_id is null or s.lifecycle_status <> 'active')`;
+      where s.live_deployment_id is null or s.lifecycle_status <> 'active'`;
 }
 
 /** Waiting deployments whose reasons one call records: those without one, and those that follow another. */
@@ -172,7 +170,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
                 when o.missing is not null then o.missing
                 when o.ahead is not null then 'Waits for deployment ' || o.ahead || ' of this service'
                 when o.busy >= o.most
-                  then 'The workspace runs ' || o.busy || ' deployments, as many as its buildConcurrency allows'
+                  then 'The workspace runs as many deployments as its buildConcurrency allows (' || o.most || '); this one starts when one ends'
                 else 'All deployment slots of the workers are taken'
               end as reason
          from waiting o

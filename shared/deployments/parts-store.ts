@@ -44,19 +44,14 @@ function partsSql(from: string): string {
 
 /** Sorts the columns of a row into its parts. */
 function partsOf(row: Record<string, unknown>): DeploymentParts {
-  const parts: Record<string, Record<string, unknown>> = { deployment: {}, service: {}, image: {}, snapshot: {} };
-  for (const [name, value] of Object.entries(row)) {
-    const [part = '', column] = name.split('.');
-    const of = parts[column === undefined ? 'deployment' : part];
-    if (of) of[column ?? part] = value;
-  }
-  const { deployment, service, image, snapshot } = parts;
-  const orNull = (part: Record<string, unknown> | undefined) => (part?.id === null ? null : part);
+  const own = Object.fromEntries(DEPLOYMENT_COLUMNS.map((name) => [name, row[name]]));
+  const part = (table: string, names: readonly string[]) =>
+    row[`${table}.id`] === null ? null : Object.fromEntries(names.map((name) => [name, row[`${table}.${name}`]]));
   return {
-    deployment,
-    service: orNull(service),
-    image: orNull(image),
-    snapshot: orNull(snapshot),
+    deployment: own,
+    service: part('service', SERVICE),
+    image: part('image', IMAGE),
+    snapshot: part('snapshot', SNAPSHOT),
   } as unknown as DeploymentParts;
 }
 

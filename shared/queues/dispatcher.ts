@@ -72,6 +72,7 @@ export class Dispatcher {
   readonly #db: Db;
   readonly #engine: Engine;
   readonly #everything: BackgroundRun;
+  readonly #admission: BackgroundRun;
   readonly #logs: BackgroundRun;
   /** Up to which number waiting deployments have their reasons. */
   #explained = 0;
@@ -82,12 +83,18 @@ export class Dispatcher {
     this.#engine = engine;
     const failed = (error: unknown) => log.warn(`dispatching failed, the sweep will try again: ${errorMessage(error)}`);
     this.#everything = new BackgroundRun(() => this.dispatch(), failed);
+    this.#admission = new BackgroundRun(() => this.#admit(), failed);
     this.#logs = new BackgroundRun(() => this.#handOverAll('log_batches'), failed);
   }
 
   /** Starts a run in the background; calls during a run cause one more run. */
   wake(): void {
     this.#everything.wake();
+  }
+
+  /** The same for the admission of deployments alone: a slot has become free, and nothing else is due for that. */
+  wakeAdmission(): void {
+    this.#admission.wake();
   }
 
   /** The same for batches of log lines alone: they come often, and none of them waits for admission. */
@@ -99,17 +106,19 @@ export class Dispatcher {
   async dispatch(): Promise<void> {
     const work = await waitingWork(this.#db);
     const due = new Set(work.due);
-    if (work.deployment) {
-      const admitted = await this.#db.transaction(admitDeployments);
-      await this.#reaching(() =>
-        this.#engine.add(admitted.map((id) => JOBS.deployments({ id, dispatches: 1, kind: null }))),
-      );
-      await this.#explain();
-    }
+    if (work.deployment) await this.#admit();
     if (work.run && (await this.#db.transaction((trx) => admitRuns(trx))) > 0) due.add('runs');
     await this.#reaching(async () => {
       for (const table of due) await this.#handOverAll(table);
     });
+  }
+
+  async #admit(): Promise<void> {
+    const admitted = await admitDeployments(this.#db);
+    await this.#reaching(() =>
+      this.#engine.add(admitted.map((id) => JOBS.deployments({ id, dispatches: 1, kind: null }))),
+    );
+    await this.#explain();
   }
 
   /** If work for the queue fails, deployments that wait for it say why. Throws what the work throws. */
@@ -140,7 +149,7 @@ export class Dispatcher {
 
   /** Waits for a run in progress. */
   async close(): Promise<void> {
-    await Promise.all([this.#everything.close(), this.#logs.close()]);
+    await Promise.all([this.#everything, this.#admission, this.#logs].map((run) => run.close()));
   }
 
   /** Records why deployments wait, at most once a second: people read it. Whatever is left out here, the sweep does. */

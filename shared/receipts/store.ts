@@ -48,8 +48,11 @@ function lockName({ scope, key }: ReceiptKey): string {
 }
 
 /**
- * SQL: true if nobody works on a key and it has no receipt; then it locks the key until the transaction ends. Its parameters are
- * `firstWriteValues`, from `$first` on. The statement may not see a receipt that was committed while it began: `newReceipt` fails then.
+ * A condition in SQL. It locks the key until the transaction ends, and is true if no other transaction holds that lock and the
+ * key has no receipt. Its parameters, from `$first` on, are those of `firstWriteValues`.
+ *
+ * It can be true although a receipt exists: if another transaction stores one after this statement took its snapshot. Then
+ * `newReceipt` violates the unique index, and the transaction fails.
  */
 export function isFirstWrite(first: number): string {
   return `(select pg_try_advisory_xact_lock(hashtextextended($${first}, 0)))

@@ -39,8 +39,8 @@ export async function claimReplica(
 }
 
 /**
- * Records the process of a claimed replica, and where it is reached if it has a network of its own. False if the claim is
- * lost: then the process must end.
+ * Records the process of a claimed replica. `place` is its address and ports, if it has a network of its own. Returns false if
+ * another worker has taken the claim: the caller must then end the process.
  */
 export async function recordProcess(
   db: Db,

@@ -30,14 +30,30 @@ const relativePath = (fallback: string) =>
   Type.String({
     maxLength: 512,
     pattern: `^(?!/)(?!(?:[^]*/)?\\.\\.(?:/|$))[^${CONTROL}\\\\]*$`,
+    description: 'a path inside the repository: no / at its start, no .. and no backslash',
     default: fallback,
   });
 
 const patterns = () =>
-  Type.Array(Type.String({ minLength: 1, maxLength: 512, pattern: `^[^${CONTROL}]*$` }), {
-    maxItems: 100,
-    default: [],
-  });
+  Type.Array(
+    Type.String({
+      minLength: 1,
+      maxLength: 512,
+      pattern: `^[^${CONTROL}]*$`,
+      description: 'a pattern of paths in one line',
+    }),
+    {
+      maxItems: 100,
+      default: [],
+    },
+  );
+
+const databaseIdentifier = Type.String({
+  maxLength: 63,
+  pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$',
+  description: 'empty, or letters, digits and _ without a digit at its start',
+  default: '',
+});
 
 /** The major versions of PostgreSQL that services may have. */
 export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
@@ -54,13 +70,14 @@ const FIELDS = {
     minLength: 1,
     maxLength: 255,
     pattern: '^(?!-)(?!.*\\.\\.)[A-Za-z0-9._/#@+-]+$',
+    description: 'the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without ..',
     default: 'main',
   }),
   buildCommand: text(4096),
   buildMethod: oneOf(['railpack', 'dockerfile', 'static', 'image'], 'railpack'),
   cacheProfile: oneOf(['none', 'static', 'all'], 'none'),
-  databaseName: Type.String({ maxLength: 63, pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$', default: '' }),
-  databaseUser: Type.String({ maxLength: 63, pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$', default: '' }),
+  databaseName: databaseIdentifier,
+  databaseUser: databaseIdentifier,
   databaseVersion: oneOf([...DATABASE_VERSIONS], '16'),
   description: text(2000),
   dockerContext: relativePath('.'),
@@ -78,7 +95,12 @@ const FIELDS = {
     ],
     'allkeys-lru',
   ),
-  healthCheckPath: Type.String({ maxLength: 2048, pattern: '^(/[!-~]*)?$', default: '' }),
+  healthCheckPath: Type.String({
+    maxLength: 2048,
+    pattern: '^(/[!-~]*)?$',
+    description: 'empty, or a path such as /health, in ASCII without spaces',
+    default: '',
+  }),
   ignorePaths: patterns(),
   image: text(512),
   includePaths: patterns(),

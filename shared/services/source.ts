@@ -4,7 +4,11 @@ import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 
 /** A full commit id: what is deployed must not change under its name. */
-export const CommitSha = Type.String({ maxLength: 64, pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$' });
+export const CommitSha = Type.String({
+  maxLength: 64,
+  pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$',
+  description: 'the whole hash of a commit, in lower case',
+});
 
 /** True if a service runs an existing image instead of one built from a repository. */
 export function isImageSource({

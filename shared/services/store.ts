@@ -218,9 +218,12 @@ const REPLACE = prepare<ServiceView>(replaceSql('true'));
 const REPLACE_ONCE = prepare<ServiceView>(replaceSql(isFirstWrite(22)));
 
 /**
- * Writes what people set of a service if it is still as it was read, and the audit entry, in one statement that waits for no
- * lock. Returns the service as it is then. Undefined if it was changed since it was read, is being changed, or if its environment's protection changed.
- * With `keyed` the receipt is written in the same transaction; undefined also if somebody uses the key or it has a receipt.
+ * Writes the settings of a service and the audit entry, in one statement that waits for no lock. Returns the service with these
+ * settings. Returns undefined and writes nothing if the service differs from `before`, if another transaction is changing it, or if
+ * the protection of its environment changed.
+ *
+ * `keyed` is for a request with an idempotency key: the same transaction stores the receipt. It also returns undefined if another
+ * request with this key is running, or if the key has a receipt.
  */
 export async function replaceServiceRow(
   db: Db,

@@ -8,6 +8,7 @@ export const VariableKey = Type.String({
   minLength: 1,
   maxLength: 256,
   pattern: '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$',
+  description: 'a name of letters, digits and _, without a digit at its start',
 });
 
 /** Bytes of UTF-8 that one value may have. */

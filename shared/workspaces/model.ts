@@ -21,7 +21,12 @@ import { REGION_IDS } from './catalog.js';
  */
 const FIELDS = {
   allowOverages: Type.Boolean({ default: false }),
-  avatarColor: Type.String({ maxLength: 7, pattern: '^#[0-9a-fA-F]{6}$', default: '#c4b5fd' }),
+  avatarColor: Type.String({
+    maxLength: 7,
+    pattern: '^#[0-9a-fA-F]{6}$',
+    description: 'a colour such as #c4b5fd',
+    default: '#c4b5fd',
+  }),
   budget: Type.Number({ minimum: 0, maximum: 1_000_000_000, default: 0 }),
   budgetAlerts: Type.Boolean({ default: true }),
   buildConcurrency: Type.Integer({ minimum: 1, maximum: 100, default: 1 }),

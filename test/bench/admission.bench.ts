@@ -88,7 +88,7 @@ async function rounds({ db }: TestDatabase): Promise<void> {
       [ENDING],
     );
   }
-  const full = await measure(() => db.transaction((trx) => admitDeployments(trx)));
+  const full = await measure(() => admitDeployments(db));
   const of = (times: number[]) => `${median(times).toFixed(1)} ms, at most ${percentile(times, 1).toFixed(1)} ms`;
   print(`  ${WORKSPACES} workspaces, ${WAITING} deployments that wait, ${ROUNDS} rounds with ${ENDING} free slots:`);
   print(`    what there is to do: ${of(asking)}; admission: ${of(admitting)}; reasons: ${of(explaining)}`);

@@ -1,18 +1,22 @@
 import pg from 'pg';
 import type { Db } from '../../shared/core/database/client.js';
 
-/** Counts the statements that this process sends to PostgreSQL, until `stop` returns their number. */
+/** Counts the statements that this process sends to PostgreSQL, until `stop` returns their number. Several may be sent at once. */
 export function countStatements(): { stop(): number } {
-  const client = pg.Client.prototype;
-  const { query } = client;
+  const connection = pg.Connection.prototype;
+  const { query, execute } = connection;
   let count = 0;
-  client.query = function (this: pg.Client, ...args: unknown[]) {
+  connection.query = function (this: pg.Connection, text) {
     count += 1;
-    return Reflect.apply(query, this, args);
-  } as typeof query;
+    query.call(this, text);
+  };
+  connection.execute = function (this: pg.Connection, config, more) {
+    count += 1;
+    execute.call(this, config, more);
+  };
   return {
     stop() {
-      client.query = query;
+      Object.assign(connection, { query, execute });
       return count;
     },
   };

@@ -357,7 +357,10 @@ export interface components {
       backupEnabled: boolean;
       /** @default 7 */
       backupRetentionDays: number;
-      /** @default main */
+      /**
+       * @description the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without ..
+       * @default main
+       */
       branch: string;
       /** @default */
       buildCommand: string;
@@ -371,9 +374,15 @@ export interface components {
        * @enum {string}
        */
       cacheProfile: "none" | "static" | "all";
-      /** @default */
+      /**
+       * @description empty, or letters, digits and _ without a digit at its start
+       * @default
+       */
       databaseName: string;
-      /** @default */
+      /**
+       * @description empty, or letters, digits and _ without a digit at its start
+       * @default
+       */
       databaseUser: string;
       /**
        * @default 16
@@ -382,16 +391,25 @@ export interface components {
       databaseVersion: "13" | "14" | "15" | "16" | "17" | "18";
       /** @default */
       description: string;
-      /** @default . */
+      /**
+       * @description a path inside the repository: no / at its start, no .. and no backslash
+       * @default .
+       */
       dockerContext: string;
-      /** @default Dockerfile */
+      /**
+       * @description a path inside the repository: no / at its start, no .. and no backslash
+       * @default Dockerfile
+       */
       dockerfilePath: string;
       /**
        * @default allkeys-lru
        * @enum {string}
        */
       evictionPolicy: "noeviction" | "allkeys-lru" | "allkeys-lfu" | "allkeys-random" | "volatile-lru" | "volatile-lfu" | "volatile-random" | "volatile-ttl";
-      /** @default */
+      /**
+       * @description empty, or a path such as /health, in ASCII without spaces
+       * @default
+       */
       healthCheckPath: string;
       /** @default [] */
       ignorePaths: string[];
@@ -438,7 +456,10 @@ export interface components {
       previewMode: "off" | "manual" | "automatic";
       /** @default true */
       privateNetworking: boolean;
-      /** @default dist */
+      /**
+       * @description a path inside the repository: no / at its start, no .. and no backslash
+       * @default dist
+       */
       publishDirectory: string;
       /**
        * @default auto
@@ -451,7 +472,10 @@ export interface components {
       replicas: number;
       /** @default */
       repository: string;
-      /** @default */
+      /**
+       * @description a path inside the repository: no / at its start, no .. and no backslash
+       * @default
+       */
       rootDirectory: string;
       /**
        * @default auto
@@ -529,7 +553,10 @@ export interface components {
     WorkspaceConfiguration: {
       /** @default false */
       allowOverages: boolean;
-      /** @default #c4b5fd */
+      /**
+       * @description a colour such as #c4b5fd
+       * @default #c4b5fd
+       */
       avatarColor: string;
       /** @default 0 */
       budget: number;
@@ -609,6 +636,7 @@ export interface components {
     };
     PartialWorkspaceConfiguration: {
       allowOverages?: boolean;
+      /** @description a colour such as #c4b5fd */
       avatarColor?: string;
       budget?: number;
       budgetAlerts?: boolean;
@@ -729,21 +757,27 @@ export interface components {
       autoDeploy?: "off" | "commit";
       backupEnabled?: boolean;
       backupRetentionDays?: number;
+      /** @description the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without .. */
       branch?: string;
       buildCommand?: string;
       /** @enum {string} */
       buildMethod?: "railpack" | "dockerfile" | "static" | "image";
       /** @enum {string} */
       cacheProfile?: "none" | "static" | "all";
+      /** @description empty, or letters, digits and _ without a digit at its start */
       databaseName?: string;
+      /** @description empty, or letters, digits and _ without a digit at its start */
       databaseUser?: string;
       /** @enum {string} */
       databaseVersion?: "13" | "14" | "15" | "16" | "17" | "18";
       description?: string;
+      /** @description a path inside the repository: no / at its start, no .. and no backslash */
       dockerContext?: string;
+      /** @description a path inside the repository: no / at its start, no .. and no backslash */
       dockerfilePath?: string;
       /** @enum {string} */
       evictionPolicy?: "noeviction" | "allkeys-lru" | "allkeys-lfu" | "allkeys-random" | "volatile-lru" | "volatile-lfu" | "volatile-random" | "volatile-ttl";
+      /** @description empty, or a path such as /health, in ASCII without spaces */
       healthCheckPath?: string;
       ignorePaths?: string[];
       image?: string;
@@ -766,12 +800,14 @@ export interface components {
       /** @enum {string} */
       previewMode?: "off" | "manual" | "automatic";
       privateNetworking?: boolean;
+      /** @description a path inside the repository: no / at its start, no .. and no backslash */
       publishDirectory?: string;
       /** @enum {string} */
       region?: "auto" | "local";
       registryId?: string;
       replicas?: number;
       repository?: string;
+      /** @description a path inside the repository: no / at its start, no .. and no backslash */
       rootDirectory?: string;
       /** @enum {string} */
       runtime?: "auto" | "node" | "python" | "go" | "ruby" | "rust" | "elixir" | "php" | "docker" | "image" | "static";
@@ -1411,6 +1447,7 @@ export interface operations {
       content: {
         "application/json": {
           configuration: components["schemas"]["PartialWorkspaceConfiguration"];
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -1496,6 +1533,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -1643,6 +1681,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -1733,10 +1772,12 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name: string;
           /** @enum {string} */
           color: "violet" | "blue" | "cyan" | "green" | "yellow" | "orange" | "red" | "pink" | "gray";
           description?: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -1824,6 +1865,7 @@ export interface operations {
       content: {
         "application/json": {
           confirm: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -1873,10 +1915,12 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name?: string;
           /** @enum {string} */
           color?: "violet" | "blue" | "cyan" | "green" | "yellow" | "orange" | "red" | "pink" | "gray";
           description?: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -1925,8 +1969,10 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name: string;
           protected?: boolean;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -1976,6 +2022,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2026,8 +2073,10 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name?: string;
           protected?: boolean;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2138,6 +2187,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name: string;
           /** @enum {string} */
           kind: "web" | "static" | "private" | "worker" | "cron" | "postgres" | "redis";
@@ -2145,10 +2195,12 @@ export interface operations {
           projectId?: string | null;
           environmentId?: string | null;
           variables?: {
+              /** @description a name of letters, digits and _, without a digit at its start */
               key: string;
               value: string;
             }[];
           deploy?: boolean;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2236,6 +2288,7 @@ export interface operations {
       content: {
         "application/json": {
           confirm: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2286,12 +2339,14 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name?: string;
           /** @enum {string} */
           kind?: "web" | "static" | "private" | "worker" | "cron" | "postgres" | "redis";
           configuration?: components["schemas"]["PartialServiceConfiguration"];
           projectId?: string | null;
           environmentId?: string | null;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2340,6 +2395,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2388,6 +2444,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2438,6 +2495,7 @@ export interface operations {
         "application/json": {
           /** @enum {string} */
           action: "restart" | "suspend" | "resume" | "deploy" | "clear-cache";
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2578,9 +2636,12 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without .. */
           branch?: string;
+          /** @description the whole hash of a commit, in lower case */
           commitSha?: string;
           clearCache?: boolean;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2711,6 +2772,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2762,6 +2824,7 @@ export interface operations {
       content: {
         "application/json": {
           confirm: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -2809,7 +2872,9 @@ export interface operations {
       content: {
         "application/json": {
           repository: string;
+          /** @description the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without .. */
           branch?: string;
+          /** @description a path inside the repository: no / at its start, no .. and no backslash */
           rootDirectory?: string;
         };
       };
@@ -2982,6 +3047,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3070,6 +3136,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3260,6 +3327,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3352,6 +3420,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3440,6 +3509,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3491,6 +3561,7 @@ export interface operations {
       content: {
         "application/json": {
           confirm: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3585,17 +3656,20 @@ export interface operations {
       content: {
         "application/json": {
           set?: ({
+              /** @description a name of letters, digits and _, without a digit at its start */
               key: string;
               value?: string;
               reference?: {
                 /** Format: uuid */
                 serviceId: string;
+                /** @description a name of letters, digits and _, without a digit at its start */
                 key: string;
               };
               /** @enum {string} */
               scope?: "all" | "production" | "preview";
             })[];
           unset?: string[];
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3644,15 +3718,18 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a name of letters, digits and _, without a digit at its start */
           key: string;
           value?: string;
           reference?: {
             /** Format: uuid */
             serviceId: string;
+            /** @description a name of letters, digits and _, without a digit at its start */
             key: string;
           };
           /** @enum {string} */
           scope?: "all" | "production" | "preview";
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3702,6 +3779,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3756,10 +3834,12 @@ export interface operations {
           reference?: {
             /** Format: uuid */
             serviceId: string;
+            /** @description a name of letters, digits and _, without a digit at its start */
             key: string;
           };
           /** @enum {string} */
           scope?: "all" | "production" | "preview";
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3849,8 +3929,10 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name: string;
           environmentId?: string | null;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3937,6 +4019,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -3986,8 +4069,10 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name?: string;
           environmentId?: string | null;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4038,6 +4123,7 @@ export interface operations {
         "application/json": {
           /** Format: uuid */
           serviceId: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4087,6 +4173,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4179,17 +4266,20 @@ export interface operations {
       content: {
         "application/json": {
           set?: ({
+              /** @description a name of letters, digits and _, without a digit at its start */
               key: string;
               value?: string;
               reference?: {
                 /** Format: uuid */
                 serviceId: string;
+                /** @description a name of letters, digits and _, without a digit at its start */
                 key: string;
               };
               /** @enum {string} */
               scope?: "all" | "production" | "preview";
             })[];
           unset?: string[];
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4238,15 +4328,18 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a name of letters, digits and _, without a digit at its start */
           key: string;
           value?: string;
           reference?: {
             /** Format: uuid */
             serviceId: string;
+            /** @description a name of letters, digits and _, without a digit at its start */
             key: string;
           };
           /** @enum {string} */
           scope?: "all" | "production" | "preview";
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4296,6 +4389,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4350,10 +4444,12 @@ export interface operations {
           reference?: {
             /** Format: uuid */
             serviceId: string;
+            /** @description a name of letters, digits and _, without a digit at its start */
             key: string;
           };
           /** @enum {string} */
           scope?: "all" | "production" | "preview";
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4497,7 +4593,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without .. */
           branch: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4586,6 +4684,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4680,7 +4779,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description the whole hash of a commit, in lower case */
           commitSha: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4731,6 +4832,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4823,6 +4925,7 @@ export interface operations {
       content: {
         "application/json": {
           hostname: string;
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -4917,6 +5020,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -5147,6 +5251,7 @@ export interface operations {
           email: string;
           /** @enum {string} */
           role: "viewer" | "developer" | "admin" | "owner";
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -5195,6 +5300,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -5246,6 +5352,7 @@ export interface operations {
         "application/json": {
           /** @enum {string} */
           role: "viewer" | "developer" | "admin" | "owner";
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -5380,6 +5487,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -5469,6 +5577,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a text with a visible character */
           name: string;
           /** @enum {string} */
           scope: "read" | "write";
@@ -5520,6 +5629,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
+          /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
         };
       };
@@ -5643,6 +5753,7 @@ export interface operations {
         "application/json": {
           email: string;
           password: string;
+          /** @description a code of six digits */
           otp?: string;
         };
       };
@@ -5728,6 +5839,7 @@ export interface operations {
       content: {
         "application/json": {
           token: string;
+          /** @description a code of six digits */
           otp?: string;
         };
       };
@@ -5859,6 +5971,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a code of six digits */
           code: string;
         };
       };
@@ -5902,6 +6015,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description a code of six digits */
           code: string;
         };
       };

@@ -352,6 +352,20 @@ describe('The command line rnv', function () {
         .and.match(/Live in [\d.]+ s.* http:/s);
     });
 
+    it('up: the Enter key makes the service; a name that is taken is said before it asks', async () => {
+      const hello = await makeRepository(nodeServer('v1'));
+      try {
+        const named = await rnv.run(['up', '--name', 'shop'], { cwd: hello.directory });
+        expectCode(named, 6);
+        expect(named.stderr).to.match(/a service shop already: link this folder to it/);
+        const made = await rnv.terminal(['up', '--detach'], [['Make the service', '\r']], { cwd: hello.directory });
+        expectCode(made, 0);
+        expect(made.stdout).to.include('Made the service');
+      } finally {
+        await hello.remove();
+      }
+    });
+
     it('login asks for the password without showing it', async () => {
       const home = await Rnv.create();
       try {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ownPostgres } from '../../workers/builders/toolchains/postgres-package.js';
+import { ownPostgres } from '../../shared/core/postgres-package.js';
 import { type DockerNode, librariesOf } from './docker.js';
 
 const run = promisify(execFile);

@@ -84,7 +84,8 @@ export class TestWorkshop {
     const listener = new Listener(database.url, log);
     await listener.start();
     const keyring = new Keyring(new Sensitive(secretsKey));
-    const dispatcher = { wake: () => undefined, wakeLogs: () => undefined } as unknown as JobDeps['dispatcher'];
+    const nothing = () => undefined;
+    const dispatcher = { wake: nothing, wakeAdmission: nothing, wakeLogs: nothing } as unknown as JobDeps['dispatcher'];
     return new TestWorkshop(database, dataDir, keyring, {
       config: loadConfig({ DATABASE_URL: database.url, SECRETS_KEY: secretsKey, DATA_DIR: dataDir }),
       db: database.db,

@@ -1,4 +1,4 @@
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism, constants, totalmem } from 'node:os';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { memoryAdvice, withAdvice } from '../failure-advice.js';
 import { scopeOf } from '../network/network-model.js';
@@ -171,11 +171,14 @@ export function heapOptions(
   return [heap, planned.NODE_OPTIONS, request.environment.NODE_OPTIONS].filter(Boolean).join(' ');
 }
 
-function failure(outcome: RunOutcome, request: BuildRequest, cause: string): string {
+/** Why a command failed. `cause` is the line of its output that tells most, or empty. */
+export function failure(outcome: RunOutcome, request: Pick<BuildRequest, 'configuration'>, cause: string): string {
   switch (outcome.reason) {
     case 'exited':
+      if (outcome.exitCode === 128 + constants.signals.SIGXFSZ) return fileTooLarge(request);
       return `exited with code ${outcome.exitCode}${cause === '' ? '' : `: ${cause}`}`;
     case 'signalled':
+      if (outcome.signal === 'SIGXFSZ') return fileTooLarge(request);
       return `was ended by ${outcome.signal}${cause === '' ? '' : `: ${cause}`}`;
     case 'out-of-memory':
       return `was killed for using more than ${buildMemoryMb(request)} MB of memory`;
@@ -186,6 +189,11 @@ function failure(outcome: RunOutcome, request: BuildRequest, cause: string): str
   }
 }
 
-export function didNotFinish({ configuration }: BuildRequest): string {
+function fileTooLarge(request: Pick<BuildRequest, 'configuration'>): string {
+  const { plan } = request.configuration;
+  return `wrote a file of more than ${storageMb(request)} MB, the storage of the plan ${plan}. Write less, or choose a plan with more storage.`;
+}
+
+export function didNotFinish({ configuration }: Pick<BuildRequest, 'configuration'>): string {
   return `did not finish within ${configuration.timeoutSeconds} s (timeoutSeconds counts for the whole build)`;
 }

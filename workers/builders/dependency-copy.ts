@@ -38,16 +38,17 @@ export class DependencyCopy {
   }
 
   /**
-   * Copies the dependencies of a folder below `app`, in which no command may run meanwhile, and replaces what was kept. `app` is a real
-   * path. It and the dependencies are the platform's own afterwards: a replica of the service has the user of its builds, and could
-   * otherwise put links there.
+   * Copies the dependencies of a folder below `app`, and replaces the copy that was kept. `app` is a real path. No command may run in
+   * it meanwhile. Afterwards `app` and the dependencies belong to root: a replica of the service runs as the same user as its builds,
+   * and could otherwise put links there.
    */
   async keep(key: string, app: string, folder: string, signal: AbortSignal): Promise<void> {
     const place = join(app, folder);
     const source = join(place, MODULES);
     await this.#removeUnfinished();
     if (isRoot()) await chown(app, 0, 0);
-    // Now nobody else reaches what is below. A command may have put a link on the way before.
+    // From here on, only root can change anything below `app`. A command of the build may have put a link there earlier, so the
+    // path is checked now and not before.
     if ((await realpath(place)) !== place || !(await lstat(source)).isDirectory()) return this.forget();
     if (isRoot()) await run('chown', ['-hR', '--', '0:0', source], { signal });
     const size = await usedMb(source);
@@ -60,7 +61,7 @@ export class DependencyCopy {
     await rename(fresh, this.#path);
   }
 
-  /** Removes the copy. It is moved aside first, so that nobody finds a part of it. */
+  /** Removes the copy. It is renamed first, so that another build finds all of it or nothing. */
   async forget(): Promise<void> {
     const aside = this.#aside();
     const moved = await rename(this.#path, aside).then(

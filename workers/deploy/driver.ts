@@ -60,7 +60,7 @@ export interface Outcome {
  */
 export async function runDeployment(deps: JobDeps, deploymentId: string, helpers: JobHelpers): Promise<Outcome> {
   const { db, faults, workerId } = deps;
-  if (!(await faults.knows(deploymentId))) {
+  if (!faults.knows(deploymentId)) {
     const parts = await claimDeployment(db, deploymentId, { workerId, faulty: false, suspects: false });
     if (parts) return runClaimed(deps, parts, helpers);
   }
@@ -92,7 +92,7 @@ async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHel
   } finally {
     lease.stop();
     runEnds();
-    deps.dispatcher.wake();
+    deps.dispatcher.wakeAdmission();
   }
 }
 
@@ -139,7 +139,10 @@ async function runStep(run: DeploymentRun, state: ActiveState): Promise<Failure 
   try {
     run.signal.throwIfAborted();
     const event = await STEPS[state](run);
-    if (await run.apply(state, event)) return null;
+    if (await run.apply(state, event)) {
+      if (event.type === 'routeSwitched') run.deps.dispatcher.wakeAdmission();
+      return null;
+    }
     return { type: 'interrupted', why: (await isCancelled(run)) ? 'cancelled' : 'superseded' };
   } catch (error) {
     return failureOf(error, run.signal);

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -89,9 +89,8 @@ export class FaultWatch {
   }
 
   /** True if a worker of this host hung or crashed with this deployment, at any fence. */
-  async knows(id: string): Promise<boolean> {
-    const names = await readdir(this.#folder).catch(() => []);
-    return names.some((name) => name.startsWith(`${id}.`));
+  knows(id: string): boolean {
+    return namesIn(this.#folder).some((name) => name.startsWith(`${id}.`));
   }
 
   /** True if the worker that had this run hung or crashed meanwhile. */
@@ -155,6 +154,15 @@ export class FaultWatch {
 
 function fileOf({ id, fence }: RunKey): string {
   return `${id}.${fence}`;
+}
+
+/** Synchronous, because a thread of the pool takes five times as long for the few names that are there, and delays each deployment. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** Writes the notes. Synchronous, because the process may be about to end. */

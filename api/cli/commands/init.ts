@@ -37,12 +37,7 @@ export async function makeService(
   tree: WorkTree,
   { name, kind }: { name: string; kind: string },
 ): Promise<Service> {
-  if ((await cli.services()).some((each) => each.name === name && !each.archived)) {
-    throw new CliError(
-      EXIT.conflict,
-      `There is a service ${name} already: link it with rnv init --service, or give another --name`,
-    );
-  }
+  await assertFree(cli, name);
   const api = await cli.client();
   const configuration = {
     sourceType: 'push',
@@ -53,4 +48,19 @@ export async function makeService(
   await cli.link(tree.folder, service.id);
   cli.terminal.say(`Made the service ${name}, and linked ${tree.folder} to it`);
   return service;
+}
+
+/** Throws 6 if a service of the workspace has this name. */
+export async function assertFree(cli: Cli, name: string): Promise<void> {
+  const taken = (await cli.services()).find((each) => each.name === name && !each.archived);
+  if (taken) throw nameTaken(taken);
+}
+
+/** Only a service that is deployed by push can be linked and then deployed with rnv up. */
+export function nameTaken({ name, configuration }: Pick<Service, 'name' | 'configuration'>): CliError {
+  const instead =
+    configuration.sourceType === 'push'
+      ? `link this folder to it with rnv init --service ${name}`
+      : `deploy it with rnv deploy --service ${name}`;
+  return new CliError(EXIT.conflict, `There is a service ${name} already: ${instead}, or give another --name`);
 }

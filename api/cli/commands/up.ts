@@ -7,7 +7,7 @@ import { type Snapshot, WorkTree } from '../git.js';
 import type { ApiClient } from '../http.js';
 import { count, oneLine, shortSha } from '../text.js';
 import type { Deployment, Service } from '../types.js';
-import { makeService } from './init.js';
+import { assertFree, makeService } from './init.js';
 import type { WaitOptions } from './wait-options.js';
 
 export interface UpOptions extends WaitOptions {
@@ -54,7 +54,9 @@ async function firstUse(cli: Cli, tree: WorkTree, { name }: UpOptions): Promise<
       `This folder is linked to no service: give --service, or --name or --yes to make ${proposed}`,
     );
   }
-  if (name === undefined) await cli.confirm(`Make the service ${proposed} for this folder?`);
+  // Before the question, whose answer would be of no use.
+  await assertFree(cli, proposed);
+  if (name === undefined) await cli.confirm(`Make the service ${proposed} for this folder?`, true);
   return makeService(cli, tree, { name: proposed, kind: 'web' });
 }
 

@@ -24,7 +24,7 @@ export const BootstrapResponse = Strict({
 export type BootstrapPresentation = Static<typeof BootstrapResponse>;
 
 const Password = Type.String({ maxLength: 1024 });
-const Code = Type.String({ maxLength: 6, pattern: '^[0-9]{6}$' });
+const Code = Type.String({ maxLength: 6, pattern: '^[0-9]{6}$', description: 'a code of six digits' });
 
 export const SignInBody = Strict({
   email: Type.String({ maxLength: 254 }),

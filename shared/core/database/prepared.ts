@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Db, Transaction } from './client.js';
+import { runBatch } from './prepared-batch.js';
 import { runPrepared } from './prepared-query.js';
 import { SharedConnections } from './shared-connections.js';
 
@@ -30,14 +31,19 @@ export async function rowsOfPrepared<Row>(
   statement: Prepared<Row>,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  // A transaction that has ended has given its connection back, which others use.
-  if ((db as unknown as Partial<Transaction>).isCompleted?.()) throw new Error('the transaction has ended already');
-  const connection: pg.Client = await db.client.acquireConnection();
-  try {
-    return await runOn(connection, statement, values);
-  } finally {
-    db.client.releaseConnection(connection);
-  }
+  return withConnection(db, (connection) => runOn(connection, statement, values));
+}
+
+/**
+ * The rows of several prepared statements without values, in a transaction of their own unless `db` is one. They are sent at once, so
+ * that they cost one round trip.
+ */
+export async function rowsOfBatch<Rows extends readonly unknown[]>(
+  db: Db,
+  statements: { readonly [Index in keyof Rows]: Prepared<Rows[Index]> },
+): Promise<{ [Index in keyof Rows]: Rows[Index][] }> {
+  const rows = await withConnection(db, (connection) => throwing(runBatch(connection, statements)));
+  return rows as { [Index in keyof Rows]: Rows[Index][] };
 }
 
 /** The first row of a prepared statement, or null. */
@@ -74,10 +80,25 @@ export async function runOn<Row>(
   statement: Prepared<Row>,
   values: readonly unknown[],
 ): Promise<Row[]> {
+  return throwing(runPrepared<Row>(connection, statement, values));
+}
+
+async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
+  // A transaction that has ended has given its connection back, which others use.
+  if ((db as unknown as Partial<Transaction>).isCompleted?.()) throw new Error('the transaction has ended already');
+  const connection: pg.Client = await db.client.acquireConnection();
   try {
-    return await runPrepared<Row>(connection, statement, values);
+    return await work(connection);
+  } finally {
+    db.client.releaseConnection(connection);
+  }
+}
+
+/** Gives an error the stack of the caller: the one that leads to the socket tells nothing. */
+async function throwing<T>(rows: Promise<T>): Promise<T> {
+  try {
+    return await rows;
   } catch (error) {
-    // The stack that leads to the socket tells nothing; this one leads to the caller.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }

@@ -1,4 +1,4 @@
-import semver from 'semver';
+import { semver } from '../lazy-semver.js';
 import type { ManagerName } from '../toolchains/version-wish.js';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
@@ -81,7 +81,7 @@ const WITH_OLD_WEBPACK = {
 
 /** Webpack 4 uses a hash that OpenSSL 3 has only with this option. Older versions of Node.js refuse the option. */
 export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
-  if (node !== null && !semver.intersects(node, '>=17')) return {};
+  if (node !== null && !semver().intersects(node, '>=17')) return {};
   const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
     const major = majorOf(manifest.dependencies[name]);
     return major !== null && major < fixed;

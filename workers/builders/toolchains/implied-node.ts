@@ -1,4 +1,4 @@
-import semver from 'semver';
+import { semver } from '../lazy-semver.js';
 import type { LockedEngines } from './locked-engines.js';
 import { isRecord, isText } from './package-json.js';
 import { intersection, type VersionWish } from './version-wish.js';
@@ -79,8 +79,8 @@ function oldest(dependencies: Readonly<Record<string, unknown>>): { name: string
 
 /** True if a range means a version before this major one. Ranges without an upper bound mean the newest version. */
 function isBelow(range: string, major: number): boolean {
-  if (range.length > 200 || !/^\s*[~^=v]?\s*\d/.test(range) || semver.validRange(range) === null) return false;
-  const least = semver.minVersion(range);
+  if (range.length > 200 || !/^\s*[~^=v]?\s*\d/.test(range) || semver().validRange(range) === null) return false;
+  const least = semver().minVersion(range);
   return least !== null && least.major < major;
 }
 
@@ -88,9 +88,9 @@ function isBelow(range: string, major: number): boolean {
 function mostDemanding(names: readonly string[], engines: LockedEngines) {
   const found = names.flatMap((name) => {
     const range = Object.hasOwn(engines, name) ? engines[name] : undefined;
-    const valid = range === undefined || range.length > 200 ? null : semver.validRange(range);
-    const least = valid === null ? null : semver.minVersion(valid);
+    const valid = range === undefined || range.length > 200 ? null : semver().validRange(range);
+    const least = valid === null ? null : semver().minVersion(valid);
     return least === null ? [] : [{ name, least }];
   });
-  return found.sort((a, b) => semver.rcompare(a.least, b.least))[0] ?? null;
+  return found.sort((a, b) => semver().rcompare(a.least, b.least))[0] ?? null;
 }

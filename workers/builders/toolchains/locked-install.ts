@@ -51,11 +51,12 @@ export async function isInstalled({ app, folder }: { app: string; folder: string
   );
 }
 
-const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
+/** Fields of package.json, and of a package in a lock file, that name packages. */
+export const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
 
 /** The names of the packages that the project and its installed packages ask for. */
 function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
-  const groups = entries.filter(isRecord).flatMap((entry) => KINDS.map((kind) => entry[kind]));
+  const groups = entries.filter(isRecord).flatMap((entry) => DEPENDENCY_FIELDS.map((kind) => entry[kind]));
   return new Set(groups.filter(isRecord).flatMap(Object.keys));
 }
 

@@ -1,6 +1,6 @@
-import semver from 'semver';
 import { BuildError } from '../builder.js';
 import { parseYaml } from '../lazy-parsers.js';
+import { semver } from '../lazy-semver.js';
 import type { ProjectFiles } from '../project-files.js';
 import { devEngine, firstLine, namedVersion, toolVersion } from './node-version.js';
 import { isRecord, isText, type PackageJson } from './package-json.js';
@@ -41,7 +41,7 @@ export function managerName(files: ProjectFiles, manifest: PackageJson): Manager
 
 /** `engines` that allow any other manager than npm, but not npm, mean that one. */
 function onlyEngine(engines: unknown): ManagerName | undefined {
-  if (!isRecord(engines) || (isText(engines.npm) && semver.validRange(engines.npm) !== null)) return undefined;
+  if (!isRecord(engines) || (isText(engines.npm) && semver().validRange(engines.npm) !== null)) return undefined;
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
 }
 
@@ -73,7 +73,7 @@ function pinned(files: ProjectFiles, manifest: PackageJson, name: ManagerName): 
 function bounded(files: ProjectFiles, { raw }: PackageJson, name: ManagerName): VersionWish | null {
   const lock = lockFormat(files, name);
   const given = isRecord(raw.engines) ? raw.engines[name] : null;
-  const range = isText(given) ? semver.validRange(given) : null;
+  const range = isText(given) ? semver().validRange(given) : null;
   if (range === null) return lock;
   const engine: VersionWish = { range, source: `engines.${name} in package.json`, optional: name === 'npm' };
   const both = lock === null ? null : intersection(lock.range, range);
@@ -131,7 +131,7 @@ export function yarnPath(files: ProjectFiles): { version: string | null; source:
     : [/^yarn-path\s+"?([^"\n]+)"?/m.exec(files.text('.yarnrc') ?? '')?.[1] ?? '', 'yarn-path in .yarnrc'];
   if (path === '') return null;
   const version = /yarn-(\d+\.\d+\.\d+(?:-[\w.]+?)?)\.c?js$/.exec(path)?.[1];
-  return { version: version === undefined ? null : semver.valid(version), source };
+  return { version: version === undefined ? null : semver().valid(version), source };
 }
 
 /** The settings of .yarnrc.yml; {} if there is no such file. Throws `BuildError`. */

@@ -2,10 +2,10 @@ import { posix } from 'node:path';
 import { isRecord, recordIn } from '../json-values.js';
 import type { BuildPlan } from '../plan-model.js';
 import { wholeInside } from '../project-files.js';
-import { LOCKS, SCRIPTS } from './locked-install.js';
+import { DEPENDENCY_FIELDS, LOCKS, SCRIPTS } from './locked-install.js';
 
 /** Fields of package.json from which npm installs packages. */
-const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies', 'workspaces'];
+const SOURCES = [...DEPENDENCY_FIELDS, 'workspaces'];
 
 /**
  * True if npm has nothing to install: neither package.json nor a lock file names a package, and no script runs. npm itself needs half a
@@ -19,7 +19,7 @@ export async function hasNothingToInstall(
   if (!/^npm (ci|install)$/.test(install.join()) || manifests === null) return false;
   const read = (name: string) => wholeInside(app, posix.join(folders.install, name));
   const project = recordIn(await read('package.json'));
-  if (project === null || DEPENDENCIES.some((name) => !isEmpty(project[name]))) return false;
+  if (project === null || SOURCES.some((name) => !isEmpty(project[name]))) return false;
   const { scripts } = project;
   if (isRecord(scripts) && SCRIPTS.some((name) => scripts[name] !== undefined)) return false;
   for (const name of LOCKS.filter((lock) => manifests.includes(lock))) {

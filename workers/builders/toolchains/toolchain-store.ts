@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
+import { linkLibraries, ownPostgres } from '../../../shared/core/postgres-package.js';
 import { withFileLock } from '../../file-lock.js';
 import { discardTree, removeTree, touch } from '../../folders.js';
 import { type BuildContext, BuildError } from '../builder.js';
@@ -14,7 +15,7 @@ import { NpmRegistry, RegistryFault } from './npm-registry.js';
 import { ownTools, thisMachine } from './own-tools.js';
 import { isRecord, isText } from './package-json.js';
 import { unpackNode } from './packed-node.js';
-import { copyOwnPostgres, isOfMajor, linkLibraries, newestOfMajor, ownPostgres } from './postgres-package.js';
+import { copyOwnPostgres, isOfMajor, newestOfMajor } from './postgres-package.js';
 import {
   installedName,
   listedIn,
@@ -214,7 +215,7 @@ export class ToolchainStore {
     }
     await removeTree(join(fresh, '.npm'));
     const folder = join(fresh, 'node_modules', wanted.name);
-    if (tool.name === 'postgres') await linkLibraries(folder);
+    if (tool.name === 'postgres') await linkLibraries(join(folder, 'native'));
     if (tool.name === 'node') await unpackNode(folder, signal);
     const programs = wanted.programs ?? (await programsOf(folder));
     await mkdir(join(fresh, 'bin'));

@@ -1,5 +1,5 @@
-import semver from 'semver';
 import { BuildError } from '../builder.js';
+import { semver } from '../lazy-semver.js';
 
 /** The program that installs a Node project's dependencies. */
 export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
@@ -61,7 +61,7 @@ export function versionWish(given: string, source: string, tool: string): Versio
   const codename = /^lts\/([a-z]+)$/i.exec(text)?.[1]?.toLowerCase();
   if (codename !== undefined && CODENAMES[codename] !== undefined) return { range: `${CODENAMES[codename]}.x`, source };
   const bare = text.replace(/^(node[-/@]|latest:|v(?=\d))/i, '');
-  if (text.length <= LONGEST && semver.validRange(bare) !== null) return { range: bare, source };
+  if (text.length <= LONGEST && semver().validRange(bare) !== null) return { range: bare, source };
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   throw new BuildError(
     `${source} asks for ${tool} "${shown}", which is no version. Write a version such as ${EXAMPLES[tool] ?? '1.2.3'}, or remove the line.`,
@@ -78,12 +78,12 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 
 /** The range of versions that both ranges contain; null if there is none. */
 export function intersection(one: string, other: string): string | null {
-  if (!semver.intersects(one, other)) return null;
-  const parts = (range: string) => new semver.Range(range).range.split('||').map((part) => part.trim());
+  if (!semver().intersects(one, other)) return null;
+  const parts = (range: string) => new (semver().Range)(range).range.split('||').map((part) => part.trim());
   const joined = parts(one).flatMap((a) => parts(other).map((b) => `${a} ${b}`.trim()));
   const possible = joined.filter((part) => {
     try {
-      return semver.minVersion(part || '*') !== null;
+      return semver().minVersion(part || '*') !== null;
     } catch {
       return false;
     }

@@ -110,7 +110,7 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
  * here, the next one only repeats the wait.
  */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
-  // Without edges there is nobody to wait for.
+  // If no edge runs, there is nothing to wait for.
   if (run.facts?.edges !== 0) {
     await edgesApplied(run.deps.db, run.deployment.service_id, null, run.signal, EDGES_MS);
   }

@@ -27,8 +27,8 @@ interface Asked {
 }
 
 /**
- * The headers for the client, from those of a replica as a flat list of names and values. The reason phrase is never passed on:
- * nobody needs it, and it may contain bytes that cannot be written.
+ * The headers for the client, made from those of a replica. Both are flat lists of names and values. The reason phrase is not passed
+ * on: clients ignore it, and it may contain bytes that Node.js refuses to write.
  */
 export function clientHeaders(raw: readonly string[], { requestId, host }: Asked, status = 200): string[] {
   const named = connectionTokens(valuesOf(raw, 'connection'));

@@ -221,7 +221,11 @@ export class AnswerParser {
     this.#sink.onEnd();
   }
 
-  /** The text before a mark, which may have begun in earlier chunks, and where the rest of this chunk begins. Null if it is not there yet. */
+  /**
+   * Reads up to `mark`, which ends a head or trailers. `content` is the text before the mark, with the part of it that earlier chunks
+   * brought. `next` is the index in `chunk` after the mark. Null if the mark has not come yet; then the bytes are kept for the next
+   * chunk. Throws `InvalidAnswerError` if the text has more than `MAX_HEADER_BYTES`.
+   */
   #upTo(mark: Buffer, chunk: Buffer, at: number): { content: string; next: number } | null {
     const before = this.#partial;
     if (before.length === 0) {

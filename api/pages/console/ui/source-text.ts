@@ -6,6 +6,7 @@ export function sourceText({ kind, configuration }: Pick<Service, 'kind' | 'conf
   if (kind === 'redis') return 'Redis';
   if (configuration.sourceType === 'image' || configuration.buildMethod === 'image')
     return configuration.image || 'no image yet';
+  if (configuration.sourceType === 'push') return `git push · ${configuration.branch}`;
   if (configuration.repository === '') return 'no repository yet';
   return `${repositoryName(configuration)} · ${configuration.branch}`;
 }

@@ -176,7 +176,7 @@ describe('The server of a data service', () => {
       read_protected: false,
     });
     await database.db('deployments').where({ id }).update({ snapshot_id: id });
-    const admit = async () => (await database.db.transaction((trx) => admitDeployments(trx))).length;
+    const admit = async () => (await admitDeployments(database.db)).length;
     expect(await admit()).to.equal(0);
     await database.db.transaction((trx) => recordWaitingReasons(trx));
     const [{ blocked_reason }] = await database.db('deployments').where({ id }).select('blocked_reason');

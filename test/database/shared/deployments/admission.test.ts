@@ -15,7 +15,7 @@ describe('Admission', () => {
     workspace = await makeWorkspace(database.db, { buildConcurrency: 2 });
   });
 
-  const admit = async () => (await database.db.transaction((trx) => admitDeployments(trx))).length;
+  const admit = async () => (await admitDeployments(database.db)).length;
   const queued = async (of = workspace) => makeDeployment(database.db, await makeService(database.db, of));
 
   async function read(id: string): Promise<DeploymentRow> {
@@ -70,6 +70,20 @@ describe('Admission', () => {
     await database.db('deployments').where({ id: first.id }).update({ finished_at: new Date(), status: 'live' });
     expect(await admit()).to.equal(1);
     expect((await read(second.id)).admitted_at).to.be.instanceOf(Date);
+  });
+
+  it('gives the slot of a deployment whose route has moved to another workspace, and not its place in its own', async () => {
+    await makeWorker(database.db, 1);
+    const alone = await makeWorkspace(database.db, { buildConcurrency: 1 });
+    const first = await queued(alone);
+    expect(await admit()).to.equal(1);
+    const second = await queued(alone);
+    const other = await queued();
+    await database.db('deployments').where({ id: first.id }).update({ status: 'switched' });
+    expect(await admit()).to.equal(1);
+    expect((await read(second.id)).admitted_at).to.equal(null);
+    expect((await read(other.id)).admitted_at).to.be.instanceOf(Date);
+    expect(await admit(), 'one more than there are slots').to.equal(0);
   });
 
   it('counts no slots of workers that have been silent for more than 15 seconds', async () => {

@@ -114,7 +114,9 @@ describeEngines('Admission and dispatch', (name) => {
     await dispatcher.dispatch();
     expect(await admitted(services)).to.have.length(2);
     const [waiting] = await database.db<DeploymentRow>('deployments').whereNull('admitted_at');
-    expect(await reasonOf(waiting?.id ?? '')).to.match(/^The workspace runs 2 deployments/);
+    expect(await reasonOf(waiting?.id ?? '')).to.equal(
+      'The workspace runs as many deployments as its buildConcurrency allows (2); this one starts when one ends',
+    );
   });
 
   it('the workspaces take turns at the slots of the workers', async () => {
@@ -159,7 +161,7 @@ describeEngines('Admission and dispatch', (name) => {
   it('an admitted deployment whose job a crash kept from the queue gets it when it is due', async () => {
     await makeWorker(database.db, 1);
     const { id } = await makeDeployment(database.db, await makeService(database.db));
-    await database.db.transaction(admitDeployments);
+    await admitDeployments(database.db);
     await dispatcher.dispatch();
     expect(await engine.isPending('deploy', id, 1)).to.equal(false);
     await database.db('deployments').where({ id }).update({ due_at: database.db.fn.now() });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { normalUrl, pickService } from '../../../../api/cli/cli.js';
+import { nameTaken } from '../../../../api/cli/commands/init.js';
 import { exitCodeOf } from '../../../../api/cli/exit.js';
 import { refusalOf } from '../../../../api/cli/git.js';
 import type { Service } from '../../../../api/cli/types.js';
@@ -32,6 +33,14 @@ describe('The command line', () => {
       expect(normalUrl(text), text).to.equal('https://a.example');
     expect(normalUrl('http://localhost:3000/behind/')).to.equal('http://localhost:3000/behind');
     for (const text of ['', 'ftp://a', 'https://u:p@a.example']) expect(() => normalUrl(text), text).to.throw();
+  });
+
+  it('says of a name that is taken what can be done with the service that has it', () => {
+    const taken = (sourceType: string) =>
+      nameTaken({ name: 'shop', configuration: { sourceType } as Service['configuration'] });
+    expect(taken('push').message).to.match(/already: link this folder to it with rnv init --service shop, or give/);
+    expect(taken('repository').message).to.match(/already: deploy it with rnv deploy --service shop, or give/);
+    expect(taken('image').exitCode).to.equal(6);
   });
 
   it('finds a service by id, by name, then by its name in addresses; several of one name are refused', () => {

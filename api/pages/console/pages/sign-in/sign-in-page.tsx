@@ -99,6 +99,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
               label="E-mail address"
               type="email"
               autoComplete="username"
+              autoFocus={email === ''}
               required
               value={email}
               onChange={(event) => setEmail(event.target.value)}
@@ -107,6 +108,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
               label="Password"
               type="password"
               autoComplete="current-password"
+              autoFocus={email !== ''}
               required
               value={password}
               onChange={(event) => setPassword(event.target.value)}

