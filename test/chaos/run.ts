@@ -52,6 +52,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     await Promise.all(Array.from({ length: WORKERS }, () => workers.start()));
     await workers.settled();
     return { ...(await strike(ground, workers, repository, options, say)), seconds: seconds() };
+  } catch (error) {
+    // What ends the platform after this may fail as well, and would hide it.
+    say(`failed: ${(error as Error).stack}`);
+    throw error;
   } finally {
     await workers.close();
     await ground.stop();

@@ -47,8 +47,11 @@ interface Dependencies extends SandboxPlace {
   token: string;
 }
 
-/** A sweep ends so many sandboxes at once: one whose processes hang in the kernel takes 15 s. */
-const ENDED_AT_ONCE = 16;
+/**
+ * A sweep ends so many sandboxes at once: one whose processes hang in the kernel takes 15 s. Each looks at every process of the
+ * host, so they are few.
+ */
+const ENDED_AT_ONCE = 4;
 
 /** PATH of the sandbox's own programs, which never get the command's variables. */
 const INIT_PATH = USUAL_PATH.join(':');
