@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, maxHeaderSize, type Server } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
@@ -70,7 +70,7 @@ function boundRequest(request: IncomingMessage): void {
   const { socket, headers } = request;
   // Without a body it is complete with its headers.
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return;
-  const late = () => refuseMalformed(new Error('the request is not complete'), socket);
+  const late = () => refuseMalformed(Object.assign(new Error(), { code: TOO_SLOW }), socket);
   const timer = setTimeout(late, request.url?.startsWith('/git/') ? REQUEST_MS.push : REQUEST_MS.usual);
   const stop = () => {
     clearTimeout(timer);
@@ -94,12 +94,21 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** Answers what is not HTTP, which the application never sees, with an ErrorResponse. */
+/** Node.js’s code of a request whose headers were not complete in time. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+function malformation(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return `its headers have more than ${maxHeaderSize} bytes`;
+  return code === TOO_SLOW ? 'it was not complete in time' : 'it is not HTTP';
+}
+
+/** Answers what the application never sees, because it is no complete HTTP request, with an ErrorResponse. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();
   const { status, message } = ERROR_REGISTRY.invalid_request;
-  const body: ErrorResponse = { error: { code: 'invalid_request', message: `${message}: it is not HTTP` }, requestId };
+  const explained = `${message}: ${malformation(error.code)}`;
+  const body: ErrorResponse = { error: { code: 'invalid_request', message: explained }, requestId };
   const text = JSON.stringify(body);
   socket.end(
     [

@@ -2,7 +2,7 @@ import { availableParallelism, constants, totalmem } from 'node:os';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { memoryAdvice, withAdvice } from '../failure-advice.js';
 import { scopeOf } from '../network/network-model.js';
-import type { RunOutcome, Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
+import type { RunOutcome, Sandbox, SandboxGround, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
 import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
 import type { BuildPlan } from './plan-model.js';
@@ -115,23 +115,8 @@ export class Commands {
   ): Promise<RunOutcome> {
     const { sandbox, request, context, deadline, app, writable, tools } = this.#setting;
     this.#number += 1;
-    const spec: SandboxSpec = {
-      id: `${BUILD_SANDBOX}${request.id}-${this.#number}`,
-      command,
-      directory: app,
-      cwd,
-      env: environment,
-      userNumber: request.userNumber,
-      limits: {
-        memoryMb: buildMemoryMb(request),
-        cpu: availableParallelism(),
-        pids: PIDS,
-        fileSizeMb: storageMb(request),
-      },
-      writable,
-      tools,
-      network: { scope: scopeOf(request), use: 'build', hostName: '' },
-    };
+    const ground = groundOf(request, app, this.#number);
+    const spec: SandboxSpec = { ...ground, command, cwd, env: environment, writable, tools };
     const timeoutMs = Math.max(1, deadline - Date.now());
     return sandbox.run(spec, {
       signal: context.signal,
@@ -141,6 +126,26 @@ export class Commands {
       ...(context.masker ? { cutter: context.masker } : {}),
     });
   }
+}
+
+/** The sandbox of a build's first command, which can be made before the command is known. `app` as in `CommandSetting`. */
+export function firstSandbox(request: BuildRequest, app: string): SandboxGround {
+  return groundOf(request, app, 1);
+}
+
+function groundOf(request: BuildRequest, app: string, number: number): SandboxGround {
+  return {
+    id: `${BUILD_SANDBOX}${request.id}-${number}`,
+    directory: app,
+    userNumber: request.userNumber,
+    limits: {
+      memoryMb: buildMemoryMb(request),
+      cpu: availableParallelism(),
+      pids: PIDS,
+      fileSizeMb: storageMb(request),
+    },
+    network: { scope: scopeOf(request), use: 'build', hostName: '' },
+  };
 }
 
 /** The largest image of the service's plan, and so the largest file that a build may write, in MB. */

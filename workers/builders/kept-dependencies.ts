@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { exists } from '../../shared/core/exists.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
 import { type DiscardDeps, removeTree, touch } from '../folders.js';
 import { DependencyCopy, MODULES } from './dependency-copy.js';
@@ -92,6 +93,11 @@ export class KeptDependencies {
     } catch (error) {
       this.#deps.log.warn({ err: error, digest }, 'the dependencies of an image could not be noted');
     }
+  }
+
+  /** True if an image has dependencies of the service, so that its next build may install nothing. */
+  isNoted(): Promise<boolean> {
+    return exists(this.#file);
   }
 
   async #inImage(key: string, folder: string): Promise<string | null> {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
@@ -9,7 +9,7 @@ import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { discardTree, removeUnused } from '../folders.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { RepositorySource } from '../sources/repository-source.js';
-import { BUILD_SANDBOX, inSearchPath, storageMb } from './build-commands.js';
+import { BUILD_SANDBOX, firstSandbox, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
@@ -30,6 +30,7 @@ import type { BuildPlan } from './plan-model.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
 import { warmReader } from './reader/reader-pool.js';
+import { LOCKS } from './toolchains/locked-install.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface RepositoryBuilderOptions {
@@ -122,7 +123,6 @@ class RepositoryBuild {
   }
 
   async run(): Promise<BuiltImage> {
-    const { configuration, kind } = this.#request;
     // Measuring the cache takes as long as the checkout; if that fails, nobody awaits the cache.
     this.#cache.catch(() => undefined);
     const { hasSubmodules } = await this.#limit.within('the checkout', () =>
@@ -135,6 +135,20 @@ class RepositoryBuild {
       }),
     );
     this.#context = { ...this.#context, hasSubmodules };
+    const { sandbox, config, images, log } = this.#options;
+    const kept = new KeptDependencies({ dataDir: config.dataDir, log, images }, this.#request.serviceId);
+    const first = firstSandbox(this.#request, this.#app);
+    try {
+      if (await installsSomething(this.#app, kept)) sandbox.expect(first);
+      return await this.#build(kept);
+    } finally {
+      sandbox.forget(first.id);
+    }
+  }
+
+  async #build(kept: KeptDependencies): Promise<BuiltImage> {
+    const { configuration, kind } = this.#request;
+    const { sandbox, config, toolchains } = this.#options;
     const app = await realpath(this.#app);
     const { signal } = this.#limit;
     const { project, plan, locked } = await this.#limit.within('looking at the repository', () =>
@@ -145,8 +159,6 @@ class RepositoryBuild {
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
     let dependencies: string | null = null;
-    const { sandbox, config, toolchains, images, log } = this.#options;
-    const kept = new KeptDependencies({ dataDir: config.dataDir, log, images }, this.#request.serviceId);
     // If nothing runs, the files stay the platform's own.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
       const cache = cacheFolder(config.dataDir, this.#request.serviceId);
@@ -205,6 +217,18 @@ class RepositoryBuild {
           };
     return { digest, sizeBytes, manifest };
   }
+}
+
+/** Files of package managers, which most projects have that install something. */
+const LOCK_FILES = [
+  ...LOCKS,
+  ...['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'requirements.txt', 'uv.lock', 'poetry.lock', 'go.sum'],
+];
+
+/** A guess, before the project is detected: true if a command is going to run, so that its sandbox can be made meanwhile. */
+async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {
+  const names = await readdir(app);
+  return LOCK_FILES.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
 /** A command that does the same with fewer processes, if there is one. */

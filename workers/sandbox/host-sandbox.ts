@@ -11,7 +11,15 @@ import type { HostNetwork } from '../network/host-network.js';
 import { startRelay } from '../network/loopback-relay.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { type Cgroup, limitCpu, listCgroups, procsFilesOf, ranOutOfMemory, removeCgroup, usageOf } from './cgroup.js';
-import { type Prepared, prepareSandbox, type SandboxPlace, scratchRoot, userOf } from './prepare-sandbox.js';
+import {
+  type Made,
+  makeSandbox,
+  type Prepared,
+  prepareCommand,
+  type SandboxPlace,
+  scratchRoot,
+  userOf,
+} from './prepare-sandbox.js';
 import { MARKER } from './proc.js';
 import {
   type DetachedOptions,
@@ -23,6 +31,7 @@ import {
   type RunOptions,
   type RunOutcome,
   type Sandbox,
+  type SandboxGround,
   type SandboxLevel,
   type SandboxSpec,
   type StartedProcess,
@@ -51,6 +60,8 @@ export class HostSandbox implements Sandbox {
   #networks: HostNetworks = { current: null, all: null };
   /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
+  /** What is made for commands that are expected, by the sandbox's id; null if that failed. */
+  readonly #expected = new Map<string, Promise<Made | null>>();
   /** Removals in the background of what commands left that have ended, by the sandbox's id. */
   readonly #discarding = new Map<string, Promise<void>>();
 
@@ -83,6 +94,24 @@ export class HostSandbox implements Sandbox {
   pathOf({ directory, image }: Pick<SandboxSpec, 'directory' | 'image'>): string {
     if (hasMounts(this.level)) return APP_PATH;
     return image === undefined ? directory : copiedImage(directory);
+  }
+
+  expect(ground: SandboxGround): void {
+    // At the other levels the folders of tools, which are not known yet, have to be opened for the command.
+    if (!hasMounts(this.level) || this.#running.has(ground.id)) return;
+    this.#running.add(ground.id);
+    const made = this.#make(ground, true).catch((error: unknown) => {
+      this.#place.log.debug({ err: error, id: ground.id }, 'a sandbox could not be made before its command');
+      return null;
+    });
+    this.#expected.set(ground.id, made);
+  }
+
+  forget(id: string): void {
+    const made = this.#expected.get(id);
+    if (made === undefined) return;
+    this.#expected.delete(id);
+    this.#discardSoon(id, made);
   }
 
   async run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome> {
@@ -189,6 +218,18 @@ export class HostSandbox implements Sandbox {
   }
 
   async #prepare(spec: SandboxSpec, tied: boolean): Promise<Prepared> {
+    const expected = this.#expected.get(spec.id);
+    this.#expected.delete(spec.id);
+    const made = (await expected) ?? (await this.#make(spec, tied));
+    try {
+      return prepareCommand(this.#place, spec, made, { marker: this.#processes.markOf(spec.id), tied });
+    } catch (error) {
+      await this.#discard(spec.id);
+      throw error;
+    }
+  }
+
+  async #make(spec: Parameters<typeof makeSandbox>[1], tied: boolean): Promise<Made> {
     if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
     // A worker that died may have left the same run behind. Its folder is made first and removed last.
@@ -196,8 +237,7 @@ export class HostSandbox implements Sandbox {
     // Its network is made at the same time as its folder, and may be there without it.
     await this.allNetworks?.release(spec.id);
     try {
-      const marker = this.#processes.markOf(spec.id);
-      return await prepareSandbox(this.#place, spec, { marker, tied, network: this.network });
+      return await makeSandbox(this.#place, spec, { tied, network: this.network });
     } catch (error) {
       await this.#discard(spec.id);
       throw error;
@@ -227,8 +267,9 @@ export class HostSandbox implements Sandbox {
   }
 
   /** Nobody waits for the removal of what a command left that has ended. The next sweep removes the rest. */
-  #discardSoon(id: string): void {
-    const discarding = this.#discard(id)
+  #discardSoon(id: string, after: Promise<unknown> = Promise.resolve()): void {
+    const discarding = after
+      .then(() => this.#discard(id))
       .catch((error: unknown) => {
         this.#place.log.warn({ err: error, id }, `a sandbox stays until the next sweep: ${errorMessage(error)}`);
       })

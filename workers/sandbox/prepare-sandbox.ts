@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { Logger } from '../../shared/core/log.js';
 import { identityOf } from '../../shared/core/process-identity.js';
 import type { HostNetwork } from '../network/host-network.js';
-import type { NetworkSpec } from '../network/network-model.js';
+import type { Attachment, NetworkSpec } from '../network/network-model.js';
 import { type Cgroup, type CgroupRoots, makeCgroup } from './cgroup.js';
 import { guardPorts, type PortRange } from './port-guard.js';
 import { MARKER } from './proc.js';
-import { hasMounts, type SandboxSpec } from './sandbox.js';
+import { hasMounts, type SandboxGround, type SandboxSpec } from './sandbox.js';
 import { APP_PATH, HOME_PATH, type Host, joinBelow, type Plan, searchPath } from './sandbox-plan.js';
 import { commandScript } from './sandbox-scripts.js';
 import { prepareScratch } from './scratch-folder.js';
@@ -30,20 +30,30 @@ export interface Prepared {
   script: string;
 }
 
+/** The folders, the control group and the network of a sandbox whose command may not be known yet. */
+export interface Made {
+  scratch: string;
+  uid: number;
+  directory: string;
+  image: string | null;
+  cgroup: Cgroup | null;
+  network: Attachment | null;
+}
+
 /** The folder of all sandboxes' temporary files. */
 export function scratchRoot(dataDir: string): string {
   return join(dataDir, 'sandboxes');
 }
 
 /**
- * Makes the folders, the control group and the network of a sandbox. If it rejects, some of them may be left. `marker` stands on
- * every process of the sandbox, and `tied` means that it ends with this process. `network` is null if it shares the host's.
+ * Makes the folders, the control group and the network of a sandbox. If it rejects, some of them may be left. `tied` means that it
+ * ends with this process. `network` is null if it shares the host's.
  */
-export async function prepareSandbox(
+export async function makeSandbox(
   place: SandboxPlace,
-  spec: SandboxSpec,
-  { marker, tied, network }: { marker: string; tied: boolean; network: HostNetwork | null },
-): Promise<Prepared> {
+  spec: SandboxGround & Pick<SandboxSpec, 'image' | 'writable' | 'tools' | 'port'>,
+  { tied, network }: { tied: boolean; network: HostNetwork | null },
+): Promise<Made> {
   const { host } = place;
   const scratch = join(scratchRoot(place.dataDir), spec.id);
   const uid = userOf(host, spec.userNumber);
@@ -53,7 +63,16 @@ export async function prepareSandbox(
   const [made, joined] = await Promise.allSettled([folders, attached]);
   if (made.status === 'rejected') throw made.reason;
   if (joined.status === 'rejected') throw joined.reason;
-  const { directory, image, cgroup } = made.value;
+  return { scratch, uid, ...made.value, network: joined.value };
+}
+
+/** What is started in a sandbox that is made. `marker` stands on every process of it. */
+export function prepareCommand(
+  { host }: SandboxPlace,
+  spec: SandboxSpec,
+  { scratch, uid, directory, image, cgroup, network }: Made,
+  { marker, tied }: { marker: string; tied: boolean },
+): Prepared {
   const inside = hasMounts(host.level);
   const env = {
     PATH: searchPath(host, spec.tools),
@@ -74,7 +93,7 @@ export async function prepareSandbox(
     limits: spec.limits,
     procsFiles: cgroup?.procsFiles ?? [],
     tied,
-    network: joined.value,
+    network,
   };
   return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
 }
@@ -86,7 +105,7 @@ export function userOf({ level }: Pick<Host, 'level'>, userNumber: number): numb
 
 async function makeFolders(
   { log, dataDir, host, cgroups, guardedPorts }: SandboxPlace,
-  spec: SandboxSpec,
+  spec: Parameters<typeof makeSandbox>[1],
   {
     hasNetwork,
     ...own
@@ -104,7 +123,7 @@ async function makeFolders(
 }
 
 /** The network of a command that belongs to no service. */
-function aloneIn({ id }: SandboxSpec): NetworkSpec {
+function aloneIn({ id }: SandboxGround): NetworkSpec {
   const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   return { scope, use: 'build', hostName: '' };
 }

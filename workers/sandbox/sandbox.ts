@@ -33,6 +33,9 @@ export interface SandboxSpec {
   port?: number;
 }
 
+/** What of a sandbox is decided before its command. */
+export type SandboxGround = Pick<SandboxSpec, 'id' | 'directory' | 'userNumber' | 'limits' | 'network'>;
+
 export interface SandboxLimits {
   memoryMb: number;
   /** Cores; 0.5 is half a core. */
@@ -99,6 +102,13 @@ export interface Sandbox {
   readonly allNetworks: HostNetwork | null;
   /** The path at which the command sees its folder. With mounts of its own it is the same for every build and every run. */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
+  /**
+   * Begins to make the folders, the control group and the network of a command that is going to run with the same ground. If that
+   * fails, `run` makes them. Every expected command is run or forgotten.
+   */
+  expect(ground: SandboxGround): void;
+  /** Removes, in the background, what was made for a command that does not run. Does nothing if it has run. */
+  forget(id: string): void;
   /** Runs a command to its end. Rejects only if the sandbox itself cannot be made. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
   /** Starts a command that outlives the worker. Rejects if the sandbox cannot be made. */

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
+import { expect } from 'chai';
 import Koa from 'koa';
 import type { ApiState } from '../../../api/http/state.js';
 import { type RunningServer, startServer } from '../../../api/server.js';
@@ -31,5 +33,19 @@ describe('The server of the API', () => {
     await once(socket, 'close');
     // Otherwise the time limit of a push, an hour, would hold the request and its socket.
     while (timers() > before) await setImmediate();
+  });
+
+  it('says what is wrong with a request that it cannot read', async () => {
+    const answerTo = async (request: string): Promise<string> => {
+      const { port, hostname } = new URL(server.url);
+      const socket = connect(Number(port), hostname);
+      socket.write(request);
+      return text(socket);
+    };
+    const long = 'x'.repeat(20_000);
+    expect(await answerTo(`GET / HTTP/1.1\r\nHost: a\r\nX: ${long}\r\n\r\n`)).to.match(
+      /^HTTP\/1\.1 400 .*invalid values: its headers have more than 16384 bytes"/s,
+    );
+    expect(await answerTo('GET / HTTP/1.1\r\nHost : a\r\n\r\n')).to.match(/^HTTP\/1\.1 400 .*: it is not HTTP"/s);
   });
 });

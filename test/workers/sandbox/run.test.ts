@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -32,6 +32,33 @@ for (const level of LEVELS) {
       const { outcome, stderr } = await ground.run('kill -9 $$');
       expect(outcome).to.deep.equal({ reason: 'signalled', signal: 'SIGKILL' });
       expect(stderr).to.deep.equal([]);
+    });
+
+    it('runs a command in what was made before it was known', async () => {
+      const spec = await ground.spec('pwd; echo kept >file; id -u >user; echo "$VALUE"');
+      ground.sandbox.expect(spec);
+      const { outcome, stdout } = await ground.run(spec.command, { ...spec, env: { VALUE: 'given later' } });
+      expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
+      expect(stdout).to.deep.equal([ground.sandbox.pathOf(spec), 'given later']);
+      expect(await readFile(join(spec.directory, 'file'), 'utf8')).to.equal('kept\n');
+      ground.sandbox.forget(spec.id);
+      const again = await ground.run('', { ...spec, command: 'echo again' });
+      expect(again.stdout).to.deep.equal(['again']);
+    });
+
+    it('leaves nothing of a command that was expected and does not run', async () => {
+      const spec = await ground.spec('echo after');
+      ground.sandbox.expect(spec);
+      ground.sandbox.forget(spec.id);
+      await ground.sandbox.sweep(async () => () => true);
+      expect(await readdir(join(ground.dataDir, 'sandboxes')).catch(() => [])).not.to.include(spec.id);
+      expect((await ground.run(spec.command, spec)).stdout).to.deep.equal(['after']);
+    });
+
+    it('makes what an expectation could not make', async () => {
+      const spec = await ground.spec('echo made');
+      ground.sandbox.expect({ ...spec, directory: join(spec.directory, 'missing') });
+      expect((await ground.run(spec.command, spec)).stdout).to.deep.equal(['made']);
     });
 
     it('works in the folder below its own, which it may write to', async () => {
