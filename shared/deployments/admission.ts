@@ -22,9 +22,10 @@ const HANDOVER_SECONDS = 2;
 
 /**
  * Admits waiting deployments: the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and at
- * most as many in all as the online workers have slots. Workspaces take turns: the next is the one whose last turn is longest ago,
- * even if another has older deployments. Safe under concurrent callers. Returns the ids of the admitted deployments. After the commit
- * the caller makes their jobs. Each is due two seconds later, in case the caller crashes before; the claim of a worker ends that.
+ * most as many in all as the online workers have slots (one whose route has moved needs none). Workspaces take turns: the next is the
+ * one whose last turn is longest ago, even if another has older deployments. Each look is a transaction of its own, and safe under
+ * concurrent callers. Returns the ids of the admitted deployments, whose jobs the caller makes. Each is due two seconds later, in case
+ * the caller crashes before; the claim of a worker ends that.
  *
  * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only the first
  * lines, so that its time depends on the number of free slots and not on how many deployments wait. For the same reason each line's

@@ -60,4 +60,11 @@ describe('What is wrong with a request', () => {
     look(SaveCanvasBody, 'SaveCanvasBody');
     expect(bare).to.deep.equal([]);
   });
+
+  it('does not compare the errors of a body that has a hundred thousand', () => {
+    const variables = Array.from({ length: 100_000 }, () => ({ key: '1', value: '' }));
+    const wrong = told(CreateServiceBody, { name: 'a', kind: 'web', variables });
+    expect(wrong).to.have.length(20);
+    expect(wrong[0]).to.equal('/variables must have at most 500 entries');
+  });
 });
