@@ -483,7 +483,9 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   it("refuses an image that is larger than the plan's storage", async () => {
     const files = script('for i in 1 2 3; do truncate -s 500M zeros$i; done');
     expect(await failure({ files })).to.match(/larger than the 1 GB that the plan allows/);
-    expect(await failure({ files: script('truncate -s 1100M zeros') })).to.match(/"npm run build" (exited|was ended)/);
+    expect(await failure({ files: script('truncate -s 1100M zeros') })).to.match(
+      /"npm run build" wrote a file of more than 1024 MB, the storage of the plan/,
+    );
   });
 
   it('ends all processes of a build that is cancelled', async () => {
