@@ -1,5 +1,6 @@
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
+import { onAbort } from '../shared/core/on-abort.js';
 import { type Job, loadWorker, type Worker as QueueWorker } from '../shared/queues/bullmq.js';
 import { type Payloads, QUEUE_NAMES, type QueueName } from '../shared/queues/catalog.js';
 import type { Engine } from '../shared/queues/engine.js';
@@ -86,7 +87,7 @@ export class WorkerPool {
     const log = this.#log.child({ queue, jobId: id });
     this.#running.set(id, { queue, jobId: id, since: new Date().toISOString() });
     const shutdown = new AbortController();
-    signal?.addEventListener('abort', () => shutdown.abort(new Interrupted('shutdown')));
+    if (signal) onAbort(signal, () => shutdown.abort(new Interrupted('shutdown')));
     const reports = new JobReports(job, log);
     try {
       const handler = HANDLERS[queue] as JobHandler<QueueName>;

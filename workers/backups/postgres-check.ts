@@ -2,6 +2,7 @@ import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { errorMessage } from '../../shared/core/errors.js';
+import { onAbort } from '../../shared/core/on-abort.js';
 import { DATA } from '../data/data-host.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import type { Manifest } from './archive.js';
@@ -60,15 +61,14 @@ export async function checkPostgres(
       const figures: PostgresFigures = { databases: 0, tables: 0, rows: 0, indexes: 0 };
       for (const database of facts.databases) {
         const client = await connect(host, database);
-        const abort = () => void client.end().catch(() => undefined);
-        server.signal.addEventListener('abort', abort, { once: true });
+        const forgetAbort = onAbort(server.signal, () => void client.end().catch(() => undefined));
         try {
           await checkDatabase(client, figures);
         } catch (error) {
           server.signal.throwIfAborted();
           throw new BackupError(`the copy of the database ${database} is damaged: ${errorMessage(error)}`);
         } finally {
-          server.signal.removeEventListener('abort', abort);
+          forgetAbort();
           await client.end().catch(() => undefined);
         }
       }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { onAbort } from '../../shared/core/on-abort.js';
 import type { ArchiveWriter } from './archive.js';
 import { BackupError } from './backup-error.js';
 import { filesThroughServer, localFiles, type ServerFiles } from './server-files.js';
@@ -55,13 +56,12 @@ export async function copyPostgres(
   // A connection that breaks while no query runs must not end this process. The next query fails.
   client.on('error', () => undefined);
   await client.connect();
-  const abort = () => void client.end().catch(() => undefined);
-  signal.addEventListener('abort', abort, { once: true });
+  const forgetAbort = onAbort(signal, () => void client.end().catch(() => undefined));
   try {
     const files = dataFolder === null ? filesThroughServer(client) : localFiles(dataFolder);
     return await copy(client, files, admin.user, archive, label, signal);
   } finally {
-    signal.removeEventListener('abort', abort);
+    forgetAbort();
     await client.end().catch(() => undefined);
   }
 }

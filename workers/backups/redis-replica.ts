@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { onAbort } from '../../shared/core/on-abort.js';
 import { BackupError } from './backup-error.js';
 
 const CONNECT_MS = 10_000;
@@ -24,9 +25,8 @@ export class RedisReplica {
     signal: AbortSignal,
   ): Promise<RedisReplica> {
     const socket = connect({ host, port });
-    const end = () => socket.destroy(new Error('the copy was given up'));
-    signal.addEventListener('abort', end, { once: true });
-    socket.once('close', () => signal.removeEventListener('abort', end));
+    const forgetAbort = onAbort(signal, () => socket.destroy(new Error('the copy was given up')));
+    socket.once('close', forgetAbort);
     await new Promise<void>((resolve, reject) => {
       socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('the server does not answer')));
       socket.once('connect', resolve);

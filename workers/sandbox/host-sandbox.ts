@@ -122,6 +122,7 @@ export class HostSandbox implements Sandbox {
     this.#running.add(spec.id);
     try {
       const prepared = await this.#prepare(spec, true);
+      if (options.signal.aborted) return { reason: 'aborted' };
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
       await this.#processes.kill(spec.id, null, false);

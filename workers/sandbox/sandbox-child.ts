@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
 import { LastLines } from '../../shared/core/last-lines.js';
+import { onAbort } from '../../shared/core/on-abort.js';
 import { signalGroup } from '../../shared/core/signal-process.js';
 import { type LineCutter, LineSplitter } from './line-splitter.js';
 import type { RunOptions } from './sandbox.js';
@@ -84,12 +85,13 @@ export async function runChild(
   const stop = (reason: 'timeout' | 'aborted') => {
     if (cut !== null) return;
     cut = reason;
+    // Before the sandbox is made nothing of the command runs, and TERM may be ignored.
+    if (!made) return signalGroup(pid, 'SIGKILL');
     signalGroup(pid, 'SIGTERM');
     killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), options.graceMs);
   };
-  const onAbort = () => stop('aborted');
   const timer = setTimeout(() => stop('timeout'), options.timeoutMs);
-  options.signal.addEventListener('abort', onAbort, { once: true });
+  const forgetAbort = onAbort(options.signal, () => stop('aborted'));
   const problems = new LastLines(PROBLEM_LINES);
   const onLine = async (line: string, stream: 'stdout' | 'stderr') => {
     if (made || (await ready)) await options.onLine(line, stream);
@@ -111,7 +113,7 @@ export async function runChild(
   } finally {
     clearTimeout(timer);
     clearTimeout(killTimer);
-    options.signal.removeEventListener('abort', onAbort);
+    forgetAbort();
     for (const stream of child.stdio) stream?.destroy();
   }
 }

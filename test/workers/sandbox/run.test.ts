@@ -130,6 +130,13 @@ for (const level of LEVELS) {
       expect(await ground.left()).to.deep.equal([]);
     });
 
+    it('is aborted at any moment while it is made', async () => {
+      for (let ms = 0; ms < 60; ms += 3) {
+        const { outcome } = await ground.run('sleep 300', {}, { signal: AbortSignal.timeout(ms), graceMs: 200 });
+        expect(outcome, `after ${ms} ms`).to.deep.equal({ reason: 'aborted' });
+      }
+    });
+
     it('starts nothing when it is aborted before', async () => {
       const { outcome, stdout } = await ground.run('echo x', {}, { signal: AbortSignal.abort() });
       expect(outcome).to.deep.equal({ reason: 'aborted' });
@@ -250,7 +257,7 @@ for (const level of LEVELS) {
       await mkdir(image);
       await chmod(image, 0o755);
       const { stdout } = await ground.run(`grep '^overlay /mnt/app ' /proc/mounts`, { image });
-      expect(stdout.join()).to.match(/[ ,]volatile[ ,]/);
+      expect(stdout.join()).to.match(/[ ,](?:fsync=)?volatile[ ,]/);
     });
 
     it('does not write into an image', async () => {

@@ -200,7 +200,9 @@ describe('Admission', () => {
     const crowded = await queued(await makeWorkspace(database.db));
     await database.db.transaction((trx) => recordWaitingReasons(trx));
     expect((await read(behind.id)).blocked_reason).to.equal(`Waits for deployment ${first.id} of this service`);
-    expect((await read(full.id)).blocked_reason).to.match(/^The workspace runs 2 deployments/);
+    expect((await read(full.id)).blocked_reason).to.equal(
+      'The workspace runs as many deployments as its buildConcurrency allows (2); this one starts when one ends',
+    );
     expect((await read(crowded.id)).blocked_reason).to.equal('All deployment slots of the workers are taken');
   });
 });
