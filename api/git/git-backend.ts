@@ -128,7 +128,8 @@ function environmentOf({ ctx, rest, query, repository }: Exchange, settings: Set
     QUERY_STRING: query,
     CONTENT_TYPE: header('Content-Type'),
     HTTP_CONTENT_ENCODING: header('Content-Encoding'),
-    ...(header('Content-Length') === '' ? {} : { CONTENT_LENGTH: header('Content-Length') }),
+    // Without CONTENT_LENGTH git reads until its input ends. With it, git never stops reading an input that ends too early: if this
+    // process is killed in the middle of a push, a processor would be busy for good.
     ...(/^version=[0-9]$/.test(header('Git-Protocol')) ? { GIT_PROTOCOL: header('Git-Protocol') } : {}),
     REMOTE_ADDR: '127.0.0.1',
   };
