@@ -115,7 +115,10 @@ async function receive(
   }
 }
 
-/** The variables of a CGI program. */
+/**
+ * The variables of a CGI program, without CONTENT_LENGTH: git then reads until its input ends. With it, git never stops reading an
+ * input that ends too early, as it does if this process is killed in the middle of a push. A processor would be busy for good.
+ */
 function environmentOf({ ctx, rest, query, repository }: Exchange, settings: Settings): Record<string, string> {
   const header = (name: string) => ctx.get(name);
   const at = repository.path.lastIndexOf('/');
@@ -128,8 +131,6 @@ function environmentOf({ ctx, rest, query, repository }: Exchange, settings: Set
     QUERY_STRING: query,
     CONTENT_TYPE: header('Content-Type'),
     HTTP_CONTENT_ENCODING: header('Content-Encoding'),
-    // Without CONTENT_LENGTH git reads until its input ends. With it, git never stops reading an input that ends too early: if this
-    // process is killed in the middle of a push, a processor would be busy for good.
     ...(/^version=[0-9]$/.test(header('Git-Protocol')) ? { GIT_PROTOCOL: header('Git-Protocol') } : {}),
     REMOTE_ADDR: '127.0.0.1',
   };
