@@ -1,29 +1,17 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
-import { type Client, expectError, type Json, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
-
-const EMPTY = { positions: {}, viewport: null };
+import { type Client, expectError, type TestApi, type TestWorkspace } from '../support/api.js';
+import { EMPTY, idsOf, type TestCanvas, useTestCanvas } from '../support/canvas.js';
 
 describe('The limits of a canvas', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let client: Client;
   let canvas: string;
+  let read: TestCanvas['read'];
 
-  useTestApi((given) => ({ api } = given));
-  beforeEach(async () => {
-    workspace = await api.workspace();
-    client = workspace.owner.client;
-    canvas = `${workspace.path}/canvas`;
-  });
-
-  const read = async (): Promise<Json> => {
-    const { status, body } = await client.get(canvas);
-    expect(status, JSON.stringify(body).slice(0, 500)).to.equal(200);
-    return body;
-  };
-  const ids = (items: Json[]): string[] => items.map(({ id }) => id);
+  useTestCanvas((given) => ({ api, workspace, client, canvas, read } = given));
 
   /** Adds services in one statement; returns their ids. */
   const addServices = async (count: number): Promise<string[]> => {
@@ -72,7 +60,7 @@ describe('The limits of a canvas', () => {
     api.db.off('query', count);
     expect(body.nodes).to.have.length(2000);
     expect(body.edges).to.have.length(10_000);
-    expect(new Set(ids(body.edges)).size).to.equal(10_000);
+    expect(new Set(idsOf(body.edges)).size).to.equal(10_000);
     expect(statements).to.be.at.most(10);
 
     const positions = Object.fromEntries(services.map((id, x) => [id, { x, y: 1 - x }]));

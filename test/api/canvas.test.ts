@@ -1,38 +1,19 @@
 import { expect } from 'chai';
-import {
-  type Client,
-  expectError,
-  type Json,
-  newService,
-  type TestApi,
-  type TestWorkspace,
-  useTestApi,
-} from '../support/api.js';
+import { type Client, expectError, type Json, newService, type TestApi, type TestWorkspace } from '../support/api.js';
+import { EMPTY, idsOf, type TestCanvas, useTestCanvas } from '../support/canvas.js';
 import { addEnvironment, link, newGroup, newProject } from '../support/places.js';
 import { pretendLive } from '../support/records.js';
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
-const EMPTY = { positions: {}, viewport: null };
 
 describe('Canvas', () => {
   let api: TestApi;
   let workspace: TestWorkspace;
   let client: Client;
   let canvas: string;
+  let read: TestCanvas['read'];
 
-  useTestApi((given) => ({ api } = given));
-  beforeEach(async () => {
-    workspace = await api.workspace();
-    client = workspace.owner.client;
-    canvas = `${workspace.path}/canvas`;
-  });
-
-  const read = async (query = ''): Promise<Json> => {
-    const { status, body } = await client.get(canvas + query);
-    expect(status, JSON.stringify(body).slice(0, 500)).to.equal(200);
-    return body;
-  };
-  const ids = (items: Json[]): string[] => items.map(({ id }) => id);
+  useTestCanvas((given) => ({ api, workspace, client, canvas, read } = given));
   const refer = (service: Json, key: string, provider: Json, at = `${workspace.path}/services/${service.id}`) =>
     client.post(`${at}/variables`, { key, reference: { serviceId: provider.id, key: 'URL' } });
 
@@ -54,13 +35,13 @@ describe('Canvas', () => {
       const inProduction = await newService(client, workspace.path, project.placement);
       const inStaging = await newService(client, workspace.path, staging.placement);
       const whole = await read();
-      expect(ids(whole.nodes)).to.have.members([free.id, inProduction.id, inStaging.id]);
+      expect(idsOf(whole.nodes)).to.have.members([free.id, inProduction.id, inStaging.id]);
       expect(whole.nodes.find(({ id }: Json) => id === free.id)).to.deep.equal(free);
       const ofProject = await read(`?projectId=${project.id}`);
-      expect(ids(ofProject.nodes)).to.have.members([inProduction.id, inStaging.id]);
+      expect(idsOf(ofProject.nodes)).to.have.members([inProduction.id, inStaging.id]);
       expect(ofProject.scope).to.deep.equal({ projectId: project.id, environmentId: null });
       const ofStaging = await read(`?projectId=${project.id.toUpperCase()}&environmentId=${staging.id}`);
-      expect(ids(ofStaging.nodes)).to.deep.equal([inStaging.id]);
+      expect(idsOf(ofStaging.nodes)).to.deep.equal([inStaging.id]);
       expect(ofStaging.scope).to.deep.equal({ projectId: project.id, environmentId: staging.id });
     });
 
@@ -74,9 +55,9 @@ describe('Canvas', () => {
       await client.post(`${at(archived)}/archive`);
       await client.delete(at(deleting), { confirm: deleting.name });
       await client.delete(at(deleted), { confirm: deleted.name });
-      expect(ids((await read()).nodes)).to.deep.equal([kept.id]);
+      expect(idsOf((await read()).nodes)).to.deep.equal([kept.id]);
       await client.post(`${at(archived)}/restore`);
-      expect(ids((await read()).nodes)).to.have.members([kept.id, archived.id]);
+      expect(idsOf((await read()).nodes)).to.have.members([kept.id, archived.id]);
     });
 
     it('reference edges point from consumer to provider and expose variable names only', async () => {
@@ -97,7 +78,7 @@ describe('Canvas', () => {
       });
       expect(JSON.stringify(body)).to.not.contain('PASSWORD').and.to.not.contain('never to be shown');
       await refer(consumer, 'API_THIRD', provider);
-      expect(ids((await read()).edges)).to.deep.equal([id]);
+      expect(idsOf((await read()).edges)).to.deep.equal([id]);
     });
 
     it('environment-group edges point from the group node to a linked service', async () => {
@@ -111,7 +92,7 @@ describe('Canvas', () => {
       expect(body.groups).to.deep.equal([{ id: node, name: 'Settings', environmentId, serviceIds: [service.id] }]);
       const [{ id, ...edge }] = body.edges;
       expect(edge).to.deep.equal({ source: node, target: service.id, kind: 'environment-group' });
-      expect(ids((await read()).edges)).to.deep.equal([id]);
+      expect(idsOf((await read()).edges)).to.deep.equal([id]);
     });
 
     it('a reference that a group holds points from the group node to the provider', async () => {
@@ -143,7 +124,7 @@ describe('Canvas', () => {
       const group = (row: Json) => `group:${row.id}`;
 
       const whole = await read();
-      expect(ids(whole.groups)).to.have.members([wide, unlinked, scoped].map(group));
+      expect(idsOf(whole.groups)).to.have.members([wide, unlinked, scoped].map(group));
       expect(connections(whole)).to.have.members([
         `${one.id} ${two.id}`,
         `${one.id} ${outside.id}`,
@@ -151,10 +132,10 @@ describe('Canvas', () => {
         `${group(wide)} ${one.id}`,
       ]);
       const ofProject = await read(`?projectId=${project.id}`);
-      expect(ids(ofProject.groups)).to.have.members([wide, scoped].map(group));
+      expect(idsOf(ofProject.groups)).to.have.members([wide, scoped].map(group));
       expect(connections(ofProject)).to.have.members([`${one.id} ${two.id}`, `${group(wide)} ${one.id}`]);
       const ofStaging = await read(`?projectId=${project.id}&environmentId=${staging.id}`);
-      expect(ids(ofStaging.groups)).to.deep.equal([group(scoped)]);
+      expect(idsOf(ofStaging.groups)).to.deep.equal([group(scoped)]);
       expect(connections(ofStaging)).to.deep.equal([]);
     });
 
