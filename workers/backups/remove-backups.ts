@@ -12,8 +12,9 @@ export async function removeHiddenBackups({ db, log, backups: { stores } }: JobD
     db,
     stores.all.map(({ id }) => id),
   );
-  const failure = ({ id }: { id: string }): [object, string] => [{ backupId: id }, 'a backup was not removed'];
-  const removed = await sweepEach(hidden, { log, atOnce: AT_ONCE, failure }, async (backup) => {
+  const failure = 'a backup was not removed';
+  const facts = ({ id }: { id: string }) => ({ backupId: id });
+  const removed = await sweepEach(hidden, { log, atOnce: AT_ONCE, failure, facts }, async (backup) => {
     const store = stores.all.find(({ id }) => id === backup.store);
     // The prefix matches all claims of the backup: one that died may have left another archive.
     for (const { name } of (await store?.list(`${backup.service_id}/${backup.id}-`)) ?? []) await store?.remove(name);

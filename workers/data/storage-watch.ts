@@ -19,11 +19,9 @@ const AT_ONCE = 4;
  */
 export async function watchStorage(deps: JobDeps): Promise<string[]> {
   const servers = await dataServersOfHost(deps.db, deps.data.hostId);
-  const failure = ({ id }: DataServerRow): [object, string] => [
-    { serviceId: id },
-    'the storage of a database was not checked',
-  ];
-  return sweepEach(servers, { ...deps, atOnce: AT_ONCE, failure }, (row) => watchServer(deps, row));
+  const failure = 'the storage of a database was not checked';
+  const facts = ({ id }: DataServerRow) => ({ serviceId: id });
+  return sweepEach(servers, { ...deps, atOnce: AT_ONCE, failure, facts }, (row) => watchServer(deps, row));
 }
 
 async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]> {

@@ -13,9 +13,10 @@ const BATCH = 20;
  * a line for each whose status changed.
  */
 export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config' | 'log'>): Promise<string[]> {
-  const failure = ({ hostname }: DomainRow): [object, string] => [{ hostname }, 'a domain was not checked'];
+  const failure = 'a domain was not checked';
+  const facts = ({ hostname }: DomainRow) => ({ hostname });
   const due = await claimDueDomains(deps.db, BATCH);
-  return sweepEach(due, { ...deps, atOnce: BATCH, failure }, (domain) => check(deps, domain));
+  return sweepEach(due, { ...deps, atOnce: BATCH, failure, facts }, (domain) => check(deps, domain));
 }
 
 async function check({ db, config }: Pick<JobDeps, 'db' | 'config'>, domain: DomainRow): Promise<string[]> {

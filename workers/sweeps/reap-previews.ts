@@ -19,11 +19,11 @@ export async function reapPreviews(deps: Deps): Promise<string[]> {
   await forgetDeletedPreviews(deps.db);
   const now = new Date();
   const ended = (await endingPreviews(deps.db)).filter(({ facts }) => decidePreview(facts, now).type !== 'keep');
-  const failure = ({ serviceId }: { serviceId: string }): [object, string] => [
-    { serviceId },
-    'a preview was not deleted',
-  ];
-  const lines = await sweepEach(ended, { ...deps, atOnce: 1, failure }, ({ serviceId }) => reap(deps, serviceId));
+  const failure = 'a preview was not deleted';
+  const facts = ({ serviceId }: { serviceId: string }) => ({ serviceId });
+  const lines = await sweepEach(ended, { ...deps, atOnce: 1, failure, facts }, ({ serviceId }) =>
+    reap(deps, serviceId),
+  );
   if (lines.length > 0) deps.dispatcher.wake();
   return lines;
 }

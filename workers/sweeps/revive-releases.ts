@@ -13,13 +13,11 @@ const AT_ONCE = 8;
 
 /** Starts live releases that have no replica at all, if this host has their image. Returns a line for each of them. */
 export async function reviveReleases(deps: JobDeps): Promise<string[]> {
-  const failure = ({ deploymentId }: { deploymentId: string }): [object, string] => [
-    { deploymentId },
-    'a live release does not start',
-  ];
+  const failure = 'a live release does not start';
+  const facts = ({ deploymentId }: { deploymentId: string }) => ({ deploymentId });
   return sweepEach(
     await releasesWithoutReplicas(deps.db),
-    { ...deps, atOnce: AT_ONCE, failure },
+    { ...deps, atOnce: AT_ONCE, failure, facts },
     async ({ deploymentId }) => {
       const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);
       if (!(await deps.images.has(spec.image))) return [];

@@ -50,12 +50,12 @@ export async function scaleServices(deps: Deps): Promise<void> {
     else changes.push({ service, facts, decision });
   }
   await rememberAll(db, unchanged);
-  const failure = ({ service: { id } }: (typeof changes)[number]): [object, string] => [
-    { serviceId: id },
-    'a service was not scaled',
-  ];
-  const applied = await sweepEach(changes, { ...deps, atOnce: 1, failure }, async ({ service, facts, decision }) =>
-    (await apply(deps, service, facts, decision)) ? [service.id] : [],
+  const failure = 'a service was not scaled';
+  const facts = ({ service: { id } }: (typeof changes)[number]) => ({ serviceId: id });
+  const applied = await sweepEach(
+    changes,
+    { ...deps, atOnce: 1, failure, facts },
+    async ({ service, facts, decision }) => ((await apply(deps, service, facts, decision)) ? [service.id] : []),
   );
   if (applied.length > 0) deps.dispatcher.wake();
 }

@@ -16,12 +16,10 @@ export async function showPullRequests(
   deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher' | 'log'>,
 ): Promise<string[]> {
   const { db, dispatcher } = deps;
-  const failure = ({ id }: { id: string }): [object, string] => [
-    { pull: id },
-    'the preview of a pull request was not made',
-  ];
+  const failure = 'the preview of a pull request was not made';
+  const facts = ({ id }: { id: string }) => ({ pull: id });
   const pulls = await pullsToRetry(db);
-  const lines = await sweepEach(pulls, { ...deps, atOnce: 1, failure }, async ({ id, service_id, number }) => {
+  const lines = await sweepEach(pulls, { ...deps, atOnce: 1, failure, facts }, async ({ id, service_id, number }) => {
     try {
       const made = await db.transaction(async (trx) => {
         const base = await lockService(trx, service_id);

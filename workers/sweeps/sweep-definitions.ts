@@ -145,11 +145,12 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
 
 async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   const stale = await staleReleases(deps.db);
-  const failure = (serviceId: string): [object, string] => [{ serviceId }, 'the old releases of a service do not stop'];
+  const failure = 'the old releases of a service do not stop';
+  const facts = (serviceId: string) => ({ serviceId });
   // A release that ends slowly takes a minute.
   return sweepEach(
     [...new Set(stale.map(({ serviceId }) => serviceId))],
-    { ...deps, atOnce: 16, failure },
+    { ...deps, atOnce: 16, failure, facts },
     async (id) => {
       await retireOldReleases(deps, id, new AbortController().signal);
       return stale

@@ -6,8 +6,10 @@ export interface SweepEachOptions<T> {
   log: Pick<Logger, 'warn'>;
   /** So many items are worked on at a time. */
   atOnce: number;
-  /** What has failed, and of which item, for the log. */
-  failure: (item: T) => [facts: object, text: string];
+  /** The line of the log about an item that has failed. The error's message follows it. */
+  failure: string;
+  /** Which item it is, for that line. */
+  facts: (item: T) => object;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface SweepEachOptions<T> {
  */
 export async function sweepEach<T>(
   items: readonly T[],
-  { log, atOnce, failure }: SweepEachOptions<T>,
+  { log, atOnce, failure, facts }: SweepEachOptions<T>,
   work: (item: T) => Promise<readonly string[]>,
 ): Promise<string[]> {
   const lines: string[] = [];
@@ -24,8 +26,7 @@ export async function sweepEach<T>(
     try {
       lines.push(...(await work(item)));
     } catch (error) {
-      const [facts, text] = failure(item);
-      log.warn({ ...facts, err: error }, `${text}: ${errorMessage(error)}`);
+      log.warn({ ...facts(item), err: error }, `${failure}: ${errorMessage(error)}`);
     }
   });
   return lines;

@@ -8,7 +8,7 @@ describe('A sweep of several items', () => {
     const failed = new Error('no answer');
     const lines = await sweepEach(
       ['a', 'b', 'c'],
-      { log, atOnce: 1, failure: (id) => [{ id }, 'it was not mended'] },
+      { log, atOnce: 1, failure: 'it was not mended', facts: (id) => ({ id }) },
       async (id) => {
         if (id === 'a') throw failed;
         return [`mended ${id}`];
