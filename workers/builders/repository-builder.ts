@@ -30,7 +30,7 @@ import type { BuildPlan } from './plan-model.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
 import { warmReader } from './reader/reader-pool.js';
-import { LOCKS } from './toolchains/locked-install.js';
+import { LOCK_FILES } from './toolchains/manager-version.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface RepositoryBuilderOptions {
@@ -219,16 +219,13 @@ class RepositoryBuild {
   }
 }
 
-/** Files of package managers, which most projects have that install something. */
-const LOCK_FILES = [
-  ...LOCKS,
-  ...['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'requirements.txt', 'uv.lock', 'poetry.lock', 'go.sum'],
-];
+/** Most projects that install something have one of these files. */
+const INSTALLED_FROM = [...LOCK_FILES, 'requirements.txt', 'uv.lock', 'poetry.lock', 'go.sum'];
 
 /** A guess, before the project is detected: true if a command is going to run, so that its sandbox can be made meanwhile. */
 async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {
   const names = await readdir(app);
-  return LOCK_FILES.some((name) => names.includes(name)) && !(await kept.isNoted());
+  return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
 /** A command that does the same with fewer processes, if there is one. */

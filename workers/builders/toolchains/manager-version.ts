@@ -17,6 +17,9 @@ const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['npm', ['package-lock.json', 'npm-shrinkwrap.json']],
 ];
 
+/** The lock files of all package managers of Node.js. */
+export const LOCK_FILES: readonly string[] = LOCKS.flatMap(([, files]) => files);
+
 /** The lock file of a package manager; null if the folder has none. */
 export function lockOf(files: ProjectFiles, manager: ManagerName): string | null {
   return LOCKS.find(([name]) => name === manager)?.[1].find((file) => files.has(file)) ?? null;
