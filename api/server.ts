@@ -94,7 +94,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** Node.js’s code of a request whose headers were not complete in time. */
+/** The code that Node.js gives a request whose headers were not complete in time. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 function malformation(code: string | undefined): string {

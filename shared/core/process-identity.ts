@@ -53,8 +53,9 @@ export function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-function hasEnded([state, ...fields]: readonly string[]): boolean {
-  return state === 'X' || (state === 'Z' && Number(fields[16]) <= 1);
+function hasEnded(fields: readonly string[]): boolean {
+  const [state, threads] = [fields[0], Number(fields[17])];
+  return state === 'X' || (state === 'Z' && threads <= 1);
 }
 
 async function currentBoot(): Promise<string> {

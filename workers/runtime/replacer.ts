@@ -58,7 +58,7 @@ export class Replacer {
     return cramped;
   }
 
-  /** False as well if nobody can tell, for instance because its release cannot be read. */
+  /** True if a second replica fits beside this one. False also if that cannot be found out, for instance if its release cannot be read. */
   async #fits(row: ReplicaRow): Promise<boolean> {
     try {
       return await this.#hasRoom(row);

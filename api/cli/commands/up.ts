@@ -54,9 +54,11 @@ async function firstUse(cli: Cli, tree: WorkTree, { name }: UpOptions): Promise<
       `This folder is linked to no service: give --service, or --name or --yes to make ${proposed}`,
     );
   }
-  // Before the question, whose answer would be of no use.
-  await assertFree(cli, proposed);
-  if (name === undefined) await cli.confirm(`Make the service ${proposed} for this folder?`, true);
+  if (name === undefined) {
+    // If the name is taken, no answer to the question is of use.
+    await assertFree(cli, proposed);
+    await cli.confirm(`Make the service ${proposed} for this folder?`, true);
+  }
   return makeService(cli, tree, { name: proposed, kind: 'web' });
 }
 

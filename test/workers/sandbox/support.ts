@@ -91,7 +91,7 @@ export async function removeCgroupFolders(dataDir: string): Promise<void> {
   for (const folder of await cgroupRoots(dataDir)) await rmdir(folder).catch(() => undefined);
 }
 
-/** Where the control groups of a platform's sandboxes may be. */
+/** The folders that can hold the control groups of a platform's sandboxes. */
 async function cgroupRoots(dataDir: string): Promise<string[]> {
   const name = `ranvier-${tokenOf(await realpath(dataDir))}`;
   const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '');
