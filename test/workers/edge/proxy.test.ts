@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect } from 'chai';
 import { eventually } from '../../support/processes.js';
-import { ask, Bench, proxied, type TestEdge } from './support.js';
+import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
 describe('edge proxy', () => {
   let bench: Bench;
@@ -51,6 +53,26 @@ describe('edge proxy', () => {
     await edge.apply(proxied([replica]));
     const answer = await ask(edge.port, '/', { method: 'POST', body: Buffer.alloc(3_000_000) });
     expect(answer).to.include({ status: 413, text: 'too much' });
+  });
+
+  it('takes the rest of an upload after its answer, also if it closes the connection then', async () => {
+    const replica = await bench.replica((_req, res) => res.writeHead(413).end('too much'));
+    const edge = await bench.edge();
+    await edge.apply(proxied([replica]));
+    const rest = Buffer.alloc(10_000_000);
+    for (const [host, code] of Object.entries({ [HOST]: '413', 'nobody.test': '404' })) {
+      const socket = connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen: true });
+      const errors: Error[] = [];
+      socket.on('error', (error) => errors.push(error));
+      socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: ${rest.length}\r\n\r\n`);
+      let answer = '';
+      socket.on('data', (chunk) => (answer += chunk.toString()));
+      await once(socket, 'end');
+      socket.end(rest);
+      await once(socket, 'close');
+      expect(answer, host).to.match(new RegExp(`^HTTP/1.1 ${code} `));
+      expect(errors, host).to.deep.equal([]);
+    }
   });
 });
 

@@ -1,5 +1,5 @@
-import type { IncomingMessage, Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { turns } from './turns.js';
 
 /** How long the rest of an unwanted body is read, so that the client gets to read its answer, in milliseconds. */
@@ -16,13 +16,30 @@ export function admitOnly(server: Server, admit: (socket: Socket) => boolean): v
   });
 }
 
-/** Reads the rest of a request's body for a limited time, if the answer came before its end. */
-export function drainRest(req: IncomingMessage): void {
-  if (req.complete || req.destroyed) return;
-  const timer = setTimeout(() => req.socket.destroy(), LINGER_MS);
-  req.once('close', () => clearTimeout(timer));
-  req.once('end', () => clearTimeout(timer));
-  req.resume();
+/**
+ * Reads the rest of a request's body for a limited time if the answer comes before its end. If the connection closes with
+ * this answer, only its sending side closes at once: a socket that closes with bytes unread is reset, and then the client
+ * may lose the answer.
+ */
+export function drainRest(req: IncomingMessage, res: ServerResponse): void {
+  const { socket } = req;
+  const closes = !res.shouldKeepAlive;
+  if (closes) {
+    socket.destroySoon = () => {
+      if (req.complete) Socket.prototype.destroySoon.call(socket);
+      else socket.end();
+    };
+  }
+  res.once('finish', () => {
+    if (req.complete || req.destroyed) return;
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    req.once('close', () => clearTimeout(timer));
+    req.once('end', () => {
+      clearTimeout(timer);
+      if (closes) socket.destroySoon();
+    });
+    req.resume();
+  });
 }
 
 /** Answers and closes a connection that sent something other than HTTP, or sent its request too slowly. */

@@ -232,8 +232,8 @@ export class NodeEdge implements Edge {
   /** Never throws. */
   #answer(exchange: Exchange, admitted: boolean): void {
     const { req, res, containment } = exchange;
-    if (hasBody(req)) res.once('finish', () => drainRest(req));
     if (!this.#server.listening) res.shouldKeepAlive = false;
+    if (hasBody(req)) drainRest(req, res);
     try {
       if (admitted) answer(exchange, this.#sources);
       else sendPage(exchange, PAGES.tooManyRequests);
