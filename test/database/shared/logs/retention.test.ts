@@ -14,7 +14,12 @@ const DAY = 24 * HOUR;
 describe('Retention', () => {
   const database = useTestDatabase();
 
-  beforeEach(() => database.db('log_lines').delete());
+  beforeEach(async () => {
+    await database.db('log_lines').delete();
+    // A new database has a partition of today, and it may have been made yesterday.
+    await dropExpiredLogs(database.db);
+    await ensureLogDays(database.db);
+  });
 
   async function addLine(service: ServiceRow, age: number): Promise<void> {
     const line = { level: 'info' as const, message: 'x', timestamp: new Date(Date.now() - age).toISOString() };
