@@ -4,6 +4,7 @@ import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { type ListeningSocket, socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { PortTarget } from '../../network/network-rules.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
+import { checkHealth } from '../health-check.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { choosePort, portsOf, wayTo } from './choose-port.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
@@ -11,6 +12,11 @@ import { processOf, sandboxIdOf } from './replica-sandbox.js';
 const ANSWER_MS = 1_000;
 /** Looking at the sockets of one sandbox among all of the host is not free, in milliseconds. */
 const LOOK_MS = 500;
+/**
+ * The same for the sockets of one network, in milliseconds. For each look the kernel walks through its table of all
+ * connections of the host, which takes 10 ms of processor.
+ */
+const LOOK_INSIDE_MS = 100;
 /** Connections are passed on from now on: the process that does it needs a moment, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
@@ -29,15 +35,19 @@ export class PortFinder {
   /** Forgets what was found, because a new attempt to run the replica begins. */
   begin(): void {
     this.#elsewhereSince = null;
+    this.#lookedAt = 0;
     this.#opened = '';
   }
 
   /** The port that takes the application's requests; null as long as it is not known. Never rejects for what a tenant does. */
   async find(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.pid === null) return null;
+    const wanted = row.given_port ?? spec.configuration.port;
+    if (await this.#isReachable(row.address, wanted)) return wanted;
+    if (Date.now() - this.#lookedAt < LOOK_INSIDE_MS) return null;
+    this.#lookedAt = Date.now();
     const sockets = await socketsOfNamespace(row.pid);
     if (sockets === null) return null;
-    const wanted = row.given_port ?? spec.configuration.port;
     const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
     const choice = choosePort({ sockets, wanted, configured: spec.configuration.port, elsewhereMs });
     switch (choice.type) {
@@ -71,6 +81,13 @@ export class PortFinder {
     });
     if (choice.type === 'ask') return this.#answering(row.address, choice.ports);
     return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
+  }
+
+  /** True if a port of the application's own network accepts connections although nothing was done to make it reachable. */
+  async #isReachable(address: string, port: number): Promise<boolean> {
+    // What leads into a rootless network accepts every connection.
+    if (this.#opened !== '' || this.#sandbox.allNetworks?.level === 'rootless') return false;
+    return (await checkHealth({ address, port, path: '', host: '' })).healthy;
   }
 
   /** How long the application has listened on other ports only, in milliseconds. */
