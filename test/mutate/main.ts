@@ -3,7 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
-import type { Fault } from './fault.js';
+import { type Fault, withFault } from './fault.js';
 import { FAULTS } from './faults.js';
 
 /**
@@ -52,9 +52,9 @@ async function main(filter: string): Promise<number> {
 async function outcomeOf(folder: string, dist: string, fault: Fault, hangsMs: number): Promise<Outcome> {
   const path = join(dist, fault.file.replace(/\.ts$/, '.js'));
   const text = await readFile(path, 'utf8').catch(() => '');
-  const parts = text.split(fault.find);
-  if (parts.length !== (fault.places ?? 1) + 1) return 'STALE';
-  await writeFile(path, parts.join(fault.replace));
+  const faulty = withFault(text, fault);
+  if (faulty === null) return 'STALE';
+  await writeFile(path, faulty);
   try {
     // The tests of the source itself notice most faults within seconds; all others run only after them.
     for (const files of await testsNear(dist, fault)) if (!(await passes(folder, files, { hangsMs }))) return 'noticed';

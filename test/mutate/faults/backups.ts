@@ -227,7 +227,7 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   {
     name: 'backup: a copy that was given up goes on',
     file: 'workers/backups/redis-replica.ts',
-    find: "signal.addEventListener('abort', end, { once: true });",
-    replace: '',
+    find: "onAbort(signal, () => socket.destroy(new Error('the copy was given up')))",
+    replace: '() => undefined',
   },
 ];

@@ -190,7 +190,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'admission: the places of running deployments are given again',
     file: ADMISSION,
-    find: '- (select count(*) from deployments where finished_at is null and admitted_at is not null)`;',
+    find: "- (select count(*) from deployments where finished_at is null and admitted_at is not null and status <> 'switched')`;",
     replace: '- 0`;',
   },
   {
@@ -262,7 +262,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'sweeps: stale releases run on',
     file: 'workers/sweeps/sweep-definitions.ts',
-    find: 'await retireOldReleases(deps, serviceId, new AbortController().signal);',
+    find: 'await retireOldReleases(deps, id, new AbortController().signal);',
     replace: '',
   },
 ];

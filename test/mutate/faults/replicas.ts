@@ -269,4 +269,16 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
     find: "row.state === 'exited' && row.ready_at === null",
     replace: "row.state === 'exited'",
   },
+  {
+    name: 'ports: an open port of a rootless network counts as the application',
+    file: 'workers/runtime/process/port-finder.ts',
+    find: " || this.#sandbox.allNetworks?.level === 'rootless'",
+    replace: '',
+  },
+  {
+    name: 'ports: sockets are looked at although PORT answers',
+    file: 'workers/runtime/process/port-finder.ts',
+    find: 'if (await this.#isReachable(row.address, wanted))',
+    replace: 'if (false)',
+  },
 ];

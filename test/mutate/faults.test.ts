@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { withFault } from './fault.js';
+import { FAULTS } from './faults.js';
+
+const DIST = join(import.meta.dirname, '../..');
+
+/** It is not among the tests that look for a fault: it would notice each of them. */
+describe('The faults of npm run mutate', () => {
+  it('match the code', async () => {
+    const stale: string[] = [];
+    for (const fault of FAULTS) {
+      const text = await readFile(join(DIST, fault.file.replace(/\.ts$/, '.js')), 'utf8').catch(() => '');
+      if (withFault(text, fault) === null) stale.push(fault.name);
+    }
+    expect(stale).to.deep.equal([]);
+  });
+});
