@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
+import { dropExpiredLogs } from '../../../../shared/logs/retention.js';
 import { deployJob } from '../../../../workers/handlers/deploy-job.js';
 import { sweepDefinitions } from '../../../../workers/sweeps/sweep-definitions.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
@@ -28,6 +29,8 @@ describe('The sweep of', () => {
     const service = await makeService(db);
     const deploymentId = await pretendLive(db, service.id);
     const { id: userId } = await makeUser(db, { email: 'user@example.com' });
+    // A new database has a partition of today, and it may have been made yesterday.
+    await dropExpiredLogs(db);
     await db('log_lines').insert({
       service_id: service.id,
       id: 1,
@@ -35,6 +38,7 @@ describe('The sweep of', () => {
       level: 'info',
       message: 'x',
       logged_at: old,
+      expires_on: old,
     });
     await db('replicas').insert({
       id: uuidv7(),
