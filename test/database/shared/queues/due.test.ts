@@ -42,6 +42,16 @@ describe('Records that are due', () => {
     });
   });
 
+  it('now are taken, and not those that are due later', async () => {
+    const [now, later] = [await operation(), await operation()];
+    await database
+      .db('operations')
+      .where({ id: later.id })
+      .update({ due_at: database.db.raw(`now() + interval '1 minute'`) });
+    const taken = await database.db.transaction((trx) => takeDue(trx, 'operations', 10));
+    expect(taken.map(({ id }) => id)).to.deep.equal([now.id]);
+  });
+
   it('are all handed over in one run, however many there are', async () => {
     await operation();
     await database.db.raw(
