@@ -1,6 +1,7 @@
 import { createPostgresBackend, type Job, Queue, Worker, type WorkerOptions } from 'bullmq';
 import pg from 'pg';
 import type { ReadyWork } from './engine.bench.js';
+import { measure } from './measure.js';
 
 /** The states of a deployment after its start. */
 const STATES = ['building', 'releasing', 'switched', 'live'];
@@ -36,28 +37,27 @@ export async function prepareBareJobs(
   const records = new pg.Pool({ connectionString: databaseUrl, max: 10 });
   const queue = new Queue(`bare-${run++}`, { connection }, backend);
   const ids = await storeRecords(records, jobs);
-  const left = new Set(ids);
+  let done = 0;
   let allDone: () => void = () => undefined;
   const worker = new Worker(
     queue.name,
     async (job) => {
       await perform(job, stored ? records : null);
-      left.delete(job.data.id);
-      if (left.size === 0) allDone();
+      done += 1;
+      if (done === jobs) allDone();
     },
     { connection, concurrency },
     backend,
   );
   return {
-    async run() {
-      const begun = performance.now();
-      const ended = new Promise<void>((resolve) => {
-        allDone = resolve;
-      });
-      await queue.addBulk(ids.map((id) => ({ name: 'bare', data: { id } })));
-      await ended;
-      return performance.now() - begun;
-    },
+    run: () =>
+      measure(async () => {
+        const ended = new Promise<void>((resolve) => {
+          allDone = resolve;
+        });
+        await queue.addBulk(ids.map((id) => ({ name: 'bare', data: { id } })));
+        await ended;
+      }),
     async close() {
       await worker.close();
       await queue.close();

@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 /** One small change of the code that a test should notice. `find` stands in the compiled file. */
 export interface Fault {
   name: string;
@@ -9,8 +12,13 @@ export interface Fault {
   places?: number;
 }
 
-/** The compiled text with the fault in it; null if the fault does not match the code any more. */
-export function withFault(text: string, { find, replace, places = 1 }: Fault): string | null {
+/** The compiled file of a fault below `dist`: its text without and with the fault. The latter is null if it does not match any more. */
+export async function compiledWith(
+  { file, find, replace, places = 1 }: Fault,
+  dist: string,
+): Promise<{ path: string; text: string; faulty: string | null }> {
+  const path = join(dist, file.replace(/\.ts$/, '.js'));
+  const text = await readFile(path, 'utf8').catch(() => '');
   const parts = text.split(find);
-  return parts.length === places + 1 ? parts.join(replace) : null;
+  return { path, text, faulty: parts.length === places + 1 ? parts.join(replace) : null };
 }

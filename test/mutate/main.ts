@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
-import { type Fault, withFault } from './fault.js';
+import { compiledWith, type Fault } from './fault.js';
 import { FAULTS } from './faults.js';
 
 /**
@@ -50,9 +50,7 @@ async function main(filter: string): Promise<number> {
 }
 
 async function outcomeOf(folder: string, dist: string, fault: Fault, hangsMs: number): Promise<Outcome> {
-  const path = join(dist, fault.file.replace(/\.ts$/, '.js'));
-  const text = await readFile(path, 'utf8').catch(() => '');
-  const faulty = withFault(text, fault);
+  const { path, text, faulty } = await compiledWith(fault, dist);
   if (faulty === null) return 'STALE';
   await writeFile(path, faulty);
   try {
