@@ -3,7 +3,7 @@ import type { Db } from '../shared/core/database/client.js';
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
 import { type Heartbeat as Beat, recordHeartbeat, removeWorker } from '../shared/workers/store.js';
-import type { RunningJob } from './worker-pool.js';
+import type { RunningJob } from './engine/worker-pool.js';
 
 const BEAT_MS = 5000;
 /** How often the event loop's delay is sampled, in milliseconds. The delay of an idle loop is about as long. */

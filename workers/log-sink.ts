@@ -1,10 +1,11 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../shared/core/database/client.js';
+import { makeDue } from '../shared/engine/due.js';
 import { type NewLogBatch, oldestBatch } from '../shared/logs/batch-store.js';
 import { ingestLogs } from '../shared/logs/ingest.js';
+import { LOG_BATCHES } from '../shared/logs/kind.js';
 import type { LogLevel, LogLine, LogSource } from '../shared/logs/model.js';
 import { batchesOf, storeBatches, storeLines } from '../shared/logs/store-lines.js';
 import type { Dispatcher } from '../shared/queues/dispatcher.js';
-import { makeDue } from '../shared/queues/due.js';
 import type { Masker } from '../shared/secrets/mask.js';
 
 const FLUSH_MS = 25;
@@ -58,7 +59,7 @@ export class LogSink {
   async announceRest(serviceId: string): Promise<void> {
     const batch = await oldestBatch(this.#db, serviceId);
     if (!batch) return;
-    if (await makeDue(this.#db, 'log_batches', batch)) this.#dispatcher.wakeLogs();
+    if (await makeDue(this.#db, LOG_BATCHES, batch)) this.#dispatcher.wakeLogs();
   }
 }
 

@@ -26,9 +26,10 @@ import { DataServices } from './data/data-services.js';
 import { FaultWatch } from './deploy/fault-watch.js';
 import { loadReleaseSpec } from './deploy/release-spec.js';
 import { findAccount } from './docker/registry.js';
+import { LeaseKeeper } from './engine/lease-keeper.js';
+import { WorkerPool } from './engine/worker-pool.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
-import { LeaseKeeper } from './lease-keeper.js';
 import { LogSink } from './log-sink.js';
 import { openNetwork } from './network/open-network.js';
 import { CheckRecorder } from './runtime/check-recorder.js';
@@ -41,7 +42,6 @@ import { createSshAccess } from './sources/ssh-access.js';
 import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
 import type { JobDeps } from './worker-deps.js';
-import { WorkerPool } from './worker-pool.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
 mapStackTraces();

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
-import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { CLAIM, type Lease, UNHELD } from '../engine/leases.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
 import type { BackupRow, BackupStatus, BackupTrigger, KeptBackup, ScheduledService } from './model.js';

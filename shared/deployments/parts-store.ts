@@ -1,6 +1,6 @@
 import type { Db } from '../core/database/client.js';
-import { CLAIM } from '../core/database/leases.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
+import { CLAIM } from '../engine/leases.js';
 import type { ImageRow } from '../images/model.js';
 import type { ServiceRow } from '../services/rows.js';
 import type { SnapshotRow } from '../variables/snapshot-store.js';

@@ -1,7 +1,7 @@
 import { type Db, rowsOf } from '../core/database/client.js';
-import { type Lease, UNHELD } from '../core/database/leases.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { type Prepared, prepare, rowOfPrepared } from '../core/database/prepared.js';
+import { type Lease, UNHELD } from '../engine/leases.js';
 import { imageStoredBy, imageValues } from '../images/store.js';
 import { EDGES } from '../routing/store.js';
 import {

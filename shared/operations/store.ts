@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
-import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
+import { type Db, oneRow, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { OperationKind, OperationRow, OperationStatus } from './model.js';
 
@@ -29,35 +28,6 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
     .returning('*');
   if (!row) throw new Error('the operation was not stored');
   return row;
-}
-
-/** Claims an operation (see `claimDeployment`). Undefined if it has ended. */
-export async function claimOperation(db: Db, id: string, workerId: string): Promise<OperationRow | undefined> {
-  const [row] = await rowsOf<OperationRow>(
-    db,
-    `update operations set status = 'running', ${CLAIM} where id = :id and finished_at is null returning *`,
-    { id, workerId },
-  );
-  return row;
-}
-
-/** Releases an operation that has not ended: it is queued again. */
-export async function releaseOperation(db: Db, lease: Lease): Promise<void> {
-  await db.raw(
-    `update operations set status = 'queued', ${UNHELD} where id = :id and fence = :fence and finished_at is null`,
-    { ...lease },
-  );
-}
-
-/** Ends an operation; false if the lease is lost. */
-export async function endOperation(db: Db, lease: Lease, status: 'succeeded' | 'failed', error = ''): Promise<boolean> {
-  const rows = await rowsOf<{ id: string }>(
-    db,
-    `update operations set status = :status, error = :error, finished_at = now(), ${UNHELD}
-      where id = :id and fence = :fence and finished_at is null returning id`,
-    { ...lease, status, error },
-  );
-  return rows.length > 0;
 }
 
 /** An operation of this service, also after its deletion. */

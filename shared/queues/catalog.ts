@@ -1,79 +1,42 @@
-import type { OperationKind } from '../operations/model.js';
+import { BACKUPS } from '../backups/kind.js';
+import { COMMIT_EVENTS } from '../commits/kind.js';
+import { DEPLOYMENTS } from '../deployments/kind.js';
+import { DETECTIONS } from '../detections/kind.js';
+import type { DueRecord } from '../engine/due.js';
+import type { QueueDefinition, WorkKind } from '../engine/kind.js';
+import { LOG_BATCHES } from '../logs/kind.js';
+import { OPERATIONS } from '../operations/kind.js';
+import { RUNS } from '../runs/kind.js';
 
-/**
- * The queues. Definitions live here, handlers in `workers/handlers`, so that a process that only queues never loads worker code.
- * A payload is ids only; the record in PostgreSQL is the truth, and a job is a wake-up for it.
- */
-export interface Payloads {
-  deploy: { deploymentId: string };
-  'runtime-action': { operationId: string };
-  deletion: { operationId: string };
-  'routing-reconciliation': { operationId: string };
-  run: { runId: string };
-  backup: { backupId: string };
-  restore: { operationId: string };
-  'log-ingest': { batchId: string };
-  detection: { detectionId: string };
-  commit: { eventId: string };
-}
+/** Every kind of background work. Queues, payloads, jobs and statements follow from this list. */
+export const KINDS = [DEPLOYMENTS, OPERATIONS, RUNS, BACKUPS, LOG_BATCHES, DETECTIONS, COMMIT_EVENTS] as const;
+
+type PayloadsOf<Kind> =
+  Kind extends WorkKind<string, infer Id, infer Queue> ? { [Q in Queue]: { [I in Id]: string } } : never;
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** The payload of each queue: ids only; the record in PostgreSQL is the truth, and a job is a wake-up for it. */
+export type Payloads = Intersection<PayloadsOf<(typeof KINDS)[number]>>;
 export type QueueName = keyof Payloads;
 
-export interface QueueDefinition {
-  /** Tries of one job before it stays failed; the reconciler may still make a new job for its record. */
-  attempts: number;
-  /** Waits between tries, in milliseconds: always the same, or twice the last. */
-  backoff: { type: 'fixed' | 'exponential'; delay: number };
-  /** Finished jobs kept for the dashboard. */
-  keepCompleted: { count: number; age: number };
-  keepFailed: { count: number; age: number };
-}
-
-const HOUR = 3600;
-const DAY = 24 * HOUR;
-const RECORD: QueueDefinition = {
-  // Two minutes, enough for an engine to come back when its host restarts. A cancellation may have to wait for the next
-  // try, so the delays do not grow.
-  attempts: 40,
-  backoff: { type: 'fixed', delay: 3000 },
-  keepCompleted: { count: 1000, age: 7 * DAY },
-  keepFailed: { count: 2000, age: 14 * DAY },
-};
-
-export const QUEUES: Record<QueueName, QueueDefinition> = {
-  deploy: RECORD,
-  'runtime-action': RECORD,
-  deletion: RECORD,
-  'routing-reconciliation': RECORD,
-  run: RECORD,
-  commit: RECORD,
-  backup: RECORD,
-  restore: RECORD,
-  'log-ingest': {
-    attempts: 10,
-    backoff: { type: 'exponential', delay: 200 },
-    keepCompleted: { count: 200, age: HOUR },
-    keepFailed: { count: 500, age: DAY },
-  },
-  // A caller waits for the answer, so a retry later would come too late.
-  detection: {
-    attempts: 3,
-    backoff: { type: 'fixed', delay: 1000 },
-    keepCompleted: { count: 200, age: HOUR },
-    keepFailed: { count: 500, age: DAY },
-  },
-};
-
+export const QUEUES = Object.assign({}, ...KINDS.map(({ queues }) => queues)) as Record<QueueName, QueueDefinition>;
 export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
 
-/** The queue of each kind of operation. */
-export const OPERATION_QUEUES = {
-  restart: 'runtime-action',
-  suspend: 'runtime-action',
-  resume: 'runtime-action',
-  delete: 'deletion',
-  routing: 'routing-reconciliation',
-  restore: 'restore',
-} as const satisfies Record<OperationKind, QueueName>;
+/** A job of a record. `dispatch` counts the jobs made for the record. */
+export interface NewJob<N extends QueueName = QueueName> {
+  queue: N;
+  recordId: string;
+  dispatch: number;
+  payload: Payloads[N];
+}
+
+/** The job of a record that is due. */
+export function jobOf({ queues, queueBy, payload }: WorkKind, { id, dispatches, kind }: DueRecord): NewJob {
+  const queue = (queueBy?.queues[kind ?? ''] ?? Object.keys(queues)[0]) as QueueName;
+  return { queue, recordId: id, dispatch: dispatches, payload: { [payload]: id } as Payloads[QueueName] };
+}
 
 /**
  * The id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished,

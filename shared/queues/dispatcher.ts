@@ -2,19 +2,14 @@ import type { Db } from '../core/database/client.js';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
-import type { OperationKind } from '../operations/model.js';
+import { DEPLOYMENTS } from '../deployments/kind.js';
+import { type AbandonedRecord, findAbandoned, makeDue, takeDue, waitingWork } from '../engine/due.js';
+import type { WorkKind } from '../engine/kind.js';
+import { LOG_BATCHES } from '../logs/kind.js';
 import { admitRuns } from '../runs/admission.js';
-import { OPERATION_QUEUES } from './catalog.js';
-import {
-  type AbandonedRecord,
-  type DispatchedTable,
-  type DueRecord,
-  findAbandoned,
-  makeDue,
-  takeDue,
-  waitingWork,
-} from './due.js';
-import type { Engine, NewJob } from './engine.js';
+import { RUNS } from '../runs/kind.js';
+import { jobOf, KINDS } from './catalog.js';
+import type { Engine } from './engine.js';
 
 /** Records handed over in one transaction. */
 const BATCH = 200;
@@ -22,46 +17,12 @@ const BATCH = 200;
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
 
-/** The job of a record that is due. */
-const JOBS: Record<DispatchedTable, (record: DueRecord) => NewJob> = {
-  deployments: ({ id, dispatches }) => ({
-    queue: 'deploy',
-    recordId: id,
-    dispatch: dispatches,
-    payload: { deploymentId: id },
-  }),
-  operations: ({ id, dispatches, kind }) => ({
-    queue: OPERATION_QUEUES[kind as OperationKind],
-    recordId: id,
-    dispatch: dispatches,
-    payload: { operationId: id },
-  }),
-  runs: ({ id, dispatches }) => ({ queue: 'run', recordId: id, dispatch: dispatches, payload: { runId: id } }),
-  backups: ({ id, dispatches }) => ({
-    queue: 'backup',
-    recordId: id,
-    dispatch: dispatches,
-    payload: { backupId: id },
-  }),
-  log_batches: ({ id, dispatches }) => ({
-    queue: 'log-ingest',
-    recordId: id,
-    dispatch: dispatches,
-    payload: { batchId: id },
-  }),
-  detections: ({ id, dispatches }) => ({
-    queue: 'detection',
-    recordId: id,
-    dispatch: dispatches,
-    payload: { detectionId: id },
-  }),
-  commit_events: ({ id, dispatches }) => ({
-    queue: 'commit',
-    recordId: id,
-    dispatch: dispatches,
-    payload: { eventId: id },
-  }),
-};
+/** The kind whose records are in a table. */
+function kindOf(table: string): WorkKind {
+  const kind = KINDS.find((one) => one.table === table);
+  if (kind === undefined) throw new Error(`no kind of work has the table ${table}`);
+  return kind;
+}
 
 /**
  * The only way to the queue: a transaction that accepts work marks its record as due; after the
@@ -84,7 +45,7 @@ export class Dispatcher {
     const failed = (error: unknown) => log.warn(`dispatching failed, the sweep will try again: ${errorMessage(error)}`);
     this.#everything = new BackgroundRun(() => this.dispatch(), failed);
     this.#admission = new BackgroundRun(() => this.#admit(), failed);
-    this.#logs = new BackgroundRun(() => this.#handOverAll('log_batches'), failed);
+    this.#logs = new BackgroundRun(() => this.#handOverAll(LOG_BATCHES), failed);
   }
 
   /** Starts a run in the background; calls during a run cause one more run. */
@@ -104,19 +65,20 @@ export class Dispatcher {
 
   /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
   async dispatch(): Promise<void> {
-    const work = await waitingWork(this.#db);
+    const work = await waitingWork(this.#db, KINDS);
     const due = new Set(work.due);
-    if (work.deployment) await this.#admit();
-    if (work.run && (await this.#db.transaction((trx) => admitRuns(trx))) > 0) due.add('runs');
+    if (work.waiting.includes(DEPLOYMENTS.table)) await this.#admit();
+    if (work.waiting.includes(RUNS.table) && (await this.#db.transaction((trx) => admitRuns(trx))) > 0)
+      due.add(RUNS.table);
     await this.#reaching(async () => {
-      for (const table of due) await this.#handOverAll(table);
+      for (const table of due) await this.#handOverAll(kindOf(table));
     });
   }
 
   async #admit(): Promise<void> {
     const admitted = await admitDeployments(this.#db);
     await this.#reaching(() =>
-      this.#engine.add(admitted.map((id) => JOBS.deployments({ id, dispatches: 1, kind: null }))),
+      this.#engine.add(admitted.map((id) => jobOf(DEPLOYMENTS, { id, dispatches: 1, kind: null }))),
     );
     await this.#explain();
   }
@@ -137,9 +99,9 @@ export class Dispatcher {
    */
   async reconcile(): Promise<string[]> {
     const mended: string[] = [];
-    for (const record of await findAbandoned(this.#db, IDLE_SECONDS)) {
+    for (const record of await findAbandoned(this.#db, KINDS, IDLE_SECONDS)) {
       if (await this.#hasJob(record)) continue;
-      if (await makeDue(this.#db, record.table, record)) {
+      if (await makeDue(this.#db, kindOf(record.table), record)) {
         mended.push(`${record.table} ${record.id} (dispatch ${record.dispatches + 1})`);
       }
     }
@@ -161,22 +123,22 @@ export class Dispatcher {
   }
 
   #hasJob(record: AbandonedRecord): Promise<boolean> {
-    const { queue, recordId, dispatch } = JOBS[record.table](record);
+    const { queue, recordId, dispatch } = jobOf(kindOf(record.table), record);
     return this.#engine.isPending(queue, recordId, dispatch);
   }
 
-  async #handOverAll(table: DispatchedTable): Promise<void> {
-    while ((await this.#handOver(table)) === BATCH);
+  async #handOverAll(kind: WorkKind): Promise<void> {
+    while ((await this.#handOver(kind)) === BATCH);
   }
 
   /**
    * The jobs are added before the transaction commits: after a crash in between the records are still due, and adding a
    * job's id twice is harmless.
    */
-  async #handOver(table: DispatchedTable): Promise<number> {
+  async #handOver(kind: WorkKind): Promise<number> {
     return this.#db.transaction(async (trx) => {
-      const due = await takeDue(trx, table, BATCH);
-      if (due.length > 0) await this.#engine.add(due.map(JOBS[table]));
+      const due = await takeDue(trx, kind, BATCH);
+      if (due.length > 0) await this.#engine.add(due.map((record) => jobOf(kind, record)));
       return due.length;
     });
   }

@@ -5,18 +5,11 @@ import { loadRedisClient, type Redis, type RedisOptions } from '../core/redis-cl
 import { withTimeLimit } from '../core/time-limit.js';
 import { BullPool } from './bull-pool.js';
 import { loadPostgresBackend, loadQueue, type Queue, type WorkerOptions } from './bullmq.js';
-import { jobId, type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
+import { jobId, type NewJob, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
 import { removeOldJobs } from './old-jobs.js';
 
 /** A queue of either backend. */
 export type JobQueue = Queue;
-
-export interface NewJob<N extends QueueName = QueueName> {
-  queue: N;
-  recordId: string;
-  dispatch: number;
-  payload: Payloads[N];
-}
 
 export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 

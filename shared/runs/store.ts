@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
-import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { CLAIM, type Lease, UNHELD } from '../engine/leases.js';
 import { stopAttempts } from '../replicas/attempt-store.js';
 import type { RunDecision, RunEnd, RunRow } from './model.js';
 

@@ -1,6 +1,8 @@
 import type { Transaction } from '../../shared/core/database/client.js';
 import { admitDeployments, recordWaitingReasons } from '../../shared/deployments/admission.js';
-import { takeDue, waitingWork } from '../../shared/queues/due.js';
+import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
+import { takeDue, waitingWork } from '../../shared/engine/due.js';
+import { KINDS } from '../../shared/queues/catalog.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { makeWorker } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
@@ -68,7 +70,7 @@ async function rounds({ db }: TestDatabase): Promise<void> {
   let explained = 0;
   let admitted = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    asking.push(await measure(() => waitingWork(db)));
+    asking.push(await measure(() => waitingWork(db, KINDS)));
     await db.transaction(async (trx: Transaction) => {
       admitting.push(
         await measure(async () => {
@@ -81,7 +83,7 @@ async function rounds({ db }: TestDatabase): Promise<void> {
         }),
       );
     });
-    handing.push(await measure(() => db.transaction((trx) => takeDue(trx, 'deployments', 200))));
+    handing.push(await measure(() => db.transaction((trx) => takeDue(trx, DEPLOYMENTS, 200))));
     await db.raw(
       `update deployments set status = 'failed', finished_at = now()
         where id in (select id from deployments where finished_at is null and admitted_at is not null limit ?)`,

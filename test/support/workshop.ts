@@ -13,8 +13,8 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 import { storeSnapshot } from '../../shared/variables/snapshots.js';
 import type { BuildRequest } from '../../workers/builders/builder.js';
 import { FaultWatch, noteFaults } from '../../workers/deploy/fault-watch.js';
+import { LeaseKeeper } from '../../workers/engine/lease-keeper.js';
 import type { JobHelpers } from '../../workers/handlers/job-helpers.js';
-import { LeaseKeeper } from '../../workers/lease-keeper.js';
 import { LogSink } from '../../workers/log-sink.js';
 import type { Origin } from '../../workers/sources/deployment-origin.js';
 import type { JobDeps } from '../../workers/worker-deps.js';
@@ -110,7 +110,7 @@ export class TestWorkshop {
   /** A worker that renews no lease: it learns of a cancellation or a lost lease only from its conditional writes. */
   async deafWorker(): Promise<JobDeps> {
     const { signal } = new AbortController();
-    const hold: LeaseKeeper['hold'] = (_table, lease) => ({ ...lease, signal, stop: () => undefined });
+    const hold: LeaseKeeper['hold'] = (_kind, lease) => ({ ...lease, signal, stop: () => undefined });
     return { ...(await this.worker()), leases: { hold } as LeaseKeeper };
   }
 

@@ -1,8 +1,9 @@
+import { BACKUPS } from '../../shared/backups/kind.js';
 import { type BackupRow, objectName } from '../../shared/backups/model.js';
 import { endFailed, endSucceeded, recordArchive, releaseBackup } from '../../shared/backups/store.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { findDataServer } from '../../shared/data/store.js';
-import { makeDue } from '../../shared/queues/due.js';
+import { makeDue } from '../../shared/engine/due.js';
 import { Masker } from '../../shared/secrets/mask.js';
 import { SEALED, sealIn } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
@@ -223,7 +224,7 @@ async function leave(deps: JobDeps, backup: BackupRow): Promise<string> {
     throw new BackupError('the host that has the volume is away');
   }
   await releaseBackup(deps.db, backup);
-  await makeDue(deps.db, 'backups', backup, ELSEWHERE_MS);
+  await makeDue(deps.db, BACKUPS, backup, ELSEWHERE_MS);
   return 'left to the host that has the volume';
 }
 

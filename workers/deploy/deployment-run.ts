@@ -1,8 +1,8 @@
-import type { Lease } from '../../shared/core/database/leases.js';
 import type { ActiveState, DeploymentEvent } from '../../shared/deployments/model.js';
 import type { DeployedService } from '../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { applyEvent, type NextFacts } from '../../shared/deployments/transitions.js';
+import type { Lease } from '../../shared/engine/leases.js';
 import type { BuiltImage } from '../../shared/images/model.js';
 import type { LogLevel } from '../../shared/logs/model.js';
 import type { LogChannel } from '../log-sink.js';

@@ -1,5 +1,5 @@
-import { releaseLease } from '../../shared/core/database/leases.js';
 import { AppError, errorMessage } from '../../shared/core/errors.js';
+import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
 import {
   type ActiveState,
   canBeCancelled,
@@ -7,19 +7,21 @@ import {
   type DeploymentState,
   isTerminal,
   STEP_OF,
+  TRANSITIONS,
 } from '../../shared/deployments/model.js';
 import { claimDeployment, type DeploymentParts } from '../../shared/deployments/parts-store.js';
 import type { LeftBehind } from '../../shared/deployments/release-store.js';
 import { getDeployment } from '../../shared/deployments/store.js';
 import { applyEvent } from '../../shared/deployments/transitions.js';
+import { releaseLease } from '../../shared/engine/leases.js';
 import { Masker } from '../../shared/secrets/mask.js';
 import { credentialsOf } from '../../shared/services/source.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
+import { type Action, decide } from '../engine/decide.js';
 import { type Failure, failureOf } from '../failures.js';
 import type { JobHelpers } from '../handlers/job-helpers.js';
 import { Interrupted, JobFailed } from '../interrupted.js';
 import type { JobDeps } from '../worker-deps.js';
-import { type Action, decide } from './decide-failure.js';
 import { DeploymentRun } from './deployment-run.js';
 import { openRepository } from './release-spec.js';
 import { build } from './steps/build-step.js';
@@ -84,7 +86,7 @@ async function runClaimed(deps: JobDeps, parts: DeploymentParts, helpers: JobHel
   const { deployment } = parts;
   const runEnds = deps.faults.begin(deployment);
   const log = helpers.log.child({ deploymentId: deployment.id, fence: deployment.fence });
-  const lease = deps.leases.hold('deployments', { id: deployment.id, fence: deployment.fence });
+  const lease = deps.leases.hold(DEPLOYMENTS, { id: deployment.id, fence: deployment.fence });
   try {
     const run = await openRun(deps, parts, AbortSignal.any([lease.signal, helpers.signal]));
     const status = await drive(run, { ...helpers, log });
@@ -111,7 +113,7 @@ async function drive(run: DeploymentRun, helpers: JobHelpers): Promise<string> {
     report(helpers, `${state}: begins (fence ${run.deployment.fence})`);
     const failure = await runStep(run, state);
     if (failure === null) continue;
-    const action = decide(state, failure, helpers.lastAttempt);
+    const action = decide(TRANSITIONS[state], failure, helpers);
     switch (action.type) {
       case 'end':
         return end(run, state, action, helpers);
@@ -199,7 +201,7 @@ async function handOver(run: DeploymentRun): Promise<never> {
 /** A deployment that was given back does not count as one whose worker died. */
 async function giveBack({ channel, deps, lease }: DeploymentRun): Promise<void> {
   await channel.close();
-  await releaseLease(deps.db, 'deployments', lease);
+  await releaseLease(deps.db, DEPLOYMENTS, lease);
 }
 
 /** True if this worker still holds the deployment and its cancellation was requested. */

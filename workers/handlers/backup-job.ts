@@ -1,3 +1,4 @@
+import { BACKUPS } from '../../shared/backups/kind.js';
 import { claimBackup } from '../../shared/backups/store.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
@@ -9,7 +10,7 @@ import type { JobHelpers } from './job-helpers.js';
 export async function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
   const backup = await claimBackup(deps.db, backupId, deps.workerId);
   if (!backup) return 'nothing to do';
-  const lease = deps.leases.hold('backups', { id: backup.id, fence: backup.fence });
+  const lease = deps.leases.hold(BACKUPS, { id: backup.id, fence: backup.fence });
   try {
     return await performBackup(deps, backup, AbortSignal.any([lease.signal, helpers.signal]), helpers);
   } catch (error) {

@@ -2,14 +2,13 @@ import { runningReleases } from '../../shared/deployments/release-store.js';
 import { hasOpenDeployment } from '../../shared/deployments/store.js';
 import { findOpenOperation } from '../../shared/operations/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
-import { makeDue } from '../../shared/queues/due.js';
 import { countOpenRuns } from '../../shared/runs/store.js';
 import { eraseService } from '../../shared/services/lifecycle-store.js';
 import { removeBackupsOfDeleted } from '../backups/remove-backups.js';
 import { edgesApplied } from '../edges-applied.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
-import { runOperation } from './run-operation.js';
+import { DONE, runOperation } from './run-operation.js';
 
 const LOOK_AGAIN_MS = 500;
 
@@ -19,7 +18,7 @@ export function deletionJob(
   { operationId }: Payloads['deletion'],
   helpers: JobHelpers,
 ): Promise<string> {
-  return runOperation(deps, operationId, helpers, async ({ operation, service, signal }) => {
+  return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
     // The request has cancelled its deployments and runs; a restore ends by itself. Another job looks again later, so that this one does not hold a slot
     // until their workers have stopped.
     const busy =
@@ -27,8 +26,7 @@ export function deletionJob(
       (await countOpenRuns(deps.db, service.id)) > 0 ||
       (await findOpenOperation(deps.db, service.id, ['restore'])) !== null;
     if (busy) {
-      await makeDue(deps.db, 'operations', operation, LOOK_AGAIN_MS);
-      return 'later';
+      return { laterInMs: LOOK_AGAIN_MS, says: 'later' };
     }
     await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
@@ -36,6 +34,6 @@ export function deletionJob(
     // Its volume may be on another host, which removes it with its next sweep.
     await deps.data.removeVolumes();
     await removeBackupsOfDeleted(deps);
-    return 'done';
+    return DONE;
   });
 }

@@ -2,12 +2,11 @@ import { getBackup } from '../../shared/backups/store.js';
 import { findDataServer } from '../../shared/data/store.js';
 import { operationStatus } from '../../shared/operations/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
-import { makeDue } from '../../shared/queues/due.js';
 import { BackupError } from '../backups/backup-error.js';
 import { performRestore } from '../backups/perform-restore.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
-import { runOperation } from './run-operation.js';
+import { DONE, runOperation } from './run-operation.js';
 
 /** A worker that does not have the volume leaves the restore to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
@@ -28,12 +27,11 @@ export async function restoreJob(
       if (Date.now() - operation.created_at.getTime() > LONGEST_WAIT_MS) {
         throw new BackupError('the host that has the volume, or the archive, is away');
       }
-      await makeDue(deps.db, 'operations', operation, ELSEWHERE_MS);
-      return 'later';
+      return { laterInMs: ELSEWHERE_MS, says: 'later' };
     }
     await performRestore(deps, run);
     volume = service.id;
-    return 'done';
+    return DONE;
   });
   // Only now is the data before not needed any more.
   if (volume !== null) await deps.data.removeRestoreLeftovers((id) => operationStatus(deps.db, id), volume);

@@ -5,7 +5,7 @@ import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { edgesApplied } from '../edges-applied.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
-import { runOperation } from './run-operation.js';
+import { DONE, runOperation } from './run-operation.js';
 
 /** Queue `routing-reconciliation`: makes the number of replicas and the edges' routes follow the configuration. */
 export function routingJob(
@@ -22,6 +22,6 @@ export function routingJob(
     }
     const version = await publishRouteChange(deps.db, service.id);
     await edgesApplied(deps.db, service.id, version, signal);
-    return 'done';
+    return DONE;
   });
 }

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
+import { RUNS } from '../../shared/runs/kind.js';
 import { claimRun } from '../../shared/runs/store.js';
 import { performRun } from '../runs/perform-run.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -9,7 +10,7 @@ import type { JobHelpers } from './job-helpers.js';
 export async function runJob(deps: JobDeps, { runId }: Payloads['run'], helpers: JobHelpers): Promise<string> {
   const run = await claimRun(deps.db, runId, deps.workerId);
   if (!run) return 'nothing to do';
-  const lease = deps.leases.hold('runs', { id: run.id, fence: run.fence });
+  const lease = deps.leases.hold(RUNS, { id: run.id, fence: run.fence });
   try {
     return await performRun(deps, run, AbortSignal.any([lease.signal, helpers.signal]), helpers);
   } catch (error) {

@@ -3,10 +3,11 @@ import { cancelOpenRuns } from '../../shared/runs/store.js';
 import { moveLifecycle } from '../../shared/services/lifecycle-store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
 import { edgesApplied } from '../edges-applied.js';
+import type { Outcome } from '../engine/perform.js';
 import { ReleaseError } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
-import { type OperationOutcome, type OperationRun, runOperation } from './run-operation.js';
+import { DONE, type OperationRun, runOperation } from './run-operation.js';
 
 /** Queue `runtime-action`: restart, suspend, resume (specification, Service actions). */
 export function runtimeActionJob(
@@ -28,15 +29,15 @@ export function runtimeActionJob(
   });
 }
 
-async function restart(deps: JobDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+async function restart(deps: JobDeps, { service, signal }: OperationRun): Promise<Outcome> {
   if (service.lifecycle_status === 'suspended') throw new ReleaseError('the service is suspended; resume it first');
   const spec = await liveSpec(deps, service.live_deployment_id);
   if (spec.image.manifest.type === 'process') await deps.runtime.restart(spec, signal);
-  return 'done';
+  return DONE;
 }
 
 /** The edges stop routing to the service before its processes end, so that no request fails. */
-async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promise<Outcome> {
   const deploymentId = service.live_deployment_id;
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
   const version = await deps.db.transaction(async (trx) => {
@@ -46,16 +47,16 @@ async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promis
   });
   if (version !== undefined) await edgesApplied(deps.db, service.id, version, signal);
   await deps.runtime.stop(deploymentId);
-  return 'done';
+  return DONE;
 }
 
-async function resume(deps: JobDeps, { service, signal }: OperationRun): Promise<OperationOutcome> {
+async function resume(deps: JobDeps, { service, signal }: OperationRun): Promise<Outcome> {
   const spec = await liveSpec(deps, service.live_deployment_id);
   if (!(await deps.images.has(spec.image)))
     throw new ReleaseError('the image of the release is not on this host; deploy the service again');
   if (spec.image.manifest.type === 'process') await deps.runtime.release(spec, signal);
   await deps.db.transaction((trx) => moveLifecycle(trx, service.id, ['suspended', 'active'], 'active'));
-  return 'done';
+  return DONE;
 }
 
 async function liveSpec(deps: JobDeps, deploymentId: string | null) {

@@ -1,7 +1,8 @@
-import { releaseLease } from '../../shared/core/database/leases.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import { makeDue } from '../../shared/queues/due.js';
+import { makeDue } from '../../shared/engine/due.js';
+import { releaseLease } from '../../shared/engine/leases.js';
 import { findAttempt } from '../../shared/replicas/attempt-store.js';
+import { RUNS } from '../../shared/runs/kind.js';
 import { decideRun, type RunDecision, type RunEnd, type RunRow } from '../../shared/runs/model.js';
 import { endRun, retryRun } from '../../shared/runs/store.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
@@ -99,11 +100,11 @@ async function endEarly(
     if (failure.why === 'superseded') return 'superseded';
     if (failure.why === 'cancelled') return cancel(deps, run);
     // The command runs on, and another worker waits for its end.
-    await releaseLease(deps.db, 'runs', run);
+    await releaseLease(deps.db, RUNS, run);
     throw new Interrupted('shutdown');
   }
   if (failure.type === 'platformFault' && !helpers.lastAttempt) {
-    await releaseLease(deps.db, 'runs', run);
+    await releaseLease(deps.db, RUNS, run);
     throw failure.error;
   }
   await stop(deps, run);
@@ -116,8 +117,8 @@ async function leave(deps: JobDeps, run: RunRow): Promise<string> {
   if (waited >= deps.config.releaseTimeoutSeconds * 1000) {
     throw new ReleaseError('the image of the release is on no host of a worker; deploy the service again');
   }
-  await releaseLease(deps.db, 'runs', run);
-  await makeDue(deps.db, 'runs', run, ELSEWHERE_MS);
+  await releaseLease(deps.db, RUNS, run);
+  await makeDue(deps.db, RUNS, run, ELSEWHERE_MS);
   return 'left to a worker that has the image';
 }
 

@@ -108,14 +108,14 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'decide: a deployment that visitors see fails',
-    file: 'workers/deploy/decide-failure.ts',
-    find: 'if (!canBeCancelled(state))\n',
-    replace: 'if (false)\n',
+    file: 'workers/engine/decide.ts',
+    find: "if (!('failed' in state))",
+    replace: 'if (false)',
   },
   {
     name: 'decide: the first fault of the platform ends a deployment',
-    file: 'workers/deploy/decide-failure.ts',
-    find: 'if (!lastTry)',
+    file: 'workers/engine/decide.ts',
+    find: 'if (!lastAttempt)',
     replace: 'if (false)',
   },
   {
@@ -198,14 +198,14 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'decide: a worker that lost its lease hands the deployment over',
-    file: 'workers/deploy/decide-failure.ts',
+    file: 'workers/engine/decide.ts',
     find: "return { type: 'leave' };",
     replace: "return { type: 'handOver' };",
   },
   {
     name: 'decide: a fault of the platform never ends a deployment',
-    file: 'workers/deploy/decide-failure.ts',
-    find: 'if (!lastTry)',
+    file: 'workers/engine/decide.ts',
+    find: 'if (!lastAttempt)',
     replace: 'if (true)',
   },
   {
@@ -235,7 +235,7 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'driver: a deployment that is handed over stays held',
     file: 'workers/deploy/driver.ts',
-    find: "await releaseLease(deps.db, 'deployments', lease);",
+    find: 'await releaseLease(deps.db, DEPLOYMENTS, lease);',
     replace: '',
   },
   {

@@ -1,10 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
 import type { Fault } from '../fault.js';
 
-const LEASES = 'shared/core/database/leases.ts';
-const DUE = 'shared/queues/due.ts';
+const LEASES = 'shared/engine/leases.ts';
+const DUE = 'shared/engine/due.ts';
+const TRANSITION = 'shared/engine/transition.ts';
 const ADMISSION = 'shared/deployments/admission.ts';
-const OPERATIONS = 'shared/operations/store.ts';
+const OPERATIONS = 'shared/operations/kind.ts';
 
 export const QUEUES_FAULTS: readonly Fault[] = [
   { name: 'lease: the fence is not raised', file: LEASES, find: 'fence = fence + 1', replace: 'fence = fence' },
@@ -13,8 +14,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'lease: a cancellation is not reported',
     file: LEASES,
-    find: "deployments: 'r.cancel_requested_at is not null'",
-    replace: "deployments: 'false'",
+    find: "lease?.cancellable ? 'r.cancel_requested_at is not null' : 'false'",
+    replace: "lease?.cancellable ? 'false' : 'false'",
   },
   {
     name: 'lease: released with an old fence',
@@ -31,7 +32,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'due: handed over before its time',
     file: DUE,
-    find: 'where ${isDue(table)} order',
+    find: 'where ${isDue(kind)} order',
     replace: 'where due_at is not null order',
   },
   {
@@ -49,16 +50,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'abandoned: the lease is ignored',
     file: DUE,
-    find: 'where finished_at is null and due_at is null and (lease_expires_at is null or lease_expires_at < now())',
-    replace: 'where finished_at is null and due_at is null',
-    places: 2,
-  },
-  {
-    name: 'abandoned: the lease of a deployment is ignored',
-    file: DUE,
-    find: 'and admitted_at is not null and due_at is null\n         and (lease_expires_at is null or lease_expires_at < now())',
-    replace: 'and admitted_at is not null and due_at is null',
-    places: 2,
+    find: "lease === null ? [] : ['(lease_expires_at",
+    replace: "true ? [] : ['(lease_expires_at",
   },
   {
     name: 'admission: two of one service at once',
@@ -98,9 +91,9 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'operation: ended with an old fence',
-    file: OPERATIONS,
-    find: 'finished_at = now(), ${UNHELD}\n      where id = :id and fence = :fence',
-    replace: 'finished_at = now(), ${UNHELD}\n      where id = :id',
+    file: TRANSITION,
+    find: 'where id = :id and fence = :fence and finished_at is null and status',
+    replace: 'where id = :id and cast(:fence as bigint) is not null and finished_at is null and status',
   },
   {
     name: 'sweeps: run without leadership',
@@ -122,31 +115,31 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'lease: those of operations are not renewed',
-    file: 'workers/lease-keeper.ts',
-    find: "['deployments', 'operations', 'runs', 'backups']",
-    replace: "['deployments', 'runs', 'backups']",
+    file: 'workers/engine/lease-keeper.ts',
+    find: 'new Set(entries.map((entry) => entry.kind))',
+    replace: "new Set(entries.map((entry) => entry.kind).filter(({ table }) => table !== 'operations'))",
   },
   {
     name: 'lease: a lost one is not noticed',
-    file: 'workers/lease-keeper.ts',
+    file: 'workers/engine/lease-keeper.ts',
     find: 'if (!hold)',
     replace: 'if (false)',
   },
   {
     name: 'lease: a cancellation is not passed on',
-    file: 'workers/lease-keeper.ts',
+    file: 'workers/engine/lease-keeper.ts',
     find: 'else if (hold.cancelRequested)',
     replace: 'else if (false)',
   },
   {
     name: 'lease: it is renewed after its work has ended',
-    file: 'workers/lease-keeper.ts',
+    file: 'workers/engine/lease-keeper.ts',
     find: 'this.#entries.delete(lease.id)',
     replace: 'this.#entries.has(lease.id)',
   },
   {
     name: 'lease: an older hold ends the newer one',
-    file: 'workers/lease-keeper.ts',
+    file: 'workers/engine/lease-keeper.ts',
     find: 'if (this.#entries.get(lease.id) === entry)',
     replace: 'if (true)',
   },
@@ -159,21 +152,20 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'abandoned: what was touched a moment ago is taken up',
     file: DUE,
-    find: "and updated_at < now() - :idleSeconds * interval '1 second'\n       order by number",
-    replace: 'order by number',
+    find: '${abandoned.touched} < now()',
+    replace: '${abandoned.touched} <= now() or true or now() < now()',
   },
   {
     name: 'abandoned: a deployment that was not admitted',
     file: DUE,
-    find: 'where finished_at is null and admitted_at is not null and due_at is null',
-    replace: 'where finished_at is null and due_at is null',
-    places: 2,
+    find: "(waiting === undefined ? [] : ['admitted_at is not null'])",
+    replace: '[]',
   },
   {
     name: 'abandoned: an operation that has ended',
     file: DUE,
-    find: 'from operations\n       where finished_at is null and due_at',
-    replace: 'from operations\n       where due_at',
+    find: 'abandoned.open,',
+    replace: "'true',",
   },
   {
     name: 'admission: ended deployments take places',
@@ -214,8 +206,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'dispatch: records that are left after a batch wait',
     file: 'shared/queues/dispatcher.ts',
-    find: 'while ((await this.#handOver(table)) === BATCH)',
-    replace: 'await this.#handOver(table)',
+    find: 'while ((await this.#handOver(kind)) === BATCH)',
+    replace: 'await this.#handOver(kind)',
   },
   {
     name: 'dispatch: a record with a job gets another one',
@@ -225,21 +217,21 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'operation: claimed after its end',
-    file: OPERATIONS,
-    find: 'where id = :id and finished_at is null returning *',
-    replace: 'where id = :id returning *',
+    file: TRANSITION,
+    find: 'where id = :id and finished_at is null ${condition} returning *',
+    replace: 'where id = :id ${condition} returning *',
   },
   {
-    name: 'operation: given back with an old fence',
+    name: 'operation: running after it was given back',
     file: OPERATIONS,
-    find: "set status = 'queued', ${UNHELD} where id = :id and fence = :fence and",
-    replace: "set status = 'queued', ${UNHELD} where id = :id and cast(:fence as bigint) is not null and",
+    find: "released: 'queued'",
+    replace: "released: 'running'",
   },
   {
     name: 'operation: a fault of the platform fails it at once',
-    file: 'workers/handlers/run-operation.ts',
-    find: "failure.type === 'platformFault' && !helpers.lastAttempt",
-    replace: 'false',
+    file: 'workers/engine/decide.ts',
+    find: 'if (!lastAttempt)',
+    replace: 'if (false)',
   },
   {
     name: "sweeps: a host's sweep runs on the leader only",

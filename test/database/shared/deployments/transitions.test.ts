@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { type Lease, releaseLease, renewLeases } from '../../../../shared/core/database/leases.js';
+import { DEPLOYMENTS } from '../../../../shared/deployments/kind.js';
 import type { ActiveState, DeploymentEvent } from '../../../../shared/deployments/model.js';
 import { claimDeployment as claimUnsuspected } from '../../../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments } from '../../../../shared/deployments/store.js';
 import { applyEvent } from '../../../../shared/deployments/transitions.js';
+import { type Lease, releaseLease, renewLeases } from '../../../../shared/engine/leases.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
@@ -55,7 +56,7 @@ describe('The records of deployments', () => {
       expect(await read(lease.id)).to.include({ fence: 1, takeovers: 0 });
       await claimDeployment(db, lease.id, await makeWorker(db, 1));
       expect(await read(lease.id)).to.include({ fence: 2, takeovers: 1 });
-      await releaseLease(db, 'deployments', { id: lease.id, fence: 2 });
+      await releaseLease(db, DEPLOYMENTS, { id: lease.id, fence: 2 });
       await claimDeployment(db, lease.id, await makeWorker(db, 1));
       expect(await read(lease.id)).to.include({ fence: 3, takeovers: 1 });
     });
@@ -256,7 +257,7 @@ describe('The records of deployments', () => {
       await db('deployments')
         .update({ lease_expires_at: new Date(0) })
         .whereNull('finished_at');
-      const renewed = await renewLeases(db, 'deployments', [good, cancelled, lost, over]);
+      const renewed = await renewLeases(db, DEPLOYMENTS, [good, cancelled, lost, over]);
       expect([...renewed.keys()]).to.have.members([good.id, cancelled.id]);
       expect(renewed.get(good.id)?.cancelRequested).to.equal(false);
       expect(renewed.get(cancelled.id)?.cancelRequested).to.equal(true);
@@ -268,7 +269,7 @@ describe('The records of deployments', () => {
       const first = await held();
       const successor = await makeWorker(db, 1);
       await claimDeployment(db, first.id, successor);
-      await releaseLease(db, 'deployments', first);
+      await releaseLease(db, DEPLOYMENTS, first);
       expect((await read(first.id)).worker_id).to.equal(successor);
     });
   });

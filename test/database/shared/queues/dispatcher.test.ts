@@ -3,10 +3,12 @@ import { createLogger } from '../../../../shared/core/log.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { admitDeployments } from '../../../../shared/deployments/admission.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
-import { claimOperation, insertOperation } from '../../../../shared/operations/store.js';
+import { makeDue } from '../../../../shared/engine/due.js';
+import { claim } from '../../../../shared/engine/transition.js';
+import { OPERATIONS } from '../../../../shared/operations/kind.js';
+import { insertOperation } from '../../../../shared/operations/store.js';
 import { jobId } from '../../../../shared/queues/catalog.js';
 import { Dispatcher } from '../../../../shared/queues/dispatcher.js';
-import { makeDue } from '../../../../shared/queues/due.js';
 import { createEngine, type Engine } from '../../../../shared/queues/engine.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
@@ -199,7 +201,7 @@ describeEngines('Admission and dispatch', (name) => {
   it('a record that is due later stays until then', async () => {
     const operation = await newOperation();
     await dispatcher.dispatch();
-    expect(await makeDue(database.db, 'operations', operation, 60_000)).to.equal(true);
+    expect(await makeDue(database.db, OPERATIONS, operation, 60_000)).to.equal(true);
     await dispatcher.dispatch();
     expect(await engine.isPending('deletion', operation.id, 2)).to.equal(false);
     const [row] = await database.db('operations').where({ id: operation.id });
@@ -224,7 +226,7 @@ describeEngines('Admission and dispatch', (name) => {
     const operation = await newOperation('restart');
     await dispatcher.dispatch();
     await engine.queues['runtime-action'].obliterate({ force: true });
-    await claimOperation(database.db, operation.id, await makeWorker(database.db, 1));
+    await claim(database.db, OPERATIONS, operation.id, await makeWorker(database.db, 1));
     await database.db.raw(`update operations set updated_at = now() - interval '1 minute'`);
     expect(await dispatcher.reconcile()).to.deep.equal([]);
     await database.db.raw(`update operations set lease_expires_at = now() - interval '1 second'`);

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/client.js';
-import { waitingWork } from '../../../../shared/queues/due.js';
+import { waitingWork } from '../../../../shared/engine/due.js';
+import { KINDS } from '../../../../shared/queues/catalog.js';
 import { admitRuns } from '../../../../shared/runs/admission.js';
 import { queueRun, requestRunCancel } from '../../../../shared/runs/commands.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
@@ -81,9 +82,9 @@ describe('Runs in the database', () => {
     const id = await admitted();
     expect(await retryRun(db, await claim(id), FAILED)).to.equal(true);
     expect(await read(id)).to.include({ status: 'queued', attempt: 2, admitted_at: null, worker_id: null });
-    expect([(await waitingWork(db)).run, await admit()]).to.deep.equal([false, 0]);
+    expect([(await waitingWork(db, KINDS)).waiting.includes('runs'), await admit()]).to.deep.equal([false, 0]);
     await db('runs').update({ not_before: new Date(Date.now() - 1000) });
-    expect([(await waitingWork(db)).run, await admit()]).to.deep.equal([true, 1]);
+    expect([(await waitingWork(db, KINDS)).waiting.includes('runs'), await admit()]).to.deep.equal([true, 1]);
     expect((await read(id)).due_at).to.be.instanceOf(Date);
   });
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { insertOperation } from '../../../../shared/operations/store.js';
-import { runOperation } from '../../../../workers/handlers/run-operation.js';
+import type { Outcome } from '../../../../workers/engine/perform.js';
+import { DONE, runOperation } from '../../../../workers/handlers/run-operation.js';
 import { Interrupted, JobFailed } from '../../../../workers/interrupted.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
@@ -22,14 +23,14 @@ describe('An operation that a worker runs', () => {
     return (await db.transaction((trx) => insertOperation(trx, input))).id;
   }
   const read = (id: string) => workshop.database.db('operations').where({ id }).first();
-  const run = (id: string, work: () => Promise<'done' | 'later'>, helpers = {}) =>
+  const run = (id: string, work: () => Promise<Outcome>, helpers = {}) =>
     runOperation(worker, id, jobHelpers(helpers), work).catch((error: unknown) => error);
 
   it('succeeds with its work, and is left to its next job if that says so', async () => {
     const [done, later] = [await queued(), await queued()];
-    expect(await run(done, async () => 'done')).to.equal('succeeded');
+    expect(await run(done, async () => DONE)).to.equal('succeeded');
     expect(await read(done)).to.include({ status: 'succeeded', worker_id: null });
-    expect(await run(later, async () => 'later')).to.equal('later');
+    expect(await run(later, async () => ({ laterInMs: 500, says: 'later' }))).to.equal('later');
     expect(await read(later)).to.include({ status: 'queued', worker_id: null, finished_at: null });
   });
 
@@ -42,7 +43,7 @@ describe('An operation that a worker runs', () => {
     expect((await read(id)).finished_at).to.equal(null);
     expect(await run(id, fault, { lastAttempt: true })).to.be.instanceOf(JobFailed);
     expect(await read(id)).to.include({ status: 'failed', error: 'restart: internal error: the database is away' });
-    expect(await run(id, async () => 'done')).to.equal('nothing to do');
+    expect(await run(id, async () => DONE)).to.equal('nothing to do');
   });
 
   it('is given back when the worker shuts down', async () => {

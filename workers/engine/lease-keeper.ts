@@ -1,9 +1,10 @@
-import type { Db } from '../shared/core/database/client.js';
-import { type Lease, type LeasedTable, renewLeases } from '../shared/core/database/leases.js';
-import { CHANNELS, type Listener } from '../shared/core/database/listener.js';
-import { errorMessage } from '../shared/core/errors.js';
-import type { Logger } from '../shared/core/log.js';
-import { Interrupted } from './interrupted.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { WorkKind } from '../../shared/engine/kind.js';
+import { type Lease, renewLeases } from '../../shared/engine/leases.js';
+import { Interrupted } from '../interrupted.js';
 
 const RENEW_MS = 2000;
 
@@ -16,13 +17,13 @@ export interface HeldLease extends Lease {
 }
 
 interface Entry {
-  table: LeasedTable;
+  kind: WorkKind;
   lease: Lease;
   controller: AbortController;
 }
 
 /**
- * Renews all leases of this process, with one statement for each table every two seconds. A cancellation is usually
+ * Renews all leases of this process, with one statement for each kind every two seconds. A cancellation is usually
  * noticed by its notification, and at the latest by the next renewal.
  */
 export class LeaseKeeper {
@@ -42,8 +43,8 @@ export class LeaseKeeper {
   }
 
   /** Starts to renew the lease of a record that this process has claimed. */
-  hold(table: LeasedTable, lease: Lease): HeldLease {
-    const entry: Entry = { table, lease, controller: new AbortController() };
+  hold(kind: WorkKind, lease: Lease): HeldLease {
+    const entry: Entry = { kind, lease, controller: new AbortController() };
     this.#entries.set(lease.id, entry);
     return {
       ...lease,
@@ -62,10 +63,10 @@ export class LeaseKeeper {
   async #renew(which: string): Promise<void> {
     const entries = [...this.#entries.values()].filter(({ lease }) => which === 'all' || lease.id === which);
     try {
-      for (const table of ['deployments', 'operations', 'runs', 'backups'] as const) {
-        await this.#renewTable(
-          table,
-          entries.filter((entry) => entry.table === table),
+      for (const kind of new Set(entries.map((entry) => entry.kind))) {
+        await this.#renewKind(
+          kind,
+          entries.filter((entry) => entry.kind === kind),
         );
       }
     } catch (error) {
@@ -74,10 +75,10 @@ export class LeaseKeeper {
     }
   }
 
-  async #renewTable(table: LeasedTable, entries: readonly Entry[]): Promise<void> {
+  async #renewKind(kind: WorkKind, entries: readonly Entry[]): Promise<void> {
     const held = await renewLeases(
       this.#db,
-      table,
+      kind,
       entries.map(({ lease }) => lease),
     );
     for (const { lease, controller } of entries) {

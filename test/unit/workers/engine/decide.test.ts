@@ -1,6 +1,10 @@
 import { expect } from 'chai';
-import { decide } from '../../../../workers/deploy/decide-failure.js';
+import { type ActiveState, TRANSITIONS } from '../../../../shared/deployments/model.js';
+import { decide as decideFor } from '../../../../workers/engine/decide.js';
+import type { Failure } from '../../../../workers/failures.js';
 
+const decide = (state: ActiveState, failure: Failure, lastAttempt: boolean) =>
+  decideFor(TRANSITIONS[state], failure, { lastAttempt });
 const fault = new Error('the registry is away');
 
 describe('What a deployment does when a step did not come to its end', () => {

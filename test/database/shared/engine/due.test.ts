@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { createLogger } from '../../../../shared/core/log.js';
+import { findAbandoned, takeDue } from '../../../../shared/engine/due.js';
+import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
+import { KINDS, type NewJob } from '../../../../shared/queues/catalog.js';
 import { Dispatcher } from '../../../../shared/queues/dispatcher.js';
-import { findAbandoned, takeDue } from '../../../../shared/queues/due.js';
-import type { Engine, NewJob } from '../../../../shared/queues/engine.js';
+import type { Engine } from '../../../../shared/queues/engine.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
@@ -27,16 +29,16 @@ describe('Records that are due', () => {
     );
   const age = (table: string, fields: object) =>
     database.db(table).update({ updated_at: database.db.raw(`now() - interval '1 minute'`), due_at: null, ...fields });
-  const abandoned = async () => (await findAbandoned(database.db, 5)).map(({ id }) => id);
+  const abandoned = async () => (await findAbandoned(database.db, KINDS, 5)).map(({ id }) => id);
 
   it('that another process hands over are skipped, not waited for', async () => {
     const [first, second] = [await operation(), await operation()];
     await database.db.transaction(async (trx) => {
-      expect((await takeDue(trx, 'operations', 1)).map(({ id }) => id)).to.deep.equal([first.id]);
+      expect((await takeDue(trx, OPERATIONS, 1)).map(({ id }) => id)).to.deep.equal([first.id]);
       const others = await database.db.transaction(async (other) => {
         // Without this a process that waits for the first would wait for ever.
         await other.raw(`set local lock_timeout = '2s'`);
-        return takeDue(other, 'operations', 10);
+        return takeDue(other, OPERATIONS, 10);
       });
       expect(others.map(({ id }) => id)).to.deep.equal([second.id]);
     });
@@ -48,7 +50,7 @@ describe('Records that are due', () => {
       .db('operations')
       .where({ id: later.id })
       .update({ due_at: database.db.raw(`now() + interval '1 minute'`) });
-    const taken = await database.db.transaction((trx) => takeDue(trx, 'operations', 10));
+    const taken = await database.db.transaction((trx) => takeDue(trx, OPERATIONS, 10));
     expect(taken.map(({ id }) => id)).to.deep.equal([now.id]);
   });
 

@@ -1,13 +1,13 @@
-import { errorMessage } from '../shared/core/errors.js';
-import type { Logger } from '../shared/core/log.js';
-import { onAbort } from '../shared/core/on-abort.js';
-import { type Job, loadWorker, type Worker as QueueWorker } from '../shared/queues/bullmq.js';
-import { type Payloads, QUEUE_NAMES, type QueueName } from '../shared/queues/catalog.js';
-import type { Engine } from '../shared/queues/engine.js';
-import { HANDLERS, type JobHandler } from './handlers/handlers-by-queue.js';
-import { Interrupted, JobFailed } from './interrupted.js';
-import { printable } from './log-sink.js';
-import type { JobDeps } from './worker-deps.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import { onAbort } from '../../shared/core/on-abort.js';
+import { type Job, loadWorker, type Worker as QueueWorker } from '../../shared/queues/bullmq.js';
+import { type Payloads, QUEUE_NAMES, type QueueName } from '../../shared/queues/catalog.js';
+import type { Engine } from '../../shared/queues/engine.js';
+import { HANDLERS, type JobHandler } from '../handlers/handlers-by-queue.js';
+import { Interrupted, JobFailed } from '../interrupted.js';
+import { printable } from '../log-sink.js';
+import type { JobDeps } from '../worker-deps.js';
 
 /**
  * A lock expires after this time without renewal. Together with the check below it bounds how long a dead worker's job

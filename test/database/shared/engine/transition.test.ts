@@ -1,15 +1,13 @@
 import { expect } from 'chai';
-import { LEASE_SECONDS } from '../../../../shared/core/database/leases.js';
-import {
-  claimOperation,
-  endOperation,
-  insertOperation,
-  releaseOperation,
-} from '../../../../shared/operations/store.js';
+import { LEASE_SECONDS } from '../../../../shared/engine/leases.js';
+import { claim as claimRecord, transition } from '../../../../shared/engine/transition.js';
+import { OPERATIONS } from '../../../../shared/operations/kind.js';
+import type { OperationRow } from '../../../../shared/operations/model.js';
+import { insertOperation } from '../../../../shared/operations/store.js';
 import { makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
-describe('An operation in the database', () => {
+describe('A record that the engine changes', () => {
   const database = useTestDatabase();
 
   async function queued(): Promise<string> {
@@ -17,7 +15,10 @@ describe('An operation in the database', () => {
     const input = { workspaceId: service.workspace_id, serviceId: service.id, kind: 'restart' as const, actor: 'test' };
     return (await database.db.transaction((trx) => insertOperation(trx, input))).id;
   }
-  const claim = async (id: string) => claimOperation(database.db, id, await makeWorker(database.db, 1));
+  const claim = async (id: string) =>
+    claimRecord<OperationRow>(database.db, OPERATIONS, id, await makeWorker(database.db, 1));
+  const move = (id: string, fence: number, event: string, error = '') =>
+    transition<OperationRow>(database.db, OPERATIONS, { id, fence }, event, { set: { error } });
   const read = (id: string) => database.db('operations').where({ id }).first();
 
   it('is due at once, and runs under a lease of some seconds when it is claimed', async () => {
@@ -37,20 +38,20 @@ describe('An operation in the database', () => {
     const id = await queued();
     await claim(id);
     const { worker_id: holder } = (await claim(id)) ?? {};
-    await releaseOperation(database.db, { id, fence: 1 });
+    await move(id, 1, 'released');
     expect(await read(id)).to.include({ status: 'running', worker_id: holder });
-    expect(await endOperation(database.db, { id, fence: 1 }, 'failed', 'x')).to.equal(false);
-    await releaseOperation(database.db, { id, fence: 2 });
+    expect(await move(id, 1, 'failed', 'x')).to.equal(null);
+    await move(id, 2, 'released');
     expect(await read(id)).to.include({ status: 'queued', worker_id: null, lease_expires_at: null });
   });
 
   it('ends once, and is not claimed after its end', async () => {
     const id = await queued();
     await claim(id);
-    expect(await endOperation(database.db, { id, fence: 1 }, 'succeeded')).to.equal(true);
-    expect(await endOperation(database.db, { id, fence: 1 }, 'failed', 'late')).to.equal(false);
-    expect(await claim(id)).to.equal(undefined);
-    await releaseOperation(database.db, { id, fence: 1 });
+    expect(await move(id, 1, 'succeeded')).to.include({ status: 'succeeded' });
+    expect(await move(id, 1, 'failed', 'late')).to.equal(null);
+    expect(await claim(id)).to.equal(null);
+    await move(id, 1, 'released');
     expect(await read(id)).to.include({ status: 'succeeded', error: '' });
   });
 });

@@ -1,0 +1,18 @@
+import { DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
+
+/** Detections. The first answer counts, so no lease is needed. */
+export const DETECTIONS = defineKind({
+  table: 'detections',
+  payload: 'detectionId',
+  queues: {
+    // A caller waits for the answer, so a retry later would come too late.
+    detection: {
+      attempts: 3,
+      backoff: { type: 'fixed', delay: 1000 },
+      keepCompleted: { count: 200, age: HOUR_SECONDS },
+      keepFailed: { count: 500, age: DAY_SECONDS },
+    },
+  },
+  lease: null,
+  abandoned: null,
+});

@@ -1,0 +1,81 @@
+/** How the jobs of a queue are tried and kept. */
+export interface QueueDefinition {
+  /** Tries of one job before it stays failed; the reconciler may still make a new job for its record. */
+  attempts: number;
+  /** Waits between tries, in milliseconds: always the same, or twice the last. */
+  backoff: { type: 'fixed' | 'exponential'; delay: number };
+  /** Finished jobs kept for the dashboard. */
+  keepCompleted: { count: number; age: number };
+  keepFailed: { count: number; age: number };
+}
+
+export const HOUR_SECONDS = 3600;
+export const DAY_SECONDS = 24 * HOUR_SECONDS;
+
+/** The queue of records that a person looks at. */
+export const RECORD_QUEUE: QueueDefinition = {
+  // Two minutes, enough for an engine to come back when its host restarts. A cancellation may have to wait for the next
+  // try, so the delays do not grow.
+  attempts: 40,
+  backoff: { type: 'fixed', delay: 3000 },
+  keepCompleted: { count: 1000, age: 7 * DAY_SECONDS },
+  keepFailed: { count: 2000, age: 14 * DAY_SECONDS },
+};
+
+/** What may happen in one state, and the state that follows: one row of a table of states. */
+export type Transitions = Readonly<Partial<Record<string, string>>>;
+
+/** A table of states. A state in which nothing may happen is an end. */
+export type States = Readonly<Record<string, Transitions>>;
+
+/** How workers hold the records of a kind. The table has the columns of docs/engine.md. */
+export interface LeaseRules {
+  /** Absent if the kind writes its states by its own statements (deployments, runs, backups as yet). */
+  states?: States;
+  /** True if `cancel_requested_at` asks a worker to stop. */
+  cancellable?: boolean;
+  /**
+   * SQL over the columns of a record: no two records of one workspace for which it is true are worked on at once. `true`
+   * limits all records.
+   */
+  aloneInWorkspace?: string;
+}
+
+/**
+ * One kind of background work. The statements, jobs and queues of the kind are derived from this value; the table has the columns
+ * of docs/engine.md.
+ */
+export interface WorkKind<Table extends string = string, Id extends string = string, Queue extends string = string> {
+  readonly table: Table;
+  /** The field of the payload that has the record's id. A payload has nothing else. */
+  readonly payload: Id;
+  readonly queues: Readonly<Record<Queue, QueueDefinition>>;
+  /** If there are several queues: the column that selects one, and the queue of each value. */
+  readonly queueBy?: { readonly column: string; readonly queues: Readonly<Record<string, Queue>> };
+  /** SQL: the records that wait for admission. A record of a kind without it is due when it is stored. */
+  readonly waiting?: string;
+  /** SQL beside `due_at <= now()`, for an index that has only some records. */
+  readonly due?: string;
+  /** Null if no lease protects the work: it ends in one transaction, and doing it twice is harmless. */
+  readonly lease: LeaseRules | null;
+  /** How records are found whose job is lost; null if nobody needs a lost one any more. */
+  readonly abandoned: {
+    /** The column that has the time of the last change. */
+    readonly touched: string;
+    /** SQL: what identifies an open record. */
+    readonly open: string;
+    readonly order: string;
+    /** SQL: one record of each group is enough. */
+    readonly distinct?: string;
+  } | null;
+}
+
+/** Names the type of a kind by its value. */
+export function defineKind<const Table extends string, const Id extends string, const Queue extends string>(
+  kind: WorkKind<Table, Id, Queue>,
+): WorkKind<Table, Id, Queue> {
+  return kind;
+}
+
+/** How most records are found whose job is lost. */
+export const ABANDONED = { touched: 'updated_at', open: 'finished_at is null', order: 'created_at' } as const;

@@ -1,0 +1,23 @@
+import { DAY_SECONDS, defineKind, HOUR_SECONDS } from '../engine/kind.js';
+
+/** Batches of log lines. The transaction that stores the lines deletes the batch, so no lease is needed. */
+export const LOG_BATCHES = defineKind({
+  table: 'log_batches',
+  payload: 'batchId',
+  queues: {
+    'log-ingest': {
+      attempts: 10,
+      backoff: { type: 'exponential', delay: 200 },
+      keepCompleted: { count: 200, age: HOUR_SECONDS },
+      keepFailed: { count: 500, age: DAY_SECONDS },
+    },
+  },
+  lease: null,
+  // One job stores all batches of its service.
+  abandoned: {
+    touched: 'created_at',
+    open: 'true',
+    distinct: 'distinct on (service_id)',
+    order: 'service_id, created_at',
+  },
+});

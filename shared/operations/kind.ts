@@ -1,0 +1,41 @@
+import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
+import type { OperationKind, OperationStatus } from './model.js';
+
+/** The queue of each kind of operation. */
+const QUEUES = {
+  restart: 'runtime-action',
+  suspend: 'runtime-action',
+  resume: 'runtime-action',
+  delete: 'deletion',
+  routing: 'routing-reconciliation',
+  restore: 'restore',
+} as const satisfies Record<OperationKind, string>;
+
+/** The whole machine. A fault of the platform leaves an operation running: its job is tried again. */
+const STATES = {
+  queued: { claimed: 'running' },
+  running: {
+    claimed: 'running',
+    released: 'queued',
+    handedBack: 'running',
+    succeeded: 'succeeded',
+    failed: 'failed',
+  },
+  succeeded: {},
+  failed: {},
+} as const satisfies Record<OperationStatus, Partial<Record<string, OperationStatus>>>;
+
+/** Operations: queued work on a service that is no deployment. */
+export const OPERATIONS = defineKind({
+  table: 'operations',
+  payload: 'operationId',
+  queues: {
+    'runtime-action': RECORD_QUEUE,
+    deletion: RECORD_QUEUE,
+    'routing-reconciliation': RECORD_QUEUE,
+    restore: RECORD_QUEUE,
+  },
+  queueBy: { column: 'kind', queues: QUEUES },
+  lease: { states: STATES, aloneInWorkspace: `kind = 'restore'` },
+  abandoned: ABANDONED,
+});

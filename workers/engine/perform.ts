@@ -1,0 +1,129 @@
+import { errorMessage } from '../../shared/core/errors.js';
+import { makeDue } from '../../shared/engine/due.js';
+import type { WorkKind } from '../../shared/engine/kind.js';
+import { type Change, claim, openRecord, statesOf, transition, type WorkRow } from '../../shared/engine/transition.js';
+import { failureOf } from '../failures.js';
+import type { JobHelpers } from '../handlers/job-helpers.js';
+import { Interrupted, JobFailed } from '../interrupted.js';
+import type { JobDeps } from '../worker-deps.js';
+import { type Action, decide } from './decide.js';
+
+/** A record whose workspace has its turn already tries again after this time, in milliseconds. It keeps no slot meanwhile. */
+const TURN_MS = 2_000;
+
+/** A record that this worker holds. */
+export interface Work<Row extends WorkRow> {
+  record: Row;
+  /** Aborts with `Interrupted`: cancelled, superseded or shutdown. */
+  signal: AbortSignal;
+  helpers: JobHelpers;
+}
+
+/** What the work has come to. */
+export type Outcome =
+  /** An event of the kind's table of states, with the columns that change with it. */
+  | ({ event: string } & Pick<Change, 'set'>)
+  /** Not now, or not here: a further job becomes due. */
+  | { laterInMs: number; says: string };
+
+type End = Extract<Action, { type: 'end' }>;
+
+/** How a kind of work is done. A handler writes no status, no lease and no job. */
+export interface Handler<Row extends WorkRow> {
+  kind: WorkKind;
+  run(work: Work<Row>): Promise<Outcome>;
+  /** The cause of a failure as the record shows it. Default: as it is. */
+  describe?(record: Row, cause: string): string;
+  /** Called before a failure or a cancellation is recorded: stops what the work has started. */
+  beforeEnd?(work: Work<Row>, end: End): Promise<void>;
+  /** Called by the worker that recorded a failure or a cancellation. */
+  afterEnd?(work: Work<Row>, end: End): Promise<void>;
+  /** True if the job fails with its record. */
+  failsJob?: boolean;
+}
+
+/**
+ * Carries out one job of a record: claims it, holds the lease, runs the handler, decides, applies, releases. Returns the outcome in a
+ * few words. Throws `JobFailed` for a recorded failure, `Interrupted('shutdown')` for a record that another worker should go on
+ * with, and anything else for a fault of the platform, which leaves the record open: the queue tries the job again.
+ */
+export async function perform<Row extends WorkRow>(
+  deps: JobDeps,
+  handler: Handler<Row>,
+  id: string,
+  helpers: JobHelpers,
+): Promise<string> {
+  const { kind } = handler;
+  const record = await claim<Row>(deps.db, kind, id, deps.workerId);
+  if (record === null) return waitForTurn(deps, kind, id);
+  const lease = deps.leases.hold(kind, { id: record.id, fence: record.fence });
+  const work: Work<Row> = { record, signal: AbortSignal.any([lease.signal, helpers.signal]), helpers };
+  try {
+    // It may have been requested while no worker held the record.
+    if (record.cancel_requested_at) throw new Interrupted('cancelled');
+    return await apply(deps, handler, work, await handler.run(work));
+  } catch (error) {
+    const failure = failureOf(error, work.signal);
+    return await follow(deps, handler, work, decide(statesOf(kind)[record.status] ?? {}, failure, helpers));
+  } finally {
+    lease.stop();
+  }
+}
+
+/** Records what the work has come to. */
+async function apply<Row extends WorkRow>(
+  { db }: JobDeps,
+  { kind }: Handler<Row>,
+  { record }: Work<Row>,
+  outcome: Outcome,
+): Promise<string> {
+  if ('laterInMs' in outcome) {
+    await transition(db, kind, record, 'released', { dueInMs: outcome.laterInMs });
+    return outcome.says;
+  }
+  const moved = await transition(db, kind, record, outcome.event, outcome);
+  if (moved !== null) return moved.status;
+  const current = kind.lease?.cancellable ? await openRecord(db, kind, record.id) : null;
+  throw new Interrupted(current?.fence === record.fence ? 'cancelled' : 'superseded');
+}
+
+/** Does what was decided. */
+async function follow<Row extends WorkRow>(
+  { db }: JobDeps,
+  handler: Handler<Row>,
+  work: Work<Row>,
+  action: Action,
+): Promise<string> {
+  const { kind } = handler;
+  const { record, helpers } = work;
+  switch (action.type) {
+    case 'leave':
+      return 'superseded';
+    case 'handOver':
+      await transition(db, kind, record, 'released');
+      throw new Interrupted('shutdown');
+    case 'handBack':
+      await transition(db, kind, record, 'handedBack').catch((error: unknown) =>
+        helpers.log.warn(`a lease was not released, it expires: ${errorMessage(error)}`),
+      );
+      throw action.fault;
+    case 'end': {
+      const cause = handler.describe?.(record, action.cause) ?? action.cause;
+      const end: End = { ...action, cause };
+      await handler.beforeEnd?.(work, end);
+      const ended = await transition(db, kind, record, action.state, { set: { error: cause } });
+      if (ended === null) return 'superseded';
+      await handler.afterEnd?.(work, end);
+      if (handler.failsJob && ended.status === 'failed') throw new JobFailed(cause);
+      return ended.status;
+    }
+  }
+}
+
+/** The record was not claimed: it has ended, or another one of its workspace is worked on. */
+async function waitForTurn(deps: JobDeps, kind: WorkKind, id: string): Promise<string> {
+  const open = kind.lease?.aloneInWorkspace === undefined ? null : await openRecord(deps.db, kind, id);
+  if (open === null) return 'nothing to do';
+  await makeDue(deps.db, kind, open, TURN_MS);
+  return 'waits for another one of its workspace';
+}
