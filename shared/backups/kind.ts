@@ -1,10 +1,25 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
+import type { BackupStatus } from './model.js';
+
+/** The whole machine. A fault of the platform queues a backup again: its next try makes a new archive. */
+const STATES = {
+  queued: { claimed: 'running' },
+  running: {
+    claimed: 'running',
+    released: 'queued',
+    handedBack: 'queued',
+    succeeded: 'succeeded',
+    failed: 'failed',
+  },
+  succeeded: {},
+  failed: {},
+} as const satisfies Record<BackupStatus, Partial<Record<string, BackupStatus>>>;
 
 /** Backups of data services. */
 export const BACKUPS = defineKind({
   table: 'backups',
   payload: 'backupId',
   queues: { backup: RECORD_QUEUE },
-  lease: {},
+  lease: { states: STATES, onClaim: 'started_at = coalesce(started_at, now())', aloneInWorkspace: 'true' },
   abandoned: ABANDONED,
 });

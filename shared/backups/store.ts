@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { CLAIM, type Lease, UNHELD } from '../engine/leases.js';
+import { type Lease, UNHELD } from '../engine/leases.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
 import type { BackupRow, BackupStatus, BackupTrigger, KeptBackup, ScheduledService } from './model.js';
@@ -35,16 +35,6 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
   );
 }
 
-/** Claims a backup (see `claimDeployment`). Null if it has ended. */
-export function claimBackup(db: Db, id: string, workerId: string): Promise<BackupRow | null> {
-  return oneRow<BackupRow>(
-    db,
-    `update backups set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM}
-      where id = :id and finished_at is null returning *`,
-    { id, workerId },
-  );
-}
-
 /** Records the place of the claim's archive and the key that opens it, before the first byte is written. False if the lease is lost. */
 export async function recordArchive(
   db: Db,
@@ -58,43 +48,6 @@ export async function recordArchive(
     { id, fence, store, object, sealedKey },
   );
   return row !== null;
-}
-
-/** Ends a backup that is whole and checked. False if the lease is lost. */
-export async function endSucceeded(
-  db: Db,
-  { id, fence }: Lease,
-  { sizeBytes, dataBytes }: { sizeBytes: number; dataBytes: number },
-): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
-    db,
-    `update backups set status = 'succeeded', size_bytes = :sizeBytes, data_bytes = :dataBytes, error = '', finished_at = now(), ${UNHELD}
-      where id = :id and fence = :fence and finished_at is null returning id`,
-    { id, fence, sizeBytes, dataBytes },
-  );
-  return row !== null;
-}
-
-/** Ends a backup that failed. False if the lease is lost. */
-export async function endFailed(db: Db, { id, fence }: Lease, error: string): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
-    db,
-    `update backups set status = 'failed', error = :error, sealed_key = null, finished_at = now(), ${UNHELD}
-      where id = :id and fence = :fence and finished_at is null returning id`,
-    { id, fence, error },
-  );
-  return row !== null;
-}
-
-/** Queues a claimed backup again, for another worker. */
-export async function releaseBackup(db: Db, { id, fence }: Lease): Promise<void> {
-  await db.raw(
-    `update backups set status = 'queued', ${UNHELD} where id = :id and fence = :fence and finished_at is null`,
-    {
-      id,
-      fence,
-    },
-  );
 }
 
 /** Ends the open backup of a service that is being deleted. Its worker notices that the lease is lost. */

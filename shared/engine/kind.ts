@@ -32,6 +32,8 @@ export type States = Readonly<Record<string, Transitions>>;
 export interface LeaseRules {
   /** Absent if the kind writes its states by its own statements (deployments, runs, backups as yet). */
   states?: States;
+  /** SQL: what a claim sets beside the lease. */
+  onClaim?: string;
   /** True if `cancel_requested_at` asks a worker to stop. */
   cancellable?: boolean;
   /**

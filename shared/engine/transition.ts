@@ -94,10 +94,11 @@ export async function claim<Row extends WorkRow>(
 ): Promise<Row | null> {
   const { status } = statusAfter(kind, 'claimed');
   const alone = kind.lease?.aloneInWorkspace;
+  const sets = [`status = ${status}`, CLAIM, ...(kind.lease?.onClaim === undefined ? [] : [kind.lease.onClaim])];
   const take = (on: Db, condition: string) =>
     oneRow<Row>(
       on,
-      `update ${kind.table} claimed set status = ${status}, ${CLAIM}
+      `update ${kind.table} claimed set ${sets.join(', ')}
         where id = :id and finished_at is null ${condition} returning *`,
       { id, workerId },
     );

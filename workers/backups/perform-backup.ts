@@ -1,9 +1,8 @@
 import { BACKUPS } from '../../shared/backups/kind.js';
 import { type BackupRow, objectName } from '../../shared/backups/model.js';
-import { endFailed, endSucceeded, recordArchive, releaseBackup } from '../../shared/backups/store.js';
+import { recordArchive } from '../../shared/backups/store.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { findDataServer } from '../../shared/data/store.js';
-import { makeDue } from '../../shared/engine/due.js';
 import { Masker } from '../../shared/secrets/mask.js';
 import { SEALED, sealIn } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
@@ -12,7 +11,7 @@ import { folderBytes } from '../data/folder-bytes.js';
 import { postgresBytes, redisBytes, walBytes } from '../data/measure-server.js';
 import { type DataAccessDeps, type DataServer, openDataServer } from '../data/server-access.js';
 import { loadReleaseSpec } from '../deploy/release-spec.js';
-import { failureOf } from '../failures.js';
+import type { Handler, Outcome, Work } from '../engine/perform.js';
 import { discardTree } from '../folders.js';
 import type { JobHelpers } from '../handlers/job-helpers.js';
 import { Interrupted } from '../interrupted.js';
@@ -34,31 +33,38 @@ const ELSEWHERE_MS = 1_000;
 const LONGEST_WAIT_MS = 60 * 60_000;
 
 /**
- * Makes a claimed backup: copies the running server into an archive, reads it back, opens it in a fresh server, and only then
- * publishes it. Returns the outcome in a word. Throws `Interrupted('shutdown')` for a backup that another worker should make, and a
- * fault of the platform, which leaves it open.
+ * Makes a backup: copies the running server into an archive, reads it back, opens it in a fresh server, and only then publishes it.
+ * An archive of a worker that lost its lease is removed by the next claim or by a sweep.
  */
-export async function performBackup(
-  deps: JobDeps,
-  backup: BackupRow,
-  signal: AbortSignal,
-  helpers: JobHelpers,
-): Promise<string> {
+export function backupHandler(deps: JobDeps): Handler<BackupRow> {
+  return {
+    kind: BACKUPS,
+    onEnd: { sealed_key: null },
+    run: (work) => makeBackup(deps, work),
+    beforeEnd: ({ record }, { cause }) => say(deps, record, `Backup ${record.id} failed: ${cause}`, 'error'),
+    async afterEnd({ record }, { cause }) {
+      const { id: backupId, service_id: serviceId } = record;
+      deps.log.warn({ event: 'backup.failed', backupId, serviceId }, `a backup failed: ${cause}`);
+      const service = await getService(deps.db, serviceId);
+      if (service) await mailFailedBackup(deps, service, cause);
+    },
+  };
+}
+
+async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Work<BackupRow>): Promise<Outcome> {
   const service = await getService(deps.db, backup.service_id);
-  if (!service) return 'the service is gone';
+  if (!service) throw new BackupError('the service is gone');
+  const row = await findDataServer(deps.db, service.id);
+  if (row?.host_id !== deps.data.hostId) return leave(backup);
+  if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
+  const server = await openRunning(deps, service.id, helpers);
   try {
-    const row = await findDataServer(deps.db, service.id);
-    if (row?.host_id !== deps.data.hostId) return await leave(deps, backup);
-    if (service.lifecycle_status !== 'active') throw new BackupError(`the service is ${service.lifecycle_status}`);
-    const server = await openRunning(deps, service.id, helpers);
     const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, server, signal);
     // Flushed first, so that the log is complete when the backup shows as ended.
-    await say(deps, service, `Backup ${backup.id} succeeded: ${sentence}`);
-    if (await endSucceeded(deps.db, backup, { sizeBytes, dataBytes })) return 'succeeded';
-    await deps.backups.stores.current.remove(objectName(service.id, backup.id, backup.fence));
-    return 'superseded';
+    await say(deps, backup, `Backup ${backup.id} succeeded: ${sentence}`);
+    return { event: 'succeeded', set: { size_bytes: sizeBytes, data_bytes: dataBytes, error: '' } };
   } catch (error) {
-    return await endEarly(deps, backup, service, error, signal, helpers);
+    throw isDiskFull(error) ? new BackupError('the disk is full') : error;
   }
 }
 
@@ -192,54 +198,23 @@ async function removeEarlier(store: BackupStore, serviceId: string, backupId: st
   }
 }
 
-async function endEarly(
-  deps: JobDeps,
-  backup: BackupRow,
-  service: ServiceRow,
-  error: unknown,
-  signal: AbortSignal,
-  helpers: JobHelpers,
-): Promise<string> {
-  const failure = failureOf(isDiskFull(error) ? new BackupError('the disk is full') : error, signal);
-  if (failure.type === 'interrupted') {
-    if (failure.why === 'superseded') return 'superseded';
-    await releaseBackup(deps.db, backup);
-    throw new Interrupted('shutdown');
-  }
-  if (failure.type === 'platformFault' && !helpers.lastAttempt) {
-    await releaseBackup(deps.db, backup);
-    throw failure.error;
-  }
-  const cause = failure.type === 'failed' ? failure.cause : errorMessage(failure.error);
-  await say(deps, service, `Backup ${backup.id} failed: ${cause}`, 'error');
-  if (!(await endFailed(deps.db, backup, cause))) return 'superseded';
-  deps.log.warn({ event: 'backup.failed', backupId: backup.id, serviceId: service.id }, `a backup failed: ${cause}`);
-  await mailFailedBackup(deps, service, cause);
-  return 'failed';
-}
-
-/** The volume is on another host. */
-async function leave(deps: JobDeps, backup: BackupRow): Promise<string> {
+/** The volume is on another host. Throws if that host is away for long. */
+function leave(backup: BackupRow): Outcome {
   if (Date.now() - backup.created_at.getTime() > LONGEST_WAIT_MS) {
     throw new BackupError('the host that has the volume is away');
   }
-  await releaseBackup(deps.db, backup);
-  await makeDue(deps.db, BACKUPS, backup, ELSEWHERE_MS);
-  return 'left to the host that has the volume';
+  return { laterInMs: ELSEWHERE_MS, says: 'left to the host that has the volume' };
 }
 
 async function say(
   deps: JobDeps,
-  service: ServiceRow,
+  { service_id: serviceId }: BackupRow,
   message: string,
   level: 'info' | 'error' = 'info',
 ): Promise<void> {
-  if (service.live_deployment_id === null) return;
-  const channel = deps.logs.open({
-    serviceId: service.id,
-    deploymentId: service.live_deployment_id,
-    masker: new Masker([]),
-  });
+  const deploymentId = (await getService(deps.db, serviceId))?.live_deployment_id ?? null;
+  if (deploymentId === null) return;
+  const channel = deps.logs.open({ serviceId, deploymentId, masker: new Masker([]) });
   await channel.write('system', message, level);
   await channel.close();
 }

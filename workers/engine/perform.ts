@@ -34,6 +34,8 @@ export interface Handler<Row extends WorkRow> {
   run(work: Work<Row>): Promise<Outcome>;
   /** The cause of a failure as the record shows it. Default: as it is. */
   describe?(record: Row, cause: string): string;
+  /** Columns that change with a failure or a cancellation, beside `error`. */
+  onEnd?: Change['set'];
   /** Called before a failure or a cancellation is recorded: stops what the work has started. */
   beforeEnd?(work: Work<Row>, end: End): Promise<void>;
   /** Called by the worker that recorded a failure or a cancellation. */
@@ -111,7 +113,7 @@ async function follow<Row extends WorkRow>(
       const cause = handler.describe?.(record, action.cause) ?? action.cause;
       const end: End = { ...action, cause };
       await handler.beforeEnd?.(work, end);
-      const ended = await transition(db, kind, record, action.state, { set: { error: cause } });
+      const ended = await transition(db, kind, record, action.state, { set: { ...handler.onEnd, error: cause } });
       if (ended === null) return 'superseded';
       await handler.afterEnd?.(work, end);
       if (handler.failsJob && ended.status === 'failed') throw new JobFailed(cause);

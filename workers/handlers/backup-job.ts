@@ -1,23 +1,10 @@
-import { BACKUPS } from '../../shared/backups/kind.js';
-import { claimBackup } from '../../shared/backups/store.js';
-import { errorMessage } from '../../shared/core/errors.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
-import { performBackup } from '../backups/perform-backup.js';
+import { backupHandler } from '../backups/perform-backup.js';
+import { perform } from '../engine/perform.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 
 /** Queue `backup`: makes one backup of a data service, anew if an earlier worker died while it made it. */
-export async function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
-  const backup = await claimBackup(deps.db, backupId, deps.workerId);
-  if (!backup) return 'nothing to do';
-  const lease = deps.leases.hold(BACKUPS, { id: backup.id, fence: backup.fence });
-  try {
-    return await performBackup(deps, backup, AbortSignal.any([lease.signal, helpers.signal]), helpers);
-  } catch (error) {
-    helpers.log.debug({ backupId, fence: backup.fence }, `the backup is left: ${errorMessage(error)}`);
-    throw error;
-  } finally {
-    lease.stop();
-    deps.dispatcher.wake();
-  }
+export function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
+  return perform(deps, backupHandler(deps), backupId, helpers).finally(() => deps.dispatcher.wake());
 }

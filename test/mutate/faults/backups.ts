@@ -3,10 +3,10 @@ import type { Fault } from '../fault.js';
 
 export const BACKUPS_FAULTS: readonly Fault[] = [
   {
-    name: 'backup: one that has ended is claimed',
-    file: 'shared/backups/store.ts',
-    find: 'where id = :id and finished_at is null returning *',
-    replace: 'where id = :id returning *',
+    name: 'backup: two of one workspace at once',
+    file: 'shared/backups/kind.ts',
+    find: "aloneInWorkspace: 'true'",
+    replace: "aloneInWorkspace: 'false'",
   },
   {
     name: 'backup: recorded by an old claim',
@@ -16,15 +16,9 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'backup: a failed one keeps its key',
-    file: 'shared/backups/store.ts',
-    find: 'error = :error, sealed_key = null,',
-    replace: 'error = :error,',
-  },
-  {
-    name: 'backup: given back by an old claim',
-    file: 'shared/backups/store.ts',
-    find: 'where id = :id and fence = :fence and finished_at is null`',
-    replace: 'where id = :id and cast(:fence as bigint) is not null and finished_at is null`',
+    file: 'workers/backups/perform-backup.ts',
+    find: 'onEnd: { sealed_key: null }',
+    replace: 'onEnd: {}',
   },
   {
     name: 'backup: its worker goes on after the service is deleted',

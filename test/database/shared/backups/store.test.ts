@@ -1,17 +1,12 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
+import { BACKUPS } from '../../../../shared/backups/kind.js';
 import type { BackupRow } from '../../../../shared/backups/model.js';
-import {
-  claimBackup,
-  deleteBackup,
-  endFailed,
-  endSucceeded,
-  insertBackup,
-  recordArchive,
-  releaseBackup,
-} from '../../../../shared/backups/store.js';
+import { deleteBackup, insertBackup, recordArchive } from '../../../../shared/backups/store.js';
 import type { Db } from '../../../../shared/core/database/client.js';
 import { createLogger } from '../../../../shared/core/log.js';
+import type { Lease } from '../../../../shared/engine/leases.js';
+import { type Change, claim as claimRecord, transition } from '../../../../shared/engine/transition.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
 import { eraseService } from '../../../../shared/services/lifecycle-store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
@@ -61,6 +56,8 @@ describe('Backups in the database', () => {
       backups: { stores: { current: store, all: [store] } },
       data: { removeRestoreLeftovers: async () => 0 },
     }) as unknown as JobDeps;
+  const claim = (id: string) => claimRecord<BackupRow>(db, BACKUPS, id, uuidv7());
+  const move = (lease: Lease, event: string, set: Change['set'] = {}) => transition(db, BACKUPS, lease, event, { set });
   const all = () => db<BackupRow>('backups').where({ service_id: service.id }).orderBy('created_at');
   const insert = () =>
     db.transaction((trx) => insertBackup(trx, { service, trigger: 'manual', actor: '', scheduledFor: null }));
@@ -91,26 +88,26 @@ describe('Backups in the database', () => {
 
     it('belongs to its last claim alone', async () => {
       const { id } = (await insert()) as BackupRow;
-      const first = (await claimBackup(db, id, uuidv7())) as BackupRow;
-      const second = (await claimBackup(db, id, uuidv7())) as BackupRow;
+      const first = (await claim(id)) as BackupRow;
+      const second = (await claim(id)) as BackupRow;
       expect(second.fence).to.equal(first.fence + 1);
       const archive = { store: store.id, object: 'o', sealedKey: Buffer.from('key') };
       expect(await recordArchive(db, first, archive)).to.equal(false);
-      expect(await endSucceeded(db, first, { sizeBytes: 1, dataBytes: 1 })).to.equal(false);
-      expect(await endFailed(db, first, 'late')).to.equal(false);
-      await releaseBackup(db, first);
+      expect(await move(first, 'succeeded')).to.equal(null);
+      expect(await move(first, 'failed', { error: 'late' })).to.equal(null);
+      await move(first, 'released');
       expect((await all())[0]).to.include({ status: 'running', fence: second.fence });
       expect(await recordArchive(db, second, archive)).to.equal(true);
-      expect(await endSucceeded(db, second, { sizeBytes: 42, dataBytes: 99 })).to.equal(true);
+      expect(await move(second, 'succeeded', { size_bytes: 42, data_bytes: 99 })).to.not.equal(null);
       expect((await all())[0]).to.include({ status: 'succeeded', size_bytes: 42, object: 'o' });
-      expect(await claimBackup(db, id, uuidv7())).to.equal(null);
+      expect(await claim(id)).to.equal(null);
     });
 
     it('that failed keeps its reason and no key', async () => {
       const { id } = (await insert()) as BackupRow;
-      const claim = (await claimBackup(db, id, uuidv7())) as BackupRow;
-      await recordArchive(db, claim, { store: store.id, object: 'o', sealedKey: Buffer.from('key') });
-      await endFailed(db, claim, 'the disk is full');
+      const held = (await claim(id)) as BackupRow;
+      await recordArchive(db, held, { store: store.id, object: 'o', sealedKey: Buffer.from('key') });
+      await move(held, 'failed', { error: 'the disk is full', sealed_key: null });
       expect((await all())[0]).to.include({ status: 'failed', error: 'the disk is full', sealed_key: null });
       expect(await insert()).to.not.equal(null);
     });

@@ -83,6 +83,7 @@ describe('The job of a backup', () => {
     await volumeOn(HERE);
     await workshop.database.db('services').where({ id: service.id }).update({ lifecycle_status: 'suspended' });
     const id = await make();
+    await workshop.database.db('backups').update({ sealed_key: Buffer.from('the key of an earlier try') });
     expect(await run(id)).to.equal('failed');
     expect(await read(id)).to.include({ status: 'failed', error: 'the service is suspended', sealed_key: null });
     expect(await workshop.messages(deploymentId)).to.deep.equal([`Backup ${id} failed: the service is suspended`]);

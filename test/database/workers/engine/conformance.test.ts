@@ -1,0 +1,471 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { BACKUPS } from '../../../../shared/backups/kind.js';
+import { insertBackup } from '../../../../shared/backups/store.js';
+import { findAbandoned, takeDue } from '../../../../shared/engine/due.js';
+import { ABANDONED, defineKind, RECORD_QUEUE, type WorkKind } from '../../../../shared/engine/kind.js';
+import { claim, statesOf, transition, type WorkRow } from '../../../../shared/engine/transition.js';
+import { OPERATIONS } from '../../../../shared/operations/kind.js';
+import { insertOperation } from '../../../../shared/operations/store.js';
+import { KINDS } from '../../../../shared/queues/catalog.js';
+import { type Handler, type Outcome, perform, type Work } from '../../../../workers/engine/perform.js';
+import { Interrupted, JobFailed } from '../../../../workers/interrupted.js';
+import { ReleaseError } from '../../../../workers/runtime/runtime-driver.js';
+import type { JobDeps } from '../../../../workers/worker-deps.js';
+import { makeService, makeWorkspace } from '../../../support/factories.js';
+import { jobHelpers, TestWorkshop, untilAborted } from '../../../support/workshop.js';
+
+/** A kind that uses every rule of the engine. No queue has its jobs. */
+const SAMPLE = defineKind({
+  table: 'sample_work',
+  payload: 'sampleId',
+  queues: { sample: RECORD_QUEUE },
+  lease: {
+    states: {
+      queued: { claimed: 'running', cancelled: 'cancelled' },
+      running: {
+        ...{ claimed: 'running', released: 'queued', handedBack: 'running', retried: 'queued' },
+        ...{ succeeded: 'succeeded', failed: 'failed', cancelled: 'cancelled' },
+      },
+      succeeded: {},
+      failed: {},
+      cancelled: {},
+    },
+    cancellable: true,
+    aloneInWorkspace: 'true',
+  },
+  abandoned: ABANDONED,
+});
+const SAMPLE_TABLE = `create table sample_work (
+  id uuid primary key, workspace_id uuid not null, status text not null default 'queued', error text not null default '',
+  fence bigint not null default 0, worker_id uuid, lease_expires_at timestamptz, cancel_requested_at timestamptz,
+  due_at timestamptz, dispatches integer not null default 1, created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(), finished_at timestamptz)`;
+
+type Row = WorkRow & { error: string; worker_id: string | null; due_at: Date | null; finished_at: Date | null };
+
+/** Makes a record of a kind in a workspace. */
+type Maker = (workshop: TestWorkshop, workspaceId: string) => Promise<string>;
+
+async function serviceIn({ database: { db } }: TestWorkshop, id: string) {
+  const workspace = await db('workspaces').where({ id }).first();
+  return makeService(db, workspace, { plan: 'starter' }, 'redis');
+}
+
+const MAKERS: Record<string, Maker> = {
+  operations: async (workshop, workspaceId) => {
+    const { id: serviceId } = await serviceIn(workshop, workspaceId);
+    // The kind of operation that is done alone in its workspace.
+    const input = { workspaceId, serviceId, kind: 'restore' as const, actor: 'test' };
+    return (await workshop.database.db.transaction((trx) => insertOperation(trx, input))).id;
+  },
+  backups: async (workshop, workspaceId) => {
+    const input = { service: await serviceIn(workshop, workspaceId), trigger: 'manual' as const, actor: '' };
+    const row = await workshop.database.db.transaction((trx) => insertBackup(trx, { ...input, scheduledFor: null }));
+    return row?.id ?? '';
+  },
+  sample_work: async ({ database: { db } }, workspaceId) => {
+    const id = uuidv7();
+    await db('sample_work').insert({ id, workspace_id: workspaceId, due_at: db.fn.now() });
+    return id;
+  },
+};
+
+/** What a case works with: one record that waits for its first claim. */
+class Bench {
+  readonly kind: WorkKind;
+  readonly workshop: TestWorkshop;
+  readonly worker: JobDeps;
+  readonly id: string;
+  readonly workspaceId: string;
+
+  constructor(init: Pick<Bench, 'kind' | 'workshop' | 'worker' | 'id' | 'workspaceId'>) {
+    ({
+      kind: this.kind,
+      workshop: this.workshop,
+      worker: this.worker,
+      id: this.id,
+      workspaceId: this.workspaceId,
+    } = init);
+  }
+
+  get db() {
+    return this.workshop.database.db;
+  }
+
+  /** The outcome, or the error, of one job that runs `work`. */
+  run(
+    work: (work: Work<Row>) => Promise<Outcome>,
+    {
+      worker = this.worker,
+      id = this.id,
+      signal = new AbortController().signal,
+      lastAttempt = false,
+      ...hooks
+    }: Job = {},
+  ): Promise<unknown> {
+    const handler: Handler<Row> = { kind: this.kind, run: work, ...hooks };
+    return perform(worker, handler, id, jobHelpers({ signal, lastAttempt })).catch((error: unknown) => error);
+  }
+
+  /** Claims the record for a worker that does nothing more. */
+  claim(): Promise<Row | null> {
+    return claim<Row>(this.db, this.kind, this.id, uuidv7());
+  }
+
+  async read(id = this.id): Promise<Row> {
+    return this.db<Row>(this.kind.table).where({ id }).first() as Promise<Row>;
+  }
+
+  update(changes: object): Promise<unknown> {
+    return this.db(this.kind.table).where({ id: this.id }).update(changes);
+  }
+
+  requestCancel = () => this.update({ cancel_requested_at: this.db.fn.now() });
+  states = () => statesOf(this.kind);
+  /** The status of a record after a worker that runs it has given it back by an event. */
+  after = (event: string) => this.states().running?.[event];
+}
+
+interface Job extends Partial<Pick<Handler<Row>, 'beforeEnd' | 'afterEnd' | 'failsJob' | 'describe'>> {
+  worker?: JobDeps;
+  id?: string;
+  signal?: AbortSignal;
+  lastAttempt?: boolean;
+}
+
+const done = async (): Promise<Outcome> => ({ event: 'succeeded' });
+const fault = () => Promise.reject(new Error('the registry is away'));
+const explained = () => Promise.reject(new ReleaseError('the image is gone'));
+const UNHELD = { worker_id: null, lease_expires_at: null };
+
+/** What each kind must do. The title continues "a record of <kind>". */
+const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: 'cancellable'][] = [
+  [
+    'is done once: its second job finds nothing to do',
+    async (b) => {
+      expect(await b.run(done)).to.equal('succeeded');
+      expect(await b.read()).to.include({ status: 'succeeded', ...UNHELD });
+      expect(await b.run(fault)).to.equal('nothing to do');
+    },
+  ],
+  [
+    'that does not exist is nothing to do',
+    async (b) => expect(await b.run(done, { id: uuidv7() })).to.equal('nothing to do'),
+  ],
+  [
+    'whose worker was killed after the claim is done by the next one',
+    async (b) => {
+      const dead = await b.claim();
+      expect(await b.run(done)).to.equal('succeeded');
+      expect((await b.read()).fence).to.equal((dead?.fence ?? 0) + 1);
+    },
+  ],
+  [
+    'whose worker was killed before it recorded the end is done again, and the dead worker changes nothing',
+    async (b) => {
+      const dead = (await b.claim()) as Row;
+      await b.claim();
+      for (const event of ['succeeded', 'failed', 'released', 'handedBack']) {
+        expect(await transition(b.db, b.kind, dead, event), event).to.equal(null);
+      }
+      expect((await b.read()).finished_at).to.equal(null);
+      expect(await b.run(done)).to.equal('succeeded');
+    },
+  ],
+  [
+    'that was not claimed cannot end',
+    async (b) => {
+      const { id, fence } = await b.read();
+      for (const event of ['succeeded', 'failed']) {
+        expect(await transition(b.db, b.kind, { id, fence }, event), event).to.equal(null);
+      }
+    },
+  ],
+  [
+    'that ended is not changed again',
+    async (b) => {
+      const held = (await b.claim()) as Row;
+      expect(await transition(b.db, b.kind, held, 'succeeded')).to.include({ status: 'succeeded' });
+      expect(await transition(b.db, b.kind, held, 'failed')).to.equal(null);
+      expect((await b.read()).status).to.equal('succeeded');
+    },
+  ],
+  [
+    'whose lease is lost while it is worked on stops, and is left alone',
+    async (b) => {
+      let other: Row | null = null;
+      const outcome = b.run(async ({ signal }) => {
+        other = await b.claim();
+        await b.db.raw('select pg_notify(?, ?)', ['ranvier_cancel', b.id]);
+        await untilAborted(() => undefined)(signal);
+        return done();
+      });
+      expect(await outcome).to.equal('superseded');
+      expect(await b.read()).to.include({ finished_at: null, fence: (other as Row | null)?.fence });
+    },
+  ],
+  [
+    'whose lease was lost unnoticed is not ended',
+    async (b) => {
+      const worker = await b.workshop.deafWorker();
+      const work = async () => ((await b.claim()) ? done() : fault());
+      expect(await b.run(work, { worker })).to.equal('superseded');
+      expect((await b.read()).finished_at).to.equal(null);
+    },
+  ],
+  [
+    'whose lease was lost unnoticed is not handed back',
+    async (b) => {
+      const worker = await b.workshop.deafWorker();
+      let other: Row | null = null;
+      const work = async () => {
+        other = await b.claim();
+        return fault();
+      };
+      expect(await b.run(work, { worker })).to.be.instanceOf(Error);
+      expect(await b.read()).to.include({ worker_id: (other as Row | null)?.worker_id, status: 'running' });
+    },
+  ],
+  [
+    'whose lease was lost unnoticed does not fail',
+    async (b) => {
+      const worker = await b.workshop.deafWorker();
+      const work = async () => ((await b.claim()) ? explained() : done());
+      expect(await b.run(work, { worker, failsJob: true })).to.equal('superseded');
+      expect((await b.read()).finished_at).to.equal(null);
+    },
+  ],
+  [
+    'is handed back after a fault of the platform, and the next try does it',
+    async (b) => {
+      expect(await b.run(fault)).to.include({ message: 'the registry is away' });
+      expect(await b.read()).to.include({ status: b.after('handedBack'), finished_at: null, ...UNHELD });
+      expect(await b.run(done)).to.equal('succeeded');
+    },
+  ],
+  [
+    'fails with the last try of a fault of the platform',
+    async (b) => {
+      expect(await b.run(fault, { lastAttempt: true })).to.equal('failed');
+      expect(await b.read()).to.include({ status: 'failed', error: 'internal error: the registry is away', ...UNHELD });
+    },
+  ],
+  [
+    'fails at once with a cause that a person can act on, and its job with it if the kind wants that',
+    async (b) => {
+      expect(await b.run(explained, { failsJob: true, describe: (_, cause) => `step: ${cause}` }))
+        .to.be.instanceOf(JobFailed)
+        .and.include({ message: 'step: the image is gone' });
+      expect(await b.read()).to.include({ status: 'failed', error: 'step: the image is gone' });
+    },
+  ],
+  [
+    'shows its failure after what it started has stopped, and tells of it afterwards',
+    async (b) => {
+      const seen: unknown[] = [];
+      const look = async () => void seen.push((await b.read()).status);
+      await b.run(explained, { beforeEnd: look, afterEnd: look });
+      expect(seen).to.deep.equal(['running', 'failed']);
+    },
+  ],
+  [
+    'stays open if what it started cannot be stopped',
+    async (b) => {
+      expect(await b.run(explained, { beforeEnd: fault })).to.be.instanceOf(Error);
+      expect((await b.read()).finished_at).to.equal(null);
+    },
+  ],
+  [
+    'is handed over by a worker that shuts down in the work',
+    async (b) => {
+      const shutdown = new AbortController();
+      const work = async ({ signal }: Work<Row>): Promise<Outcome> => {
+        shutdown.abort(new Interrupted('shutdown'));
+        throw signal.reason;
+      };
+      expect(await b.run(work, { signal: shutdown.signal }))
+        .to.be.instanceOf(Interrupted)
+        .and.include({ why: 'shutdown' });
+      expect(await b.read()).to.include({ status: b.after('released'), finished_at: null, ...UNHELD });
+      expect(await b.run(done)).to.equal('succeeded');
+    },
+  ],
+  [
+    'whose work fails because its worker shuts down has not failed',
+    async (b) => {
+      const shutdown = AbortSignal.abort(new Interrupted('shutdown'));
+      expect(await b.run(explained, { signal: shutdown, lastAttempt: true })).to.be.instanceOf(Interrupted);
+      expect((await b.read()).finished_at).to.equal(null);
+    },
+  ],
+  [
+    'that is put off is unheld and due later, by one further job',
+    async (b) => {
+      await b.update({ due_at: null });
+      expect(await b.run(async () => ({ laterInMs: 60_000, says: 'elsewhere' }))).to.equal('elsewhere');
+      expect(await b.read()).to.include({ status: b.after('released'), dispatches: 2, ...UNHELD });
+      expect((await b.read()).due_at?.getTime()).to.be.greaterThan(Date.now() + 30_000);
+      const taken = await b.db.transaction((trx) => takeDue(trx, b.kind, 1000));
+      expect(taken.map(({ id }) => id)).to.not.include(b.id);
+    },
+  ],
+  [
+    'that two workers claim at once is ended once',
+    async (b) => {
+      const outcomes = await Promise.all([b.run(done), b.run(done), b.run(done)]);
+      expect(outcomes.filter((outcome) => outcome === 'succeeded')).to.have.length(1);
+      expect((await b.read()).status).to.equal('succeeded');
+    },
+  ],
+  [
+    'waits while another one of its workspace is worked on, and keeps no slot',
+    async (b) => {
+      await b.update({ due_at: null });
+      const other = await (MAKERS[b.kind.table] as Maker)(b.workshop, b.workspaceId);
+      const held = (await claim<Row>(b.db, b.kind, other, uuidv7())) as Row;
+      expect(await b.run(done)).to.equal('waits for another one of its workspace');
+      expect(await b.read()).to.include({ status: 'queued', dispatches: 2, worker_id: null });
+      await transition(b.db, b.kind, held, 'succeeded');
+      expect(await b.run(done)).to.equal('succeeded');
+    },
+  ],
+  [
+    'does not wait for a dead worker of its workspace, nor for another workspace',
+    async (b) => {
+      const make = MAKERS[b.kind.table] as Maker;
+      const dead = await make(b.workshop, b.workspaceId);
+      await claim(b.db, b.kind, dead, uuidv7());
+      await b
+        .db(b.kind.table)
+        .where({ id: dead })
+        .update({ lease_expires_at: new Date(0) });
+      const stranger = await make(b.workshop, (await makeWorkspace(b.db)).id);
+      await claim(b.db, b.kind, stranger, uuidv7());
+      expect(await b.run(done)).to.equal('succeeded');
+    },
+  ],
+  [
+    'of one workspace and another one are not both claimed at once',
+    async (b) => {
+      const other = await (MAKERS[b.kind.table] as Maker)(b.workshop, b.workspaceId);
+      const claims = await Promise.all([b.id, other].map((id) => claim(b.db, b.kind, id, uuidv7())));
+      expect(claims.filter((row) => row !== null)).to.have.length(1);
+    },
+  ],
+  [
+    'whose job is lost is found when no worker holds it, and only then',
+    async (b) => {
+      const old = { due_at: null, updated_at: new Date(0) };
+      const found = async () => (await findAbandoned(b.db, [b.kind], 5)).map(({ id }) => id);
+      await b.update(old);
+      expect(await found()).to.include(b.id);
+      await b.claim();
+      await b.update(old);
+      expect(await found()).to.not.include(b.id);
+      await b.update({ ...old, lease_expires_at: new Date(0) });
+      expect(await found()).to.include(b.id);
+      expect(await b.run(done)).to.equal('succeeded');
+      await b.update(old);
+      expect(await found()).to.not.include(b.id);
+    },
+  ],
+  [
+    'that was cancelled before its claim is not worked on',
+    async (b) => {
+      await b.requestCancel();
+      expect(await b.run(fault)).to.equal('cancelled');
+    },
+    'cancellable',
+  ],
+  [
+    'that is cancelled in the work stops first and then shows it',
+    async (b) => {
+      const stopped: string[] = [];
+      const outcome = b.run(
+        async ({ signal }) => {
+          await b.requestCancel();
+          await b.db.raw('select pg_notify(?, ?)', ['ranvier_cancel', b.id]);
+          await untilAborted(() => undefined)(signal);
+          return done();
+        },
+        { beforeEnd: async () => void stopped.push((await b.read()).status) },
+      );
+      expect(await outcome).to.equal('cancelled');
+      expect(stopped).to.deep.equal(['running']);
+    },
+    'cancellable',
+  ],
+  [
+    'that is cancelled before its end is recorded is cancelled',
+    async (b) => {
+      const worker = await b.workshop.deafWorker();
+      expect(await b.run(async () => ((await b.requestCancel()) ? done() : fault()), { worker })).to.equal('cancelled');
+    },
+    'cancellable',
+  ],
+  [
+    'that is cancelled while it fails is cancelled and has no failed job',
+    async (b) => {
+      const worker = await b.workshop.deafWorker();
+      const work = async () => ((await b.requestCancel()) ? explained() : done());
+      expect(await b.run(work, { worker, failsJob: true })).to.equal('cancelled');
+    },
+    'cancellable',
+  ],
+  [
+    'that is cancelled before a step is recorded does not go on',
+    async (b) => {
+      const worker = await b.workshop.deafWorker();
+      const work = async () => ((await b.requestCancel()) ? { event: 'retried' } : done());
+      expect(await b.run(work, { worker })).to.equal('cancelled');
+    },
+    'cancellable',
+  ],
+  [
+    'that has ended cannot be cancelled',
+    async (b) => {
+      await b.run(done);
+      await b.requestCancel();
+      expect(await b.run(fault)).to.equal('nothing to do');
+      expect((await b.read()).status).to.equal('succeeded');
+    },
+    'cancellable',
+  ],
+];
+
+describe('The engine', () => {
+  let workshop: TestWorkshop;
+  let worker: JobDeps;
+  before(async () => {
+    workshop = await TestWorkshop.open();
+    worker = await workshop.worker();
+    await workshop.database.db.raw(SAMPLE_TABLE);
+  });
+  after(() => workshop.close());
+
+  const registered = KINDS.filter((kind: WorkKind) => kind.lease?.states !== undefined);
+
+  it('is tested with every kind that it performs', () => {
+    expect(registered).to.deep.equal([OPERATIONS, BACKUPS]);
+  });
+
+  for (const kind of [...registered, SAMPLE] as WorkKind[]) {
+    describe(`a record of ${kind.table}`, () => {
+      for (const [title, check, only] of CASES) {
+        if (only !== undefined && !kind.lease?.[only]) continue;
+        it(title, async () => {
+          const { id: workspaceId } = await makeWorkspace(workshop.database.db);
+          const id = await (MAKERS[kind.table] as Maker)(workshop, workspaceId);
+          await check(new Bench({ kind, workshop, worker, id, workspaceId }));
+        });
+      }
+
+      it('has a table of states from which every state is reached and ends', () => {
+        const states = statesOf(kind);
+        const reached = new Set(['queued', ...Object.values(states).flatMap((row) => Object.values(row))]);
+        expect(Object.keys(states)).to.have.members([...reached]);
+      });
+    });
+  }
+});
