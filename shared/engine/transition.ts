@@ -19,6 +19,8 @@ export interface WorkRow extends Lease {
 export interface Change {
   /** Columns that change with the status. Names are ours, never input. */
   set?: Readonly<Record<string, string | number | Buffer | Date | null>>;
+  /** SQL: further assignments, without bindings. */
+  sql?: string;
   /** A further job becomes due after this time, in milliseconds. */
   dueInMs?: number;
 }
@@ -57,13 +59,19 @@ export function transition<Row extends WorkRow>(
   kind: WorkKind,
   { id, fence }: Lease,
   event: string,
-  { set = {}, dueInMs }: Change = {},
+  { set = {}, sql, dueInMs }: Change = {},
 ): Promise<Row | null> {
   const { status, from, ends } = statusAfter(kind, event);
   const waits = kind.lease?.cancellable && !ends && !HOLDS.has(event);
   const assignments = [
     `status = ${status}`,
-    ...Object.keys(set).map((column) => `${column} = :${column}`),
+    ...Object.keys(set).map((column) =>
+      // A record that is cancelled has no error.
+      column === 'error' && ends && kind.lease?.cancellable
+        ? `error = case when cancel_requested_at is null then :error else '' end`
+        : `${column} = :${column}`,
+    ),
+    ...(sql === undefined ? [] : [sql]),
     ...(ends ? ['finished_at = now()'] : []),
     ...(dueInMs === undefined
       ? []
@@ -83,8 +91,8 @@ export function transition<Row extends WorkRow>(
 }
 
 /**
- * Claims a record: raises its fence, so that the last holder can change nothing more. Null if it has ended, or if it must wait for
- * another one of its workspace.
+ * Claims a record: raises its fence, so that the last holder can change nothing more. Null if it has ended, if it waits for admission, or
+ * if it must wait for another one of its workspace.
  */
 export async function claim<Row extends WorkRow>(
   db: Db,
@@ -95,11 +103,12 @@ export async function claim<Row extends WorkRow>(
   const { status } = statusAfter(kind, 'claimed');
   const alone = kind.lease?.aloneInWorkspace;
   const sets = [`status = ${status}`, CLAIM, ...(kind.lease?.onClaim === undefined ? [] : [kind.lease.onClaim])];
+  const admitted = kind.waiting === undefined ? '' : 'and admitted_at is not null';
   const take = (on: Db, condition: string) =>
     oneRow<Row>(
       on,
       `update ${kind.table} claimed set ${sets.join(', ')}
-        where id = :id and finished_at is null ${condition} returning *`,
+        where id = :id and finished_at is null ${admitted} ${condition} returning *`,
       { id, workerId },
     );
   const free = alone === 'true' ? null : await take(db, alone === undefined ? '' : `and not (${alone})`);

@@ -1,11 +1,41 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
+import type { RunStatus } from './model.js';
 
-/** Runs of cron services. */
+/**
+ * The whole machine. A command runs on while its worker is away, so a run that was given back is still running. A run that is tried
+ * again waits for its time and for admission.
+ */
+const STATES = {
+  queued: { claimed: 'running' },
+  running: {
+    claimed: 'running',
+    released: 'running',
+    handedBack: 'running',
+    retried: 'queued',
+    succeeded: 'succeeded',
+    failed: 'failed',
+    cancelled: 'cancelled',
+  },
+  succeeded: {},
+  failed: {},
+  cancelled: {},
+  skipped: {},
+} as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
+
+/** Runs of cron services. An attempt that has not begun gets the release that is live when it is claimed. */
 export const RUNS = defineKind({
   table: 'runs',
   payload: 'runId',
   queues: { run: RECORD_QUEUE },
   waiting: 'finished_at is null and admitted_at is null and not_before <= now()',
-  lease: { cancellable: true },
+  lease: {
+    states: STATES,
+    cancellable: true,
+    onClaim: `started_at = coalesce(started_at, now()), deployment_id = coalesce(
+      (select live_deployment_id from services s
+        where s.id = claimed.service_id
+          and not exists (select from replicas p where p.run_id = claimed.id and p.run_attempt = claimed.attempt)),
+      deployment_id)`,
+  },
   abandoned: ABANDONED,
 });

@@ -1,67 +1,12 @@
 import type { Knex } from 'knex';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { CLAIM, type Lease, UNHELD } from '../engine/leases.js';
-import { stopAttempts } from '../replicas/attempt-store.js';
-import type { RunDecision, RunEnd, RunRow } from './model.js';
+import type { RunRow } from './model.js';
 
-/**
- * Claims a run (see `claimDeployment`). An attempt that has not begun gets the release that is live now. Null if the run
- * has ended or may not run yet.
- */
-export function claimRun(db: Db, id: string, workerId: string): Promise<RunRow | null> {
-  return oneRow<RunRow>(
-    db,
-    `update runs set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM},
-            deployment_id = coalesce(
-              (select live_deployment_id from services s
-                where s.id = runs.service_id
-                  and not exists (select from replicas p where p.run_id = runs.id and p.run_attempt = runs.attempt)),
-              deployment_id)
-      where id = :id and finished_at is null and admitted_at is not null returning *`,
-    { id, workerId },
-  );
-}
-
-/** Ends a run and stops what is left of its attempts. A requested cancellation wins. False if the lease is lost. */
-export async function endRun(
-  db: Db,
-  { id, fence }: Lease,
-  { status, exitCode, error }: { status: RunEnd; exitCode: number | null; error: string },
-): Promise<boolean> {
-  return db.transaction(async (trx) => {
-    const ended = await oneRow<{ id: string }>(
-      trx,
-      `update runs
-          set status = case when cancel_requested_at is null then :status else 'cancelled' end, exit_code = :exitCode,
-              error = case when cancel_requested_at is null then :error else '' end, finished_at = now(), ${UNHELD}
-        where id = :id and fence = :fence and finished_at is null returning id`,
-      { id, fence, status, exitCode, error },
-    );
-    if (ended) await stopAttempts(trx, id);
-    return ended !== null;
-  });
-}
-
-/** Queues the next attempt of a run, after the wait. False if the lease is lost, or a cancellation was requested. */
-export async function retryRun(
-  db: Db,
-  { id, fence }: Lease,
-  { delayMs, exitCode, error }: Extract<RunDecision, { type: 'retry' }>,
-): Promise<boolean> {
-  return db.transaction(async (trx) => {
-    const queued = await oneRow<{ id: string }>(
-      trx,
-      `update runs
-          set status = 'queued', attempt = attempt + 1, not_before = now() + :delayMs * interval '1 millisecond',
-              admitted_at = null, exit_code = :exitCode, error = :error, ${UNHELD}
-        where id = :id and fence = :fence and finished_at is null and cancel_requested_at is null returning id`,
-      { id, fence, delayMs, exitCode, error },
-    );
-    if (queued) await stopAttempts(trx, id);
-    return queued !== null;
-  });
+/** SQL: what the next attempt of a run changes. It waits for its time and for admission. */
+export function retrySql(delayMs: number): string {
+  return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { makeDue } from '../../shared/engine/due.js';
 import type { WorkKind } from '../../shared/engine/kind.js';
@@ -22,7 +23,7 @@ export interface Work<Row extends WorkRow> {
 /** What the work has come to. */
 export type Outcome =
   /** An event of the kind's table of states, with the columns that change with it. */
-  | ({ event: string } & Pick<Change, 'set'>)
+  | ({ event: string; says?: string } & Pick<Change, 'set' | 'sql'>)
   /** Not now, or not here: a further job becomes due. */
   | { laterInMs: number; says: string };
 
@@ -40,6 +41,8 @@ export interface Handler<Row extends WorkRow> {
   beforeEnd?(work: Work<Row>, end: End): Promise<void>;
   /** Called by the worker that recorded a failure or a cancellation. */
   afterEnd?(work: Work<Row>, end: End): Promise<void>;
+  /** Called in the transaction of each event but those of the lease. */
+  onEvent?(trx: Transaction, record: Row): Promise<void>;
   /** True if the job fails with its record. */
   failsJob?: boolean;
 }
@@ -75,18 +78,35 @@ export async function perform<Row extends WorkRow>(
 /** Records what the work has come to. */
 async function apply<Row extends WorkRow>(
   { db }: JobDeps,
-  { kind }: Handler<Row>,
+  handler: Handler<Row>,
   { record }: Work<Row>,
   outcome: Outcome,
 ): Promise<string> {
+  const { kind } = handler;
   if ('laterInMs' in outcome) {
     await transition(db, kind, record, 'released', { dueInMs: outcome.laterInMs });
     return outcome.says;
   }
-  const moved = await transition(db, kind, record, outcome.event, outcome);
-  if (moved !== null) return moved.status;
+  const moved = await move(db, handler, record, outcome.event, outcome);
+  if (moved !== null) return outcome.says ?? moved.status;
   const current = kind.lease?.cancellable ? await openRecord(db, kind, record.id) : null;
   throw new Interrupted(current?.fence === record.fence ? 'cancelled' : 'superseded');
+}
+
+/** Applies an event that is not one of the lease. */
+function move<Row extends WorkRow>(
+  db: Db,
+  { kind, onEvent }: Handler<Row>,
+  record: Row,
+  event: string,
+  change: Change,
+): Promise<Row | null> {
+  if (onEvent === undefined) return transition<Row>(db, kind, record, event, change);
+  return db.transaction(async (trx) => {
+    const moved = await transition<Row>(trx, kind, record, event, change);
+    if (moved !== null) await onEvent(trx, moved);
+    return moved;
+  });
 }
 
 /** Does what was decided. */
@@ -113,7 +133,7 @@ async function follow<Row extends WorkRow>(
       const cause = handler.describe?.(record, action.cause) ?? action.cause;
       const end: End = { ...action, cause };
       await handler.beforeEnd?.(work, end);
-      const ended = await transition(db, kind, record, action.state, { set: { ...handler.onEnd, error: cause } });
+      const ended = await move(db, handler, record, action.state, { set: { ...handler.onEnd, error: cause } });
       if (ended === null) return 'superseded';
       await handler.afterEnd?.(work, end);
       if (handler.failsJob && ended.status === 'failed') throw new JobFailed(cause);

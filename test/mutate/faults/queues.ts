@@ -218,8 +218,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'operation: claimed after its end',
     file: TRANSITION,
-    find: 'where id = :id and finished_at is null ${condition} returning *',
-    replace: 'where id = :id ${condition} returning *',
+    find: 'where id = :id and finished_at is null ${admitted} ${condition} returning *',
+    replace: 'where id = :id ${admitted} ${condition} returning *',
   },
   {
     name: 'operation: running after it was given back',

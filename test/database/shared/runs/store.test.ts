@@ -2,19 +2,19 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/client.js';
 import { waitingWork } from '../../../../shared/engine/due.js';
+import type { Lease } from '../../../../shared/engine/leases.js';
+import { claim as claimRecord, transition } from '../../../../shared/engine/transition.js';
 import { KINDS } from '../../../../shared/queues/catalog.js';
 import { admitRuns } from '../../../../shared/runs/admission.js';
 import { queueRun, requestRunCancel } from '../../../../shared/runs/commands.js';
+import { RUNS } from '../../../../shared/runs/kind.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
-import { cancelOpenRuns, claimRun, deleteOldRuns, endRun, retryRun } from '../../../../shared/runs/store.js';
+import { cancelOpenRuns, deleteOldRuns, retrySql } from '../../../../shared/runs/store.js';
 import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
-
-const FAILED = { type: 'retry', delayMs: 60_000, exitCode: 3, error: 'exited with code 3' } as const;
-const ENDED = { status: 'succeeded', exitCode: 0, error: '' } as const;
 
 describe('Runs in the database', () => {
   const database = useTestDatabase();
@@ -45,26 +45,30 @@ describe('Runs in the database', () => {
   }
   const read = async (id: string) => (await db<RunRow>('runs').where({ id }).first()) as RunRow;
   const admitted = () => run({ admitted_at: new Date() });
-  const claim = async (id: string) => (await claimRun(db, id, uuidv7())) as RunRow;
+  const claim = async (id: string) => (await claimRecord<RunRow>(db, RUNS, id, uuidv7())) as RunRow;
+  const end = (lease: Lease, event = 'succeeded', error = '') =>
+    transition<RunRow>(db, RUNS, lease, event, { set: { exit_code: event === 'succeeded' ? 0 : 1, error } });
+  const retry = (lease: Lease) =>
+    transition(db, RUNS, lease, 'retried', { set: { exit_code: 3, error: 'it failed' }, sql: retrySql(60_000) });
   const admit = () => db.transaction((trx) => admitRuns(trx));
   const cancel = (runId: string) => db.transaction((trx) => cancelOpenRuns(trx, { serviceId: service.id, runId }));
 
   it('a worker claims one that was admitted and has not ended', async () => {
     const waiting = await run();
-    expect(await claimRun(db, waiting, uuidv7())).to.equal(null);
+    expect(await claim(waiting)).to.equal(null);
     const id = await admitted();
     expect(await claim(id)).to.include({ status: 'running', fence: 1 });
-    await endRun(db, await read(id), ENDED);
-    expect(await claimRun(db, id, uuidv7())).to.equal(null);
+    await end(await read(id));
+    expect(await claim(id)).to.equal(null);
   });
 
   it('belongs to its last claim alone', async () => {
     const id = await admitted();
     const [first, second] = [await claim(id), await claim(id)];
-    expect(await retryRun(db, first, FAILED)).to.equal(false);
-    expect(await endRun(db, first, ENDED)).to.equal(false);
-    expect(await endRun(db, second, ENDED)).to.equal(true);
-    expect(await endRun(db, second, { ...ENDED, status: 'failed' })).to.equal(false);
+    expect(await retry(first)).to.equal(null);
+    expect(await end(first)).to.equal(null);
+    expect(await end(second)).to.not.equal(null);
+    expect(await end(second, 'failed')).to.equal(null);
     expect(await read(id)).to.include({ status: 'succeeded', exit_code: 0 });
   });
 
@@ -80,7 +84,7 @@ describe('Runs in the database', () => {
   it('that is tried again waits for its time and for a slot', async () => {
     await makeWorker(db, 4);
     const id = await admitted();
-    expect(await retryRun(db, await claim(id), FAILED)).to.equal(true);
+    expect(await retry(await claim(id))).to.not.equal(null);
     expect(await read(id)).to.include({ status: 'queued', attempt: 2, admitted_at: null, worker_id: null });
     expect([(await waitingWork(db, KINDS)).waiting.includes('runs'), await admit()]).to.deep.equal([false, 0]);
     await db('runs').update({ not_before: new Date(Date.now() - 1000) });
@@ -95,8 +99,8 @@ describe('Runs in the database', () => {
     expect(await cancel(running)).to.equal(1);
     expect(await read(waiting)).to.include({ status: 'cancelled', due_at: null });
     expect(await read(running)).to.include({ status: 'running', finished_at: null });
-    expect(await retryRun(db, claimed, FAILED)).to.equal(false);
-    expect(await endRun(db, claimed, { status: 'failed', exitCode: 1, error: 'it failed' })).to.equal(true);
+    expect(await retry(claimed)).to.equal(null);
+    expect(await end(claimed, 'failed', 'it failed')).to.not.equal(null);
     expect(await read(running)).to.include({ status: 'cancelled', error: '' });
     expect(await cancel(running)).to.equal(0);
   });
@@ -106,7 +110,7 @@ describe('Runs in the database', () => {
     const id = await admitted();
     await run();
     expect(await admit(), 'half of two slots').to.equal(0);
-    await endRun(db, await claim(id), ENDED);
+    await end(await claim(id));
     await db('workers').update({ seen_at: db.raw(`now() - interval '5 minutes'`) });
     expect(await admit(), 'no worker').to.equal(0);
     await db('workers').update({ seen_at: new Date() });
