@@ -160,18 +160,8 @@ try {
     backups: { stores: await openBackupStores(config, { hostId: host.id, installationId: installation }), sandbox },
     faults,
   };
-  const pool = new WorkerPool(deps, engine, log, {
-    deploy: config.workerConcurrency,
-    'runtime-action': 4,
-    deletion: 2,
-    'routing-reconciliation': 4,
-    run: config.runConcurrency,
-    backup: 2,
-    restore: 2,
-    'log-ingest': 4,
-    detection: 2,
-    commit: 4,
-  });
+  const slots = { deploy: config.workerConcurrency, run: config.runConcurrency };
+  const pool = new WorkerPool(deps, engine, log, slots);
   lifecycle.onEnd('jobs', () => pool.close());
 
   const leadership = new Leadership(url, 'ranvier.sweeps', log, (leading) => leading && log.info('leads the sweeps'));

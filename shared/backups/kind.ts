@@ -19,7 +19,7 @@ const STATES = {
 export const BACKUPS = defineKind({
   table: 'backups',
   payload: 'backupId',
-  queues: { backup: RECORD_QUEUE },
+  queues: { backup: { ...RECORD_QUEUE, slots: 2 } },
   lease: { states: STATES, onClaim: 'started_at = coalesce(started_at, now())', aloneInWorkspace: 'true' },
   abandoned: ABANDONED,
 });

@@ -9,6 +9,7 @@ export const DETECTIONS = defineKind({
     detection: {
       attempts: 3,
       backoff: { type: 'fixed', delay: 1000 },
+      slots: 2,
       keepCompleted: { count: 200, age: HOUR_SECONDS },
       keepFailed: { count: 500, age: DAY_SECONDS },
     },

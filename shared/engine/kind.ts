@@ -4,6 +4,8 @@ export interface QueueDefinition {
   attempts: number;
   /** Waits between tries, in milliseconds: always the same, or twice the last. */
   backoff: { type: 'fixed' | 'exponential'; delay: number };
+  /** Jobs that a worker runs at once, if its settings give no other number. */
+  slots: number;
   /** Finished jobs kept for the dashboard. */
   keepCompleted: { count: number; age: number };
   keepFailed: { count: number; age: number };
@@ -18,6 +20,7 @@ export const RECORD_QUEUE: QueueDefinition = {
   // try, so the delays do not grow.
   attempts: 40,
   backoff: { type: 'fixed', delay: 3000 },
+  slots: 4,
   keepCompleted: { count: 1000, age: 7 * DAY_SECONDS },
   keepFailed: { count: 2000, age: 14 * DAY_SECONDS },
 };

@@ -8,6 +8,7 @@ export const LOG_BATCHES = defineKind({
     'log-ingest': {
       attempts: 10,
       backoff: { type: 'exponential', delay: 200 },
+      slots: 4,
       keepCompleted: { count: 200, age: HOUR_SECONDS },
       keepFailed: { count: 500, age: DAY_SECONDS },
     },

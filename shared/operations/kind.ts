@@ -31,9 +31,9 @@ export const OPERATIONS = defineKind({
   payload: 'operationId',
   queues: {
     'runtime-action': RECORD_QUEUE,
-    deletion: RECORD_QUEUE,
+    deletion: { ...RECORD_QUEUE, slots: 2 },
     'routing-reconciliation': RECORD_QUEUE,
-    restore: RECORD_QUEUE,
+    restore: { ...RECORD_QUEUE, slots: 2 },
   },
   queueBy: { column: 'kind', queues: QUEUES },
   lease: { states: STATES, aloneInWorkspace: `kind = 'restore'` },

@@ -2,7 +2,7 @@ import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import { onAbort } from '../../shared/core/on-abort.js';
 import { type Job, loadWorker, type Worker as QueueWorker } from '../../shared/queues/bullmq.js';
-import { type Payloads, QUEUE_NAMES, type QueueName } from '../../shared/queues/catalog.js';
+import { type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from '../../shared/queues/catalog.js';
 import type { Engine } from '../../shared/queues/engine.js';
 import { HANDLERS, type JobHandler } from '../handlers/handlers-by-queue.js';
 import { Interrupted, JobFailed } from '../interrupted.js';
@@ -35,10 +35,10 @@ export class WorkerPool {
   readonly #workers: QueueWorker[];
   readonly #running = new Map<string, RunningJob>();
 
-  constructor(deps: JobDeps, engine: Engine, log: Logger, concurrency: Record<QueueName, number>) {
+  constructor(deps: JobDeps, engine: Engine, log: Logger, slots: Partial<Record<QueueName, number>>) {
     this.#deps = deps;
     this.#log = log;
-    this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, concurrency[queue]));
+    this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, slots[queue] ?? QUEUES[queue].slots));
   }
 
   /** The jobs that this process runs now. */
