@@ -163,6 +163,20 @@ describe('The house', () => {
     );
   });
 
+  it('the content of a data server is opened by one room, which follows no link', () => {
+    const opens = /from 'node:fs(\/promises)?'/;
+    /** They name only what the platform itself has made: volumes, work folders, stores and archives. */
+    const own =
+      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|archive))\.ts$/;
+    const rooms = all.filter(({ path }) => /^workers\/(data|backups)\//.test(path));
+    expect(rooms.length).to.be.greaterThan(20);
+    const opening = offenders(rooms, (source) => opens.test(source.text) && !own.test(source.path));
+    expect(opening).to.deep.equal(['workers/data/tenant-folder.ts']);
+    const named =
+      /(?<!TenantFolder\.)\b(?:open|readFile|writeFile|rm|stat|createReadStream)\([^)]*(?:\.data\b|PG_VERSION|\bSOCKETS\b)/;
+    expect(offenders(rooms, (source) => named.test(source.text))).to.deep.equal([]);
+  });
+
   it('the process that reads repositories starts without libraries', () => {
     const byPath = new Map(all.map((source) => [source.path, source]));
     // It loads the other one before its first request.

@@ -2,12 +2,13 @@ import { AppError, errorMessage } from '../shared/core/errors.js';
 import { SealError } from '../shared/secrets/keyring.js';
 import { BackupError } from './backups/backup-error.js';
 import { BuildError } from './builders/builder.js';
+import { TenantFileError } from './data/tenant-folder.js';
 import { Interrupted, type Interruption } from './interrupted.js';
 import { ReleaseError } from './runtime/runtime-driver.js';
 import { SourceError } from './sources/repository-source.js';
 
 /** Failures with a cause that a person can act on. Everything else is a fault of the platform and is tried again. */
-const EXPLAINED = [SourceError, BuildError, ReleaseError, BackupError, SealError, AppError];
+const EXPLAINED = [SourceError, BuildError, ReleaseError, BackupError, TenantFileError, SealError, AppError];
 
 /** Why work on a record ended early. */
 export type Failure =

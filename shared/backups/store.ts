@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
-import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
+import { type Db, lockUntilCommit, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { aloneInWorkspace, CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
@@ -35,14 +35,20 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
   );
 }
 
-/** Claims a backup (see `claimDeployment`). Null if it has ended. */
+/**
+ * Claims a backup (see `claimDeployment`). Null if it has ended, or while another one of its workspace is made: no workspace
+ * takes more than one of the few slots for backups.
+ */
 export function claimBackup(db: Db, id: string, workerId: string): Promise<BackupRow | null> {
-  return oneRow<BackupRow>(
-    db,
-    `update backups set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM}
-      where id = :id and finished_at is null returning *`,
-    { id, workerId },
-  );
+  return db.transaction(async (trx) => {
+    await lockUntilCommit(trx, 'ranvier.backup-claims');
+    return oneRow<BackupRow>(
+      trx,
+      `update backups claimed set status = 'running', started_at = coalesce(started_at, now()), ${CLAIM}
+        where id = :id and finished_at is null and ${aloneInWorkspace('backups')} returning *`,
+      { id, workerId },
+    );
+  });
 }
 
 /** Records the place of the claim's archive and the key that opens it, before the first byte is written. False if the lease is lost. */

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
-import { CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
+import { type Db, lockUntilCommit, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { aloneInWorkspace, CLAIM, type Lease, UNHELD } from '../core/database/leases.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { OperationKind, OperationRow, OperationStatus } from './model.js';
 
@@ -31,14 +31,34 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
   return row;
 }
 
-/** Claims an operation (see `claimDeployment`). Undefined if it has ended. */
-export async function claimOperation(db: Db, id: string, workerId: string): Promise<OperationRow | undefined> {
-  const [row] = await rowsOf<OperationRow>(
+/** Claims an operation (see `claimDeployment`). Null if it has ended. */
+export function claimOperation(db: Db, id: string, workerId: string): Promise<OperationRow | null> {
+  return claim(db, id, workerId, 'true');
+}
+
+/**
+ * Claims a restore. Null if it has ended, or while another one of its workspace is done: no workspace takes more than one of the
+ * few slots for restores.
+ */
+export function claimRestore(db: Db, id: string, workerId: string): Promise<OperationRow | null> {
+  return db.transaction(async (trx) => {
+    await lockUntilCommit(trx, 'ranvier.restore-claims');
+    return claim(trx, id, workerId, aloneInWorkspace('operations', `o.kind = 'restore'`));
+  });
+}
+
+function claim(db: Db, id: string, workerId: string, condition: string): Promise<OperationRow | null> {
+  return oneRow<OperationRow>(
     db,
-    `update operations set status = 'running', ${CLAIM} where id = :id and finished_at is null returning *`,
+    `update operations claimed set status = 'running', ${CLAIM}
+      where id = :id and finished_at is null and ${condition} returning *`,
     { id, workerId },
   );
-  return row;
+}
+
+/** An operation that has not ended, by its id. */
+export function openOperation(db: Db, id: string): Promise<OperationRow | null> {
+  return oneRow<OperationRow>(db, 'select * from operations where id = ? and finished_at is null', [id]);
 }
 
 /** Releases an operation that has not ended: it is queued again. */

@@ -3,8 +3,9 @@ import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type DiscardDeps, discardTree } from '../folders.js';
-import type { VolumeFiles } from './data-host.js';
+import { DATA, type VolumeFiles } from './data-host.js';
 import type { DataVolume } from './data-volume.js';
+import { TenantFolder } from './tenant-folder.js';
 
 const run = promisify(execFile);
 
@@ -25,6 +26,9 @@ export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Pr
     // The staging folder is on the volume itself, so that `adopt` copies nothing.
     stagingOf: pathOf,
     adopt: async (name) => {
+      // A tenant's server has checked the copy. In its own sandbox, or without one, it could have left a link there.
+      const data = await TenantFolder.open(join(pathOf(name), DATA));
+      await data.close();
       await run('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);
     },
     close: async () => undefined,

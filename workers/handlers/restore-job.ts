@@ -1,13 +1,14 @@
 import { getBackup } from '../../shared/backups/store.js';
 import { findDataServer } from '../../shared/data/store.js';
-import { operationStatus } from '../../shared/operations/store.js';
+import { claimRestore, openOperation, operationStatus } from '../../shared/operations/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { makeDue } from '../../shared/queues/due.js';
 import { BackupError } from '../backups/backup-error.js';
 import { performRestore } from '../backups/perform-restore.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
-import { runOperation } from './run-operation.js';
+import { NOT_CLAIMED, type OperationOutcome, type OperationRun, runOperation } from './run-operation.js';
+import { waitForTurn } from './wait-for-turn.js';
 
 /** A worker that does not have the volume leaves the restore to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
@@ -21,7 +22,7 @@ export async function restoreJob(
   helpers: JobHelpers,
 ): Promise<string> {
   let volume: string | null = null;
-  const outcome = await runOperation(deps, operationId, helpers, async (run) => {
+  const restore = async (run: OperationRun): Promise<OperationOutcome> => {
     const { operation, service } = run;
     const row = await findDataServer(deps.db, service.id);
     if (row?.host_id !== deps.data.hostId || !(await reachesArchive(deps, operation.backup_id))) {
@@ -34,7 +35,9 @@ export async function restoreJob(
     await performRestore(deps, run);
     volume = service.id;
     return 'done';
-  });
+  };
+  const outcome = await runOperation(deps, operationId, helpers, restore, claimRestore);
+  if (outcome === NOT_CLAIMED) return waitForTurn(deps.db, 'operations', await openOperation(deps.db, operationId));
   // Only now is the data before not needed any more.
   if (volume !== null) await deps.data.removeRestoreLeftovers((id) => operationStatus(deps.db, id), volume);
   return outcome;

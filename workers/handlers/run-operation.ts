@@ -14,21 +14,26 @@ export interface OperationRun {
   signal: AbortSignal;
 }
 
+/** The outcome of an operation that has ended, or that has to wait. */
+export const NOT_CLAIMED = 'nothing to do';
+
 /** `later` leaves the operation queued: the handler has made another job due for it. */
 export type OperationOutcome = 'done' | 'later';
 
 /**
  * Claims an operation, runs the handler and records the end. If the service no longer exists, the operation succeeds
- * without doing anything. Faults of the platform leave it open, and the job is tried again.
+ * without doing anything. Faults of the platform leave it open, and the job is tried again. `claim` may return null for one that
+ * has to wait.
  */
 export async function runOperation(
   deps: JobDeps,
   operationId: string,
   helpers: JobHelpers,
   handler: (run: OperationRun) => Promise<OperationOutcome>,
+  claim = claimOperation,
 ): Promise<string> {
-  const operation = await claimOperation(deps.db, operationId, deps.workerId);
-  if (!operation) return 'nothing to do';
+  const operation = await claim(deps.db, operationId, deps.workerId);
+  if (!operation) return NOT_CLAIMED;
   const lease = deps.leases.hold('operations', { id: operation.id, fence: operation.fence });
   const signal = AbortSignal.any([lease.signal, helpers.signal]);
   try {

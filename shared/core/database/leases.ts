@@ -22,6 +22,15 @@ export const CLAIM = `fence = fence + 1, worker_id = :workerId, updated_at = now
 /** SQL: ends the hold of a record. */
 export const UNHELD = 'worker_id = null, lease_expires_at = null, updated_at = now()';
 
+/**
+ * SQL: no worker works on another record of the workspace of `claimed`. Hold `lockUntilCommit` for the table, so that no two records are
+ * claimed at once. `such` restricts the records that count.
+ */
+export function aloneInWorkspace(table: LeasedTable, such = 'true'): string {
+  return `not exists (select from ${table} o where o.workspace_id = claimed.workspace_id and o.id <> claimed.id
+    and o.finished_at is null and o.lease_expires_at > now() and ${such})`;
+}
+
 const CANCELLED: Record<LeasedTable, string> = {
   deployments: 'r.cancel_requested_at is not null',
   operations: 'false',

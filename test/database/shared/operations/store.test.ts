@@ -2,11 +2,12 @@ import { expect } from 'chai';
 import { LEASE_SECONDS } from '../../../../shared/core/database/leases.js';
 import {
   claimOperation,
+  claimRestore,
   endOperation,
   insertOperation,
   releaseOperation,
 } from '../../../../shared/operations/store.js';
-import { makeService, makeWorker } from '../../../support/factories.js';
+import { makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('An operation in the database', () => {
@@ -44,12 +45,35 @@ describe('An operation in the database', () => {
     expect(await read(id)).to.include({ status: 'queued', worker_id: null, lease_expires_at: null });
   });
 
+  it('that restores waits while another one of its workspace does', async () => {
+    const workspace = await makeWorkspace(database.db);
+    const service = await makeService(database.db, workspace);
+    const restore = async (workspaceId: string, serviceId: string) => {
+      const input = { workspaceId, serviceId, kind: 'restore' as const, actor: 'test' };
+      return (await database.db.transaction((trx) => insertOperation(trx, input))).id;
+    };
+    const neighbour = await makeService(database.db, workspace);
+    const stranger = await makeService(database.db);
+    const [first, second, other] = [
+      await restore(service.workspace_id, service.id),
+      await restore(service.workspace_id, neighbour.id),
+      await restore(stranger.workspace_id, stranger.id),
+    ];
+    const take = async (id: string) => claimRestore(database.db, id, await makeWorker(database.db, 1));
+    expect(await take(first)).to.not.equal(null);
+    expect(await take(second)).to.equal(null);
+    expect(await take(other)).to.not.equal(null);
+    expect(await take(first), 'it is claimed anew by itself').to.not.equal(null);
+    await endOperation(database.db, { id: first, fence: 2 }, 'succeeded');
+    expect(await take(second)).to.not.equal(null);
+  });
+
   it('ends once, and is not claimed after its end', async () => {
     const id = await queued();
     await claim(id);
     expect(await endOperation(database.db, { id, fence: 1 }, 'succeeded')).to.equal(true);
     expect(await endOperation(database.db, { id, fence: 1 }, 'failed', 'late')).to.equal(false);
-    expect(await claim(id)).to.equal(undefined);
+    expect(await claim(id)).to.equal(null);
     await releaseOperation(database.db, { id, fence: 1 });
     expect(await read(id)).to.include({ status: 'succeeded', error: '' });
   });
