@@ -50,9 +50,14 @@ export async function signIn(
   const proven = await verify(input.password, user?.password_hash ?? null);
   if (!user || !proven) throw refused();
   const counted = input.otp === undefined ? null : await input.countCode(user.id);
-  const signedIn = await db.transaction((trx) => startSession(trx, deps, user, input));
+  const signedIn = await beginSession(db, deps, user, input);
   await counted?.();
   return signedIn;
+}
+
+/** Starts a session of a user who has just proven who they are. Throws as signIn. */
+export function beginSession(db: Db, deps: Deps, user: UserRow, input: SignInInput): Promise<SignedIn> {
+  return db.transaction((trx) => startSession(trx, deps, user, input));
 }
 
 /**
