@@ -44,11 +44,16 @@ export class CommandFailed extends Error {
     const end = cut === null ? (killedBy ?? `code ${code}`) : `too much ${cut}`;
     super(`${file} failed (${end}): ${stderr.trim().slice(-1000)}`);
     this.name = 'CommandFailed';
-    this.code = code === NOT_FOUND && /exec: .*not found/.test(stderr) ? 'ENOENT' : code;
+    this.code = isMissing({ code, stderr }) ? 'ENOENT' : code;
     this.killed = cut !== null;
     this.stdout = stdout;
     this.stderr = stderr;
   }
+}
+
+/** Whether a command did not run because the host does not have it. */
+export function isMissing({ code, stderr }: Pick<ChildResult, 'code' | 'stderr'>): boolean {
+  return code === NOT_FOUND && /exec: .*not found/.test(stderr);
 }
 
 /** Runs a command with limits (`spawnLimited`) and returns what it printed. Throws `CommandFailed` unless it exits with 0. */
