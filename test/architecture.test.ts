@@ -114,15 +114,18 @@ describe('The house', () => {
     ['bullmq', /^shared\/queues\/bullmq\.ts/],
     ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
-    [
-      'node:child_process',
-      /^(workers\/|api\/git\/|shared\/launcher\/|shared\/core\/process-identity\.ts|api\/cli\/(git|commands\/status)\.ts)/,
-    ],
     ['nodemailer', /^shared\/core\/mail\.ts/],
     ['otpauth', /^shared\/secrets\/totp\.ts/],
     ['dockerode', /^workers\/(docker|builders|runtime\/swarm)\//],
     ['undici', /^workers\/edge\//],
   ];
+  it('every child process starts through spawnLimited, or has limits of its own (docs/security.md, Child processes)', () => {
+    const own =
+      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered|system-user))|api\/cli\/(git|commands\/status)|workers\/(command-wrappers|sandbox\/host-sandbox|builders\/reader\/reader-pool|network\/(loopback-relay|rootless-processes|run-tool)))\.ts$/;
+    const starts = /^import (?!type )[^;]*from 'node:child_process'/m;
+    expect(offenders(all, ({ path, text }) => starts.test(text) && !own.test(path))).to.deep.equal([]);
+  });
+
   for (const [name, allowed] of homes) {
     it(`${name} is imported only where it is at home`, () => {
       expect(offenders(all, (source) => imports(source, name) && !allowed.test(source.path))).to.deep.equal([]);
