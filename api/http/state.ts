@@ -27,6 +27,8 @@ export interface ApiState {
   /** The parsed body; undefined if there is none. */
   json: unknown;
   input: Input;
+  /** Why the engine cannot be used, or null. Undefined if the route does not need it. */
+  engineProblem: unknown;
 }
 
 export type ApiContext = ParameterizedContext<ApiState>;

@@ -74,6 +74,18 @@ describe('The text fields of requests', function () {
     expect(wrong.map(({ path }) => path)).to.deep.equal([]);
   });
 
+  it('have no control characters, unless they are values, secrets, searches or what a name is compared with', () => {
+    const controls = ['\u001b', '\u0007', '\u009b', '\u202e', '\u2066', '\u2028', '\u007f'];
+    const ajv = createAjv();
+    const accepting = FIELDS.filter(({ schema }) => {
+      if (schema.enum || 'const' in schema) return false;
+      const validate = ajv.compile({ ...schema, format: undefined });
+      return !schema.format && controls.some((control) => validate(`a${control}b`));
+    });
+    const accepted = /\.(value|password|token|confirm|maintenancePage|values|email)$| query\./;
+    expect(accepting.map(({ path }) => path).filter((path) => !accepted.test(path))).to.deep.equal([]);
+  });
+
   for (const { path, schema } of DISTINCT) {
     it(`${path} is checked within ${LIMIT_MS} ms for every text`, () => {
       const validate = createAjv().compile(schema);
@@ -115,6 +127,27 @@ describe('The headers, paths and cursors of requests', function () {
   let workspace: TestWorkspace;
 
   useTestApi((given) => ({ api, workspace } = given));
+
+  it('are refused with their place if they have control characters; what was stored before is shown', async () => {
+    const { owner, path } = workspace;
+    const bad = 'a\u001b]0;b\u0007';
+    for (const [at, body, place] of [
+      ['/services', { name: bad, kind: 'web' }, '/name'],
+      ['/services', { name: 'a', kind: 'web', configuration: { description: bad } }, '/configuration/description'],
+      ['/projects', { name: bad, color: 'blue' }, '/name'],
+    ] as const) {
+      const answer = await owner.client.post(`${path}${at}`, body);
+      expect([answer.status, answer.body.error.details[0].path], JSON.stringify(answer.body)).to.deep.equal([
+        400,
+        place,
+      ]);
+    }
+    const { body } = await owner.client.post(`${path}/services`, { name: 'before', kind: 'web' });
+    await api.db('services').where({ id: body.service.id }).update({ name: bad });
+    const one = `${path}/services/${body.service.id}`;
+    expect((await owner.client.get(one)).body.service.name).to.equal(bad);
+    expect((await owner.client.patch(one, { configuration: { description: 'new\n\ttext' } })).status).to.equal(200);
+  });
 
   /**
    * The least processor time of some requests, in milliseconds, less what the same request takes without anything hostile.

@@ -362,7 +362,10 @@ export interface components {
        * @default main
        */
       branch: string;
-      /** @default */
+      /**
+       * @description a text without control characters
+       * @default
+       */
       buildCommand: string;
       /**
        * @default railpack
@@ -389,7 +392,10 @@ export interface components {
        * @enum {string}
        */
       databaseVersion: "13" | "14" | "15" | "16" | "17" | "18";
-      /** @default */
+      /**
+       * @description a text without control characters
+       * @default
+       */
       description: string;
       /**
        * @description a path inside the repository: no / at its start, no .. and no backslash
@@ -413,7 +419,10 @@ export interface components {
       healthCheckPath: string;
       /** @default [] */
       ignorePaths: string[];
-      /** @default */
+      /**
+       * @description one line without control characters
+       * @default
+       */
       image: string;
       /** @default [] */
       includePaths: string[];
@@ -445,7 +454,10 @@ export interface components {
       platformDomainEnabled: boolean;
       /** @default 8000 */
       port: number;
-      /** @default */
+      /**
+       * @description a text without control characters
+       * @default
+       */
       preDeployCommand: string;
       /** @default 72 */
       previewExpiryHours: number;
@@ -466,11 +478,17 @@ export interface components {
        * @enum {string}
        */
       region: "auto" | "local";
-      /** @default */
+      /**
+       * @description one line without control characters
+       * @default
+       */
       registryId: string;
       /** @default 1 */
       replicas: number;
-      /** @default */
+      /**
+       * @description one line without control characters
+       * @default
+       */
       repository: string;
       /**
        * @description a path inside the repository: no / at its start, no .. and no backslash
@@ -497,7 +515,10 @@ export interface components {
        * @enum {string}
        */
       sourceType: "repository" | "image" | "push";
-      /** @default */
+      /**
+       * @description a text without control characters
+       * @default
+       */
       startCommand: string;
       /** @default 70 */
       targetCpu: number;
@@ -579,7 +600,10 @@ export interface components {
        * @enum {string}
        */
       deployNotifications: "all" | "failure" | "none";
-      /** @default */
+      /**
+       * @description a text without control characters
+       * @default
+       */
       description: string;
       /** @default true */
       includePreviewLogs: boolean;
@@ -594,7 +618,10 @@ export interface components {
       previewNotifications: boolean;
       /** @default false */
       requireMfa: boolean;
-      /** @default */
+      /**
+       * @description one line without control characters
+       * @default
+       */
       securityContact: string;
       /**
        * Format: time-zone
@@ -647,6 +674,7 @@ export interface components {
       defaultRegion?: "auto" | "local";
       /** @enum {string} */
       deployNotifications?: "all" | "failure" | "none";
+      /** @description a text without control characters */
       description?: string;
       includePreviewLogs?: boolean;
       notificationEmail?: "" | string;
@@ -654,6 +682,7 @@ export interface components {
       overlappingDeploys?: "cancel" | "wait";
       previewNotifications?: boolean;
       requireMfa?: boolean;
+      /** @description one line without control characters */
       securityContact?: string;
       /** Format: time-zone */
       timezone?: string;
@@ -759,6 +788,7 @@ export interface components {
       backupRetentionDays?: number;
       /** @description the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without .. */
       branch?: string;
+      /** @description a text without control characters */
       buildCommand?: string;
       /** @enum {string} */
       buildMethod?: "railpack" | "dockerfile" | "static" | "image";
@@ -770,6 +800,7 @@ export interface components {
       databaseUser?: string;
       /** @enum {string} */
       databaseVersion?: "13" | "14" | "15" | "16" | "17" | "18";
+      /** @description a text without control characters */
       description?: string;
       /** @description a path inside the repository: no / at its start, no .. and no backslash */
       dockerContext?: string;
@@ -780,6 +811,7 @@ export interface components {
       /** @description empty, or a path such as /health, in ASCII without spaces */
       healthCheckPath?: string;
       ignorePaths?: string[];
+      /** @description one line without control characters */
       image?: string;
       includePaths?: string[];
       ipAllowList?: string[];
@@ -795,6 +827,7 @@ export interface components {
       plan?: "free" | "starter" | "standard" | "pro" | "pro_plus";
       platformDomainEnabled?: boolean;
       port?: number;
+      /** @description a text without control characters */
       preDeployCommand?: string;
       previewExpiryHours?: number;
       /** @enum {string} */
@@ -804,8 +837,10 @@ export interface components {
       publishDirectory?: string;
       /** @enum {string} */
       region?: "auto" | "local";
+      /** @description one line without control characters */
       registryId?: string;
       replicas?: number;
+      /** @description one line without control characters */
       repository?: string;
       /** @description a path inside the repository: no / at its start, no .. and no backslash */
       rootDirectory?: string;
@@ -817,6 +852,7 @@ export interface components {
       schedule?: string;
       /** @enum {string} */
       sourceType?: "repository" | "image" | "push";
+      /** @description a text without control characters */
       startCommand?: string;
       targetCpu?: number;
       targetMemory?: number;
@@ -1623,6 +1659,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description one line without control characters */
           url: string;
           events: ("deployment.live" | "deployment.failed" | "run.failed" | "backup.failed" | "budget.alert")[];
         };
@@ -1772,10 +1809,11 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name: string;
           /** @enum {string} */
           color: "violet" | "blue" | "cyan" | "green" | "yellow" | "orange" | "red" | "pink" | "gray";
+          /** @description a text without control characters */
           description?: string;
           /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
@@ -1915,10 +1953,11 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name?: string;
           /** @enum {string} */
           color?: "violet" | "blue" | "cyan" | "green" | "yellow" | "orange" | "red" | "pink" | "gray";
+          /** @description a text without control characters */
           description?: string;
           /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
@@ -1969,7 +2008,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name: string;
           protected?: boolean;
           /** @description an idempotency key: visible ASCII characters */
@@ -2073,7 +2112,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name?: string;
           protected?: boolean;
           /** @description an idempotency key: visible ASCII characters */
@@ -2187,7 +2226,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name: string;
           /** @enum {string} */
           kind: "web" | "static" | "private" | "worker" | "cron" | "postgres" | "redis";
@@ -2339,7 +2378,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name?: string;
           /** @enum {string} */
           kind?: "web" | "static" | "private" | "worker" | "cron" | "postgres" | "redis";
@@ -2871,6 +2910,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description one line without control characters */
           repository: string;
           /** @description the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without .. */
           branch?: string;
@@ -3929,7 +3969,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name: string;
           environmentId?: string | null;
           /** @description an idempotency key: visible ASCII characters */
@@ -4069,7 +4109,7 @@ export interface operations {
     requestBody?: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name?: string;
           environmentId?: string | null;
           /** @description an idempotency key: visible ASCII characters */
@@ -4924,6 +4964,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
+          /** @description one line without control characters */
           hostname: string;
           /** @description an idempotency key: visible ASCII characters */
           requestId?: string;
@@ -5577,7 +5618,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description a text with a visible character */
+          /** @description one line with a visible character and without control characters */
           name: string;
           /** @enum {string} */
           scope: "read" | "write";

@@ -37,7 +37,7 @@ describe('What is wrong with a request', () => {
     ]);
     expect(told(Strict({ name: Name }), { name: '' })).to.deep.equal(['/name must not be empty']);
     expect(told(Strict({ name: Name }), { name: ' ' })).to.deep.equal([
-      '/name must be a text with a visible character',
+      '/name must be one line with a visible character and without control characters',
     ]);
   });
 
