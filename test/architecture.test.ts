@@ -130,7 +130,7 @@ describe('The house', () => {
   }
 
   it('only the configuration and the launcher read the environment', () => {
-    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts)/;
+    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts|workers\/own-programs\.ts)/;
     expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
       [],
     );
@@ -150,7 +150,7 @@ describe('The house', () => {
   });
 
   it('only main files end the process', () => {
-    const main = /(^|\/)(main|launch)\.ts$/;
+    const main = /(^|\/)(main|launch|node-version)\.ts$/;
     expect(offenders(all, (source) => /process\.exit\(/.test(source.text) && !main.test(source.path))).to.deep.equal(
       [],
     );

@@ -1,3 +1,4 @@
+import '../../shared/core/node-version.js';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { loadConfig } from '../../shared/core/config.js';

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../command-wrappers.js';
+import { join } from 'node:path';
+import { DIES_WITH_WORKER, findWrappers } from '../../command-wrappers.js';
+import { OWN_PATH } from '../../own-programs.js';
 import { BuildError } from '../builder.js';
 
 /** Time limits, in milliseconds. */
@@ -88,7 +89,7 @@ export class NpmRegistry {
       npm_config_fetch_retry_mintimeout: '1000',
       npm_config_fetch_timeout: '60000',
       ...this.#options.buildEnvironment,
-      PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`,
+      PATH: OWN_PATH,
       HOME: homedir(),
       LC_ALL: 'C',
       npm_config_audit: 'false',
