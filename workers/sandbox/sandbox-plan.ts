@@ -18,6 +18,8 @@ const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'
 /** Possible places of the stage: the mounts are made there before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];
 const OPEN_FILES = 16_384;
+/** Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory stands behind it. */
+const V8_RESERVED_MB = 512;
 /** The folders of the host's programs. */
 export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
@@ -159,7 +161,7 @@ function resourceLimits(host: Host, plan: Plan): string[] {
   if (plan.procsFiles.length > 0) return found;
   // Without control groups the kernel limits memory per process, and processes per user. A service's user may run several
   // replicas and a build at once; without such a user the command shares the count with the platform's own processes.
-  found.push(`--data=${limits.memoryMb * 1024 * 1024}`);
+  found.push(`--data=${(limits.memoryMb + V8_RESERVED_MB) * 1024 * 1024}`);
   found.push(`--nproc=${hasUsers(host.level) ? 8 * limits.pids : 4096 + limits.pids}`);
   return found;
 }

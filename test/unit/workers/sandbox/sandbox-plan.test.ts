@@ -81,7 +81,7 @@ describe('Sandbox plan', () => {
         '--core=0',
         '--nofile=16384',
         '--fsize=1048576',
-        '--data=536870912',
+        '--data=1073741824',
         '--nproc=512',
         '--',
       ],
