@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { insertCommitEvent } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/errors.js';
