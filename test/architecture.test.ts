@@ -74,6 +74,10 @@ describe('The house', () => {
     expect(across).to.deep.equal([]);
   });
 
+  it('no program imports from the tests', () => {
+    expect(offenders(all, (source) => source.imports.some((target) => target.startsWith('test/')))).to.deep.equal([]);
+  });
+
   it('inside shared: core ← secrets ← subjects ← queues ← launcher', () => {
     const upward = all
       .filter((source) => source.path.startsWith('shared/'))
