@@ -74,6 +74,10 @@ describe('The house', () => {
     expect(across).to.deep.equal([]);
   });
 
+  it('no program imports from the tests', () => {
+    expect(offenders(all, (source) => source.imports.some((target) => target.startsWith('test/')))).to.deep.equal([]);
+  });
+
   it('inside shared: core ← secrets ← subjects ← queues ← launcher', () => {
     const upward = all
       .filter((source) => source.path.startsWith('shared/'))
@@ -133,7 +137,7 @@ describe('The house', () => {
   }
 
   it('only the configuration and the launcher read the environment', () => {
-    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts)/;
+    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts|workers\/own-programs\.ts)/;
     expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
       [],
     );
@@ -153,7 +157,7 @@ describe('The house', () => {
   });
 
   it('only main files end the process', () => {
-    const main = /(^|\/)(main|launch)\.ts$/;
+    const main = /(^|\/)(main|launch|node-version)\.ts$/;
     expect(offenders(all, (source) => /process\.exit\(/.test(source.text) && !main.test(source.path))).to.deep.equal(
       [],
     );

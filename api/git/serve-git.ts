@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/errors.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { insertCommitEvent } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/errors.js';

@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { type Ajv, loadAjv } from '../../shared/core/ajv.js';
 import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
 import { atMost, stringFormats } from '../../shared/core/formats.js';
@@ -97,6 +97,6 @@ boundedPattern.code = 'boundedPattern';
 /** The names of the integers of a query, which arrive as text. */
 export function integerFields(schema: TObject): string[] {
   return Object.entries(schema.properties)
-    .filter(([, field]) => field.type === 'integer')
+    .filter(([, field]) => 'type' in field && field.type === 'integer')
     .map(([name]) => name);
 }

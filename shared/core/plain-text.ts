@@ -1,4 +1,4 @@
-import { type StringOptions, Type } from '@sinclair/typebox';
+import { type TStringOptions, Type } from 'typebox';
 
 /**
  * Characters that act in terminals or make a text look like another: controls (C0, DEL, C1), line and paragraph separators, overrides and
@@ -12,7 +12,7 @@ export const CONTROL = `${ACTING}\\t\\n\\r`;
 const CONTROLS = new RegExp(`[${CONTROL}]`, 'gu');
 
 /** The schema of a text in one line: of every name, and of what is shown beside names. Rows that were stored before may break it. */
-export const plainLine = (maxLength: number, options: StringOptions = {}) =>
+export const plainLine = (maxLength: number, options: TStringOptions = {}) =>
   Type.String({
     maxLength,
     pattern: `^[^${CONTROL}]*$`,
@@ -21,7 +21,7 @@ export const plainLine = (maxLength: number, options: StringOptions = {}) =>
   });
 
 /** The schema of a text of several lines. */
-export const plainText = (maxLength: number, options: StringOptions = {}) =>
+export const plainText = (maxLength: number, options: TStringOptions = {}) =>
   Type.String({ maxLength, pattern: `^[^${ACTING}]*$`, description: 'a text without control characters', ...options });
 
 /** The schema of a name: one line with a visible character. */

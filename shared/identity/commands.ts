@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { type ErrorObject, loadAjv } from '../core/ajv.js';
 import type { Db, Transaction } from '../core/database/client.js';
 import { AppError, type ErrorDetail } from '../core/errors.js';

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { ErrorDetail } from '../core/errors.js';
 import { LONGEST_IP_RANGE, LONGEST_TIME_ZONE } from '../core/formats.js';
 import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
@@ -148,7 +148,7 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
 /** Defaults belong to creation only: a PATCH that leaves a field out must not reset it. */
-export function withoutDefaults<T extends Record<string, TSchema>>(fields: T): T {
+export function withoutDefaults<T extends Record<string, TSchema & { default?: unknown }>>(fields: T): T {
   const copy = structuredClone(fields);
   for (const field of Object.values(copy)) delete field.default;
   return copy;
@@ -156,7 +156,7 @@ export function withoutDefaults<T extends Record<string, TSchema>>(fields: T): T
 
 export const DEFAULT_CONFIGURATION: Readonly<ServiceConfiguration> = Object.freeze(
   Object.fromEntries(
-    Object.entries(FIELDS).map(([name, field]) => [name, field.default]),
+    Object.entries(FIELDS).map(([name, field]) => [name, 'default' in field ? field.default : undefined]),
   ) as unknown as ServiceConfiguration,
 );
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { LONGEST_TIME_ZONE } from '../core/formats.js';
 import { plainLine, plainText } from '../core/plain-text.js';
 import { oneOf, withoutDefaults } from '../services/configuration.js';
@@ -53,7 +53,7 @@ export type WorkspaceConfiguration = Static<typeof WorkspaceConfigurationSchema>
 
 export const DEFAULT_WORKSPACE_CONFIGURATION: Readonly<WorkspaceConfiguration> = Object.freeze(
   Object.fromEntries(
-    Object.entries(FIELDS).map(([name, field]) => [name, field.default]),
+    Object.entries(FIELDS).map(([name, field]) => [name, 'default' in field ? field.default : undefined]),
   ) as unknown as WorkspaceConfiguration,
 );
 

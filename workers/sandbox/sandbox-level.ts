@@ -7,6 +7,7 @@ import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../folders.js';
+import { OWN_FOLDERS } from '../own-programs.js';
 import { mountProgram } from './mount-program.js';
 import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
 import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
@@ -32,7 +33,7 @@ export async function describeHost(level: SandboxLevel, overlay: boolean, dataDi
     tools: { setsid, prlimit },
     filter: level === 'none' ? [] : await usableFilter(),
     mounter: hasMounts(level) ? await usableMounter(level) : [],
-    nodeFolder: dirname(process.execPath),
+    ownFolders: OWN_FOLDERS,
     hidden: hiddenFolders(existing, [
       await realpath(dataDir),
       await platformFolder(),

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { plainLine } from '../../../shared/core/plain-text.js';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { Nullable, oneOf, Strict } from '../../http/schema.js';

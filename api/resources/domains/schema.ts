@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { plainLine } from '../../../shared/core/plain-text.js';
 import { DOMAIN_STATUSES } from '../../../shared/domains/model.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';

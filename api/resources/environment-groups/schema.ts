@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { Name, Nullable, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const EnvironmentGroupSchema = Strict(

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { plainText } from '../../../shared/core/plain-text.js';
 import { PROJECT_COLORS } from '../../../shared/projects/model.js';
 import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';

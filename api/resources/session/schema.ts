@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { Nullable, Strict, Uuid } from '../../http/schema.js';
 import { WorkspaceSchema } from '../workspaces/schema.js';
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import {
   MOST_VARIABLES,
   VARIABLE_SCOPES,

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { SYSTEM_PATH } from '../../../shared/core/limited-child.js';
+import { join } from 'node:path';
 import { isMissing, resultOf } from '../../../shared/core/run-limited.js';
+import { OWN_PATH } from '../../own-programs.js';
 import { BuildError } from '../builder.js';
 
 /** Time limits, in milliseconds. */
@@ -85,7 +85,7 @@ export class NpmRegistry {
       npm_config_fetch_retry_mintimeout: '1000',
       npm_config_fetch_timeout: '60000',
       ...this.#options.buildEnvironment,
-      PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`,
+      PATH: OWN_PATH,
       HOME: homedir(),
       LC_ALL: 'C',
       npm_config_audit: 'false',

@@ -1,4 +1,4 @@
-import type { components, paths } from '../../../../test/client/schema.js';
+import type { components, paths } from './schema.js';
 
 /** The types of the API's OpenAPI document; `npm run types` writes them anew. */
 export type Schemas = components['schemas'];

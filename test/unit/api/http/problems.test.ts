@@ -1,5 +1,5 @@
-import { type TSchema, Type } from '@sinclair/typebox';
 import { expect } from 'chai';
+import { type TSchema, Type } from 'typebox';
 import { problemsOf } from '../../../../api/http/problems.js';
 import { createAjv, Name, Nullable, Strict, Uuid } from '../../../../api/http/schema.js';
 import { SaveCanvasBody } from '../../../../api/resources/canvas/schema.js';
