@@ -13,7 +13,7 @@ import {
   resolversOf,
 } from './named-places.js';
 import { chooseBlock, isBlock, namePrefix, overlaps } from './network-model.js';
-import type { Endpoint, NetworkSettings } from './network-rules.js';
+import { CLOSED_TIMES, type ConnectionBounds, connectionBounds, type Endpoint, type NetworkSettings } from './network-rules.js';
 import { runTool } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
@@ -51,7 +51,18 @@ export async function settingsOf(
     publicEndpoints: await publicEndpoints(config),
     edgeUsers,
     uplink: null,
+    connections: await hostConnectionBounds(),
   };
+}
+
+async function hostConnectionBounds(): Promise<ConnectionBounds> {
+  const tracked = await readFile('/proc/sys/net/netfilter/nf_conntrack_max', 'utf8').catch(() => '');
+  const trial = `table inet ranvier_trial {\n  ${CLOSED_TIMES}\n  chain c { ct timeout set "closed"; }\n}\n`;
+  const forgets = await runTool('nft', ['--check', '--file', '-'], trial).then(
+    () => true,
+    () => false,
+  );
+  return connectionBounds(Number(tracked) || 0, forgets);
 }
 
 /** True if another range of the list contains this one: nft refuses a list in which ranges overlap. */

@@ -20,6 +20,7 @@ const SETTINGS: NetworkSettings = {
   loopbackPorts: [4873],
   loopbackForAll: false,
   publicEndpoints: [{ address: '198.51.100.7', port: 443 }],
+  connections: connectionBounds(262_144, true),
   edgeUsers: [0],
   uplink: {
     link: 'tap0',
