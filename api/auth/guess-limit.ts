@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { RateLimiterRes } from 'rate-limiter-flexible';
 import type { Db } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { isKnownClient } from '../../shared/identity/session-store.js';
 import { clientOf } from '../http/client.js';
 import { consume, createLimiter, type Limiter } from '../http/rate-limit.js';
-import { RateLimiterRes } from '../http/rate-limiters.js';
 import type { ApiContext } from '../http/state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
