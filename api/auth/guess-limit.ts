@@ -9,7 +9,7 @@ import type { ApiContext } from '../http/state.js';
 import { SlowLane } from './slow-lane.js';
 
 /** Gives a try back after a right guess, so that only wrong guesses count. */
-export type GiveBack = () => Promise<void>;
+type GiveBack = () => Promise<void>;
 
 /**
  * Limits guesses at secrets, for all ways to sign in together. An attacker cannot lock out the owner of an account: wrong

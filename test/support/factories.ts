@@ -17,7 +17,7 @@ import type { WorkspaceConfiguration, WorkspaceRow } from '../../shared/workspac
  * A hash in the format of production with a cost of next to nothing: a real one takes a quarter of a second of a processor
  * to make and again to verify.
  */
-export function cheapHash(password: string): string {
+function cheapHash(password: string): string {
   const [cost, blockSize, parallelization] = [16, 8, 1];
   const salt = randomBytes(16);
   const key = scryptSync(password, salt, 32, { cost, blockSize, parallelization });

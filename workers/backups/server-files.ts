@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { ArchiveWriter } from './archive.js';
 
-export interface ServerFile {
+interface ServerFile {
   name: string;
   type: 'file' | 'folder' | 'other';
 }

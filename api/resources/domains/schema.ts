@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { DOMAIN_STATUSES } from '../../../shared/domains/model.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const DomainSchema = Strict(
+const DomainSchema = Strict(
   {
     id: Uuid,
     hostname: Type.String(),

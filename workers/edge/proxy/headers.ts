@@ -16,7 +16,7 @@ export const HOP_BY_HOP = new Set([
   'http2-settings',
 ]);
 /** Headers about the client that only the edge sets. Those of clients are dropped. */
-export const FORWARDED_HEADERS = new Set([
+const FORWARDED_HEADERS = new Set([
   'x-forwarded-for',
   'x-forwarded-proto',
   'x-forwarded-host',
@@ -144,7 +144,7 @@ function isRepeated(raw: readonly string[], name: string): boolean {
 }
 
 /** Whether this is the header's name, given in lower case. */
-export function isNamed(name: string | undefined, lower: string): boolean {
+function isNamed(name: string | undefined, lower: string): boolean {
   return name?.length === lower.length && name.toLowerCase() === lower;
 }
 
