@@ -10,10 +10,10 @@ import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
 /** Gives a try back after a right guess, so that only wrong guesses count. */
-export type GiveBack = () => Promise<void>;
+type GiveBack = () => Promise<void>;
 
 /** A try at a password. */
-export interface Guess extends Hasher {
+interface Guess extends Hasher {
   giveBack: GiveBack;
 }
 

@@ -21,7 +21,7 @@ export interface NewJob<N extends QueueName = QueueName> {
 export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 
 /** The options of a BullMQ Worker of this engine. */
-export interface WorkerConnection {
+interface WorkerConnection {
   connection: WorkerOptions['connection'];
   /** Undefined is Redis; typed as BullMQ's default so that one call constructs either. */
   backendFactory: undefined;

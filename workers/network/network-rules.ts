@@ -32,7 +32,7 @@ export interface NetworkSettings {
 }
 
 /** The link that a process of the platform's user serves. What goes out through it comes from that process. */
-export interface Uplink {
+interface Uplink {
   link: string;
   /** The namespace's own address on the link. */
   address: string;

@@ -96,7 +96,7 @@ export async function runOn<Row>(
 }
 
 /** Waits for all, so that none is under way when the connection is used again. Throws what the first that failed has thrown. */
-export async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
+async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
   const outcomes = await Promise.allSettled(sent);
   return outcomes.map((outcome) => {
     if (outcome.status === 'rejected') throw outcome.reason;
