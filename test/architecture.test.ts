@@ -115,7 +115,7 @@ describe('The house', () => {
     ['koa', /^api\//],
     ['@koa/router', /^api\//],
     ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
-    ['bullmq', /^shared\/queues\/bullmq\.ts/],
+    ['bullmq', /^(shared\/queues\/(engine|bull-pool|old-jobs)|workers\/worker-pool)\.ts/],
     ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
     ['nodemailer', /^shared\/core\/mail\.ts/],

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
+import { RateLimiterRes } from 'rate-limiter-flexible';
 import type { Db } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { isKnownClient } from '../../shared/identity/session-store.js';
 import { clientOf } from '../http/client.js';
 import { consume, createLimiter, type Limiter } from '../http/rate-limit.js';
-import { RateLimiterRes } from '../http/rate-limiters.js';
 import type { ApiContext } from '../http/state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
 /** Gives a try back after a right guess, so that only wrong guesses count. */
-export type GiveBack = () => Promise<void>;
+type GiveBack = () => Promise<void>;
 
 /** A try at a password. */
-export interface Guess extends Hasher {
+interface Guess extends Hasher {
   giveBack: GiveBack;
 }
 

@@ -5,7 +5,7 @@ import type { Caller, WorkspaceAccess } from './context.js';
 import type { Endpoint } from './endpoint.js';
 
 /** Validated input. Handlers read nothing else of the request. */
-export interface Input {
+interface Input {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
   body: Readonly<Record<string, unknown>>;

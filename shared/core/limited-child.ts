@@ -16,7 +16,7 @@ export interface ChildLimits {
 }
 
 const GIB = 1024 ** 3;
-export const USUAL_LIMITS: ChildLimits = {
+const USUAL_LIMITS: ChildLimits = {
   memoryBytes: GIB,
   processorSeconds: 300,
   fileBytes: 64 * GIB,

@@ -7,7 +7,7 @@ import type { KeyScope } from './policy.js';
 import { countApiKeys, findMembership, insertApiKey } from './store.js';
 
 /** Keys of one member in one workspace that are not revoked. */
-export const MOST_KEYS = 50;
+const MOST_KEYS = 50;
 
 /** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended. */
 export async function createOwnKey(

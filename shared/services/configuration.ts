@@ -161,7 +161,7 @@ export const DEFAULT_CONFIGURATION: Readonly<ServiceConfiguration> = Object.free
 );
 
 /** Settings of the edge, and of how many replicas it has: a change of one enqueues routing reconciliation (specification, Service lifecycle). */
-export const ROUTING_FIELDS = [
+const ROUTING_FIELDS = [
   'ipAllowList',
   'maintenance',
   'maintenancePage',

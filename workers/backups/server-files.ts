@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { TenantFolder } from '../data/tenant-folder.js';
 import type { ArchiveWriter } from './archive.js';
 
-export interface ServerFile {
+interface ServerFile {
   name: string;
   type: 'file' | 'folder' | 'other';
 }

@@ -21,7 +21,7 @@ export interface LocalImageStore extends ImageStore {
   put(folder: string, options: PutOptions): Promise<SealedTree>;
 }
 
-export interface PutOptions extends SealOptions {
+interface PutOptions extends SealOptions {
   signal: AbortSignal;
 }
 

@@ -75,7 +75,7 @@ function boundRules({ atOnce, perSecond, forgets }: ConnectionBounds): string {
 }
 
 /** The link that a process of the platform's user serves. What goes out through it comes from that process. */
-export interface Uplink {
+interface Uplink {
   link: string;
   /** The namespace's own address on the link. */
   address: string;

@@ -20,7 +20,7 @@ const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
 
 /** Describes what this host may offer at a level. `probe` then tries it. */
-export async function describeHost(level: SandboxLevel, overlay: boolean, dataDir: string): Promise<Host> {
+async function describeHost(level: SandboxLevel, overlay: boolean, dataDir: string): Promise<Host> {
   const [setsid, prlimit] = await Promise.all([hasTool('setsid'), hasTool('prlimit')]);
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {

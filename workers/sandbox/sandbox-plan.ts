@@ -74,7 +74,7 @@ function hiddenOwn({ ownFolders, hidden }: Host): string[] {
 }
 
 /** The path at which a command sees the folder of a tool. With mounts of its own it is the same for builds and replicas. */
-export function toolPath(host: Pick<Host, 'level'>, folder: string): string {
+function toolPath(host: Pick<Host, 'level'>, folder: string): string {
   return hasMounts(host.level) ? `${TOOLS_PATH}/${basename(folder)}` : folder;
 }
 

@@ -112,7 +112,7 @@ export class Git {
 }
 
 /** Which limit ended git or one of its helpers, for people; null if none did. */
-export function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
+function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
   if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
   if (code === 0) return null;
   // What the server says has another beginning.

@@ -9,7 +9,7 @@ import { JoinedRuns } from './joined-runs.js';
 import { SourceError } from './repository-source.js';
 
 /** A larger checkout is refused before any file of it is written. */
-export const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
+const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
 /** Each fetch adds a pack. With more packs, a new copy is faster. */
 const MOST_PACKS = 200;
 /** Commits whose checkouts were measured. A commit never changes, so this holds for every copy of it. */

@@ -43,7 +43,7 @@ export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Key
 }
 
 /** Reads no configuration of the host, asks nothing, and runs nothing but ssh itself. */
-export function sshCommand({
+function sshCommand({
   key,
   known,
   name,

@@ -3,7 +3,7 @@ import { BACKUP_STATUSES, BACKUP_TRIGGERS } from '../../../shared/backups/model.
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { OperationSchema } from '../operations/schema.js';
 
-export const BackupSchema = Strict(
+const BackupSchema = Strict(
   {
     id: Uuid,
     status: oneOf(BACKUP_STATUSES),

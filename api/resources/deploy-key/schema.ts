@@ -8,7 +8,7 @@ const Host = Strict({
   pinnedAt: Timestamp,
 });
 
-export const DeployKeySchema = Strict(
+const DeployKeySchema = Strict(
   { publicKey: Type.String(), fingerprint: Type.String(), createdAt: Timestamp, hosts: Type.Array(Host) },
   'DeployKey',
 );

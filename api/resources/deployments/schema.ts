@@ -7,7 +7,7 @@ import {
 import { CommitSha } from '../../../shared/services/source.js';
 import { Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const DeploymentSchema = Strict(
+const DeploymentSchema = Strict(
   {
     id: Uuid,
     status: oneOf(DEPLOYMENT_STATUSES),

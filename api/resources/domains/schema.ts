@@ -3,7 +3,7 @@ import { plainLine } from '../../../shared/core/plain-text.js';
 import { DOMAIN_STATUSES } from '../../../shared/domains/model.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const DomainSchema = Strict(
+const DomainSchema = Strict(
   {
     id: Uuid,
     hostname: Type.String(),

@@ -11,7 +11,7 @@ const FIELDS = {
   lastOutcome: Type.String(),
 };
 
-export const HookSchema = Strict(FIELDS, 'Hook');
+const HookSchema = Strict(FIELDS, 'Hook');
 export type HookView = Static<typeof HookSchema>;
 
 export const HookResponse = Strict({ hook: HookSchema });

@@ -4,7 +4,7 @@ import { CommitSha } from '../../../shared/services/source.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { PreviewSchema } from './schema.js';
 
-export const PullRequestSchema = Strict(
+const PullRequestSchema = Strict(
   {
     id: Uuid,
     number: Type.Integer(),

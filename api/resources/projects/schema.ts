@@ -4,7 +4,7 @@ import { PROJECT_COLORS } from '../../../shared/projects/model.js';
 import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { EnvironmentSchema } from '../environments/schema.js';
 
-export const ProjectSchema = Strict(
+const ProjectSchema = Strict(
   {
     id: Uuid,
     name: Type.String(),

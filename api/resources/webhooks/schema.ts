@@ -13,7 +13,7 @@ const FIELDS = {
   lastOutcome: Type.String(),
 };
 
-export const WebhookSchema = Strict(FIELDS, 'Webhook');
+const WebhookSchema = Strict(FIELDS, 'Webhook');
 export type WebhookView = Static<typeof WebhookSchema>;
 
 export const WebhookListResponse = Strict({ webhooks: Type.Array(WebhookSchema), page: PageSchema });

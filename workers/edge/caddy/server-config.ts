@@ -5,7 +5,7 @@ import type { ConfigPart } from './config-part.js';
 import { type EdgeSockets, forwardRoutes, milliseconds } from './forward-config.js';
 import { certificateParts, type EdgeTls, redirectConfig } from './tls-config.js';
 
-export const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
+const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
 const REDIRECT_PATH = ['apps', 'http', 'servers', 'ranvier_redirect'];
 
 export interface ServerSettings {

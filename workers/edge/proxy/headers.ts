@@ -157,7 +157,7 @@ function isRepeated(raw: readonly string[], name: string): boolean {
 }
 
 /** Whether this is the header's name, given in lower case. */
-export function isNamed(name: string | undefined, lower: string): boolean {
+function isNamed(name: string | undefined, lower: string): boolean {
   return name?.length === lower.length && name.toLowerCase() === lower;
 }
 

@@ -58,7 +58,7 @@ export const TIMEOUTS: EdgeTimeouts = {
   refreshMs: 2_000,
 };
 /** Defaults of the settings (shared/core/settings). */
-export const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
+const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
 /** After this time without a byte the kernel probes the client. Without probes, quiet streams of lost clients would stay. */
 const TCP_KEEP_ALIVE_MS = 60_000;
