@@ -1,3 +1,4 @@
+import { type ConnectionBounds, connectionRules } from './connection-bounds.js';
 import { addressOf, gatewayOf, type NetworkSlot, namePrefix } from './network-model.js';
 
 /** A place that somebody may connect to. */
@@ -30,48 +31,6 @@ export interface NetworkSettings {
   /** The way out of a namespace that stands for the host; null if the rules stand on the host itself. */
   uplink: Uplink | null;
   connections: ConnectionBounds;
-}
-
-/** What one sandbox may take of the table in which the host tracks all connections. */
-export interface ConnectionBounds {
-  /** Open ones. */
-  atOnce: number;
-  perSecond: number;
-  /** Whether the kernel can forget closed connections of sandboxes sooner than others. */
-  forgets: boolean;
-}
-
-const MIN_CONNECTIONS = 1024;
-const MAX_CONNECTIONS = 4096;
-/** So many sandboxes with their bound fill the table. */
-const SHARES = 64;
-/** Without a time of its own a closed connection stays in the table for two minutes. */
-const PER_SECOND = { forgets: 500, keeps: 100 };
-const CLOSED_SECONDS = 5;
-
-/** The bounds of a sandbox on a host that tracks so many connections at most. */
-export function connectionBounds(tracked: number, forgets: boolean): ConnectionBounds {
-  const atOnce = Math.min(MAX_CONNECTIONS, Math.max(MIN_CONNECTIONS, Math.floor(tracked / SHARES)));
-  return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
-}
-
-/** A statement of a table: how long closed connections are tracked that refer to it. */
-export const CLOSED_TIMES = `ct timeout closed {
-    protocol tcp;
-    l3proto ip;
-    policy = { time_wait : ${CLOSED_SECONDS}, close : ${CLOSED_SECONDS} };
-  }`;
-
-/** The chain that every new connection of a sandbox passes. A connection that is refused here is not tracked. */
-function boundRules({ atOnce, perSecond, forgets }: ConnectionBounds): string {
-  return `${forgets ? CLOSED_TIMES : ''}
-  set open { type ipv4_addr; size 65535; flags dynamic; }
-  set pace { type ipv4_addr; size 65535; flags dynamic,timeout; timeout 1m; }
-  chain bounded {
-    update @pace { ip saddr limit rate over ${perSecond}/second burst ${2 * perSecond} packets } drop
-    add @open { ip saddr ct count over ${atOnce} } reject with icmpx type admin-prohibited
-    ${forgets ? 'ct timeout set "closed"' : ''}
-  }`;
 }
 
 /** The link that a process of the platform's user serves. What goes out through it comes from that process. */
@@ -138,7 +97,7 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
   ];
   const ports = loopbackPorts.join(', ');
   const served = settings.publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
-  return `
+  return `${connectionRules(token, ours, settings.connections)}
 table inet ${table}
 delete table inet ${table}
 table inet ${table} {
@@ -156,13 +115,11 @@ ${unique(slots.map(({ scope }) => scope))
   .join('\n')}
   map network { type ifname : verdict; ${elements(slots.map(networkElement))} }
   map entries { type inet_service : ipv4_addr . inet_service; ${elements(slots.flatMap((slot) => entryElement(settings, slot)))} }
-${boundRules(settings.connections)}
   chain input {
     type filter hook input priority -10; policy accept;
     iifname != ${ours} accept
     iifname . ip saddr != @own drop
     ct state established,related accept
-    jump bounded
     ${allowed.join('\n    ')}
     ${loopbackResolver === null ? '' : `ct status dnat ${dns} accept`}
     ${loopbackPorts.length === 0 ? '' : `iifname @loopback ct status dnat tcp dport { ${ports} } accept`}
@@ -176,7 +133,6 @@ ${boundRules(settings.connections)}
     ${uplink === null ? '' : ingressRules(uplink, ours).join('\n    ')}
     iifname != ${ours} drop
     iifname . ip saddr != @own drop
-    jump bounded
     iifname vmap @network
     oifname ${ours} reject with icmpx type admin-prohibited
     meta nfproto ipv6 drop

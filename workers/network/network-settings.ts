@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../shared/core/config.js';
+import { type ConnectionBounds, connectionBounds, FORGETS_TRIAL } from './connection-bounds.js';
 import {
   hostPackageSettings,
   isLoopback,
@@ -13,7 +14,7 @@ import {
   resolversOf,
 } from './named-places.js';
 import { chooseBlock, isBlock, namePrefix, overlaps } from './network-model.js';
-import { CLOSED_TIMES, type ConnectionBounds, connectionBounds, type Endpoint, type NetworkSettings } from './network-rules.js';
+import type { Endpoint, NetworkSettings } from './network-rules.js';
 import { runTool } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
@@ -57,8 +58,7 @@ export async function settingsOf(
 
 async function hostConnectionBounds(): Promise<ConnectionBounds> {
   const tracked = await readFile('/proc/sys/net/netfilter/nf_conntrack_max', 'utf8').catch(() => '');
-  const trial = `table inet ranvier_trial {\n  ${CLOSED_TIMES}\n  chain c { ct timeout set "closed"; }\n}\n`;
-  const forgets = await runTool('nft', ['--check', '--file', '-'], trial).then(
+  const forgets = await runTool('nft', ['--check', '--file', '-'], FORGETS_TRIAL).then(
     () => true,
     () => false,
   );

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
+import { connectionBounds } from '../../../../workers/network/connection-bounds.js';
 import { mirrorOf, type NetworkSlot } from '../../../../workers/network/network-model.js';
 import {
   admitRules,
