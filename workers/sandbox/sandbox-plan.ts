@@ -14,7 +14,11 @@ function ownName(index: number): string {
 const TOOLS_PATH = `${INSIDE}/tools`;
 
 /** Folders of the host with secrets, sockets or files of other users. */
-const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'];
+const HIDDEN = [
+  ...['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'],
+  // The links of all sandboxes with their figures.
+  ...['/sys/class/net', '/sys/devices/virtual/net'],
+];
 /** Possible places of the stage: the mounts are made there before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];
 const OPEN_FILES = 16_384;
@@ -193,7 +197,7 @@ export function mountOperations(host: Host, plan: Plan): string[] {
     ...(stage === INSIDE ? [] : ['tree', stage, INSIDE]),
     ...[...hidden, ...(stage === INSIDE ? [] : [stage])].flatMap((path) => ['hide', path]),
     ...['restore-resolver', INSIDE],
-    ...['bind', `${INSIDE}/tmp`, '/tmp', 'bind', `${INSIDE}/tmp`, '/var/tmp', 'shm'],
+    ...['bind', `${INSIDE}/tmp`, '/tmp', 'bind', `${INSIDE}/tmp`, '/var/tmp', 'shm', 'terminals'],
     ...writable.flatMap((path, i) => ['bind', `${INSIDE}/writable/${i}`, path]),
     'proc',
   ];

@@ -59,7 +59,7 @@ const MOUNTS = [
   ...['file', '/var/lib/ranvier/sandboxes/id/passwd', '/etc/passwd'],
   ...['file', '/var/lib/ranvier/sandboxes/id/group', '/etc/group'],
   ...['hide', '/run', 'hide', '/root', 'hide', '/var/lib/ranvier', 'restore-resolver', '/mnt'],
-  ...['bind', '/mnt/tmp', '/tmp', 'bind', '/mnt/tmp', '/var/tmp', 'shm', 'proc'],
+  ...['bind', '/mnt/tmp', '/tmp', 'bind', '/mnt/tmp', '/var/tmp', 'shm', 'terminals', 'proc'],
 ];
 
 describe('Sandbox plan', () => {
