@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../small-tree.js';
 
-/** The number of services that a host can have over time: each has a user of its own, which is never reused. */
+/** The number of services that an installation can have: each has a user of its own, which returns when the service is gone. */
 const USERS = 200_000;
 /** The first users of the ranges to choose from. The first range is far above a host's users, the others above systemd's containers. */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
