@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
@@ -55,6 +56,7 @@ export class OrdinaryMix {
   /** Makes the workspaces with their services, and begins to work. */
   static async begin(platform: Platform): Promise<OrdinaryMix> {
     const mix = new OrdinaryMix(platform);
+    setMaxListeners(WORKSPACES * Object.keys(KINDS).length, mix.#stop.signal);
     const works: Record<Kind, () => Promise<unknown>>[] = [];
     for (let i = 0; i < WORKSPACES; i++) works.push(await mix.#workspace(i));
     const kinds = Object.keys(KINDS) as Kind[];

@@ -83,7 +83,7 @@ export async function runAttack({ seed, minutes, behaviours, cases }: AttackOpti
     const results = await runCases({ platform, tenants: [first, ...others], mix }, cases, say);
 
     const attackedFrom = Date.now();
-    const stop = AbortSignal.timeout(minutes * 60_000);
+    const stop = AbortSignal.timeout(behaviours.length === 0 ? 0 : minutes * 60_000);
     // Each tenant shows every behaviour once before one of them again, for as long as there is time.
     const attacks = hostile.slice(0, ACTING).map(async (tenant) => {
       let deck: Behaviour[] = [];
