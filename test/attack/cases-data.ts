@@ -72,7 +72,8 @@ export const DATA: readonly HostileCase[] = [
         await file.remove();
       }
     },
-    check: ({ left, error }) => unless(left === SECRET, `the file of the host was emptied ${error}`),
+    check: ({ left, error }) =>
+      unless(left === SECRET, `the file of the host was emptied; the backup ended: ${error || 'well'}`),
   }),
   hostileCase({
     name: 'deployment: a link in place of PG_VERSION',

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -173,9 +173,7 @@ export const GIT: readonly HostileCase[] = [
       const { url, authorization } = await pushed(ground, 'slow-fetch');
       const repository = await makeRepository({ a: 'a' });
       try {
-        const noise = Array.from({ length: 4 }, (_, i) => createHash('sha512').update(String(i)).digest('hex'));
-        let [text = ''] = noise;
-        while (text.length < 8 * 1024 ** 2) text += createHash('sha512').update(text.slice(-128)).digest('hex');
+        const text = randomBytes(6 * 1024 ** 2).toString('base64');
         const sha = await repository.commit('Large', { large: text });
         await git(repository.directory, 'push', '-q', url, 'HEAD:refs/heads/side');
         const begun = Date.now();

@@ -64,9 +64,9 @@ export class OrdinaryMix {
     return mix;
   }
 
-  /** What was begun since then, and has ended. */
-  since(begun: number): Sample[] {
-    return this.samples.filter((sample) => sample.begun >= begun);
+  /** What has ended since then. */
+  since(time: number): Sample[] {
+    return this.samples.filter(({ begun, ms }) => begun + ms >= time);
   }
 
   async end(): Promise<void> {

@@ -101,9 +101,9 @@ export async function runAttack({ seed, minutes, behaviours, cases }: AttackOpti
       while (!stop.aborted) await ordinary.deploy('attacked');
     })();
     await Promise.all([...attacks, deploying]);
-    if (behaviours.length > 0) results.push(resultOf(mix, `behaviours for ${minutes} min`, attackedFrom));
     say('the attack is over');
     await mix.end();
+    results.push(resultOf(mix, behaviours.length > 0 ? 'the behaviours' : 'after the cases', attackedFrom));
     await removeServices(hostile);
     await cameToRest(platform);
     say('at rest');
