@@ -35,12 +35,13 @@ export function deltaBomb(deltas: number, copies: number): Buffer[] {
   const base = Buffer.alloc(BASE_BYTES);
   // Copies all of the base: offset 0, three bytes of size.
   const copy = Buffer.from([0x80 | 0x10 | 0x20 | 0x40, 0xff, 0xff, 0xff]);
+  const baseId = idOf('blob', base);
   const bombs = Array.from({ length: deltas }, (_, i) => {
     // Each result has an end of its own.
     const end = Buffer.from([4, ...Buffer.from(String(i).padStart(8, '0'), 'hex')]);
     const size = varint(copies * base.length + 4);
     const delta = Buffer.concat([varint(base.length), size, ...Array.from({ length: copies }, () => copy), end]);
-    return Buffer.concat([objectHead(TYPE.delta, delta.length), idOf('blob', base), deflateSync(delta)]);
+    return Buffer.concat([objectHead(TYPE.delta, delta.length), baseId, deflateSync(delta)]);
   });
   return [packed(TYPE.blob, base), ...bombs];
 }
