@@ -20,15 +20,13 @@ import { headers, requestId } from './http/headers.js';
 import { healthRouter, metricsRouter } from './http/health.js';
 import { Metrics } from './http/metrics.js';
 import { ownNames } from './http/own-names.js';
-import { perform } from './http/perform.js';
 import { clientRateLimit, createFailureLimit, createMailLimit, rateLimit } from './http/rate-limit.js';
 import { ReceiptQuota } from './http/receipt-quota.js';
 import type { Route, SignInLimits } from './http/route.js';
 import { RouteIndex, takeSteps } from './http/route-index.js';
 import { createAjv } from './http/schema.js';
 import type { ApiState, ApiStep } from './http/state.js';
-import { inTurn } from './http/turn.js';
-import { Turns } from './http/turns.js';
+import { answerInTurn, requestTurns } from './http/turn.js';
 import { validate } from './http/validate.js';
 import { consoleRouter } from './pages/console-router.js';
 import { dashboard } from './pages/dashboard.js';
@@ -46,7 +44,6 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
     cursors: new CursorCodec(secret),
     csrf: new CsrfTokens(secret),
     receipts: new ReceiptQuota(),
-    searches: new Turns({ each: 2, all: 4, waiting: 10 }),
   };
   const limits = { guesses: createGuessLimit(db), hashing: new HashGate(), mails: createMailLimit(db) };
   const operators = new Operators(config.dashboard, limits.guesses);
@@ -93,8 +90,7 @@ function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteInde
   const limitCredential = rateLimit(db, config.rateLimits);
   const limitClient = clientRateLimit(db, config.rateLimits);
   const readBody = body();
-  // Each holds at most one connection to the database, and the pool has 20.
-  const turns = new Turns({ each: 6, all: 18, waiting: 200 });
+  const turns = requestTurns();
 
   function admit(route: Route): ApiStep[] {
     switch (route.access) {
@@ -119,14 +115,8 @@ function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteInde
       ctx.state.route = route;
     };
     const path = route.root + route.path;
-    const answer = perform(deps, limits, route);
-    const steps = [
-      enter,
-      ...admit(route),
-      readBody,
-      validate(ajv, route),
-      route.access === 'key or session' ? inTurn(turns, answer) : answer,
-    ];
+    const answer = answerInTurn(deps, limits, route, turns);
+    const steps = [enter, ...admit(route), readBody, validate(ajv, route), ...answer];
     router.register(path, [route.method], (ctx) => takeSteps(steps, ctx));
     return { method: route.method, path, steps };
   });

@@ -1,3 +1,4 @@
+import '../shared/core/node-version.js';
 import { loadConfig } from '../shared/core/config.js';
 import { createDatabase } from '../shared/core/database/client.js';
 import { migrate } from '../shared/core/database/migrate.js';

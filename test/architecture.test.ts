@@ -74,6 +74,10 @@ describe('The house', () => {
     expect(across).to.deep.equal([]);
   });
 
+  it('no program imports from the tests', () => {
+    expect(offenders(all, (source) => source.imports.some((target) => target.startsWith('test/')))).to.deep.equal([]);
+  });
+
   it('inside shared: core ← engine ← secrets ← subjects ← queues ← launcher', () => {
     const upward = all
       .filter((source) => source.path.startsWith('shared/'))
@@ -111,18 +115,21 @@ describe('The house', () => {
     ['koa', /^api\//],
     ['@koa/router', /^api\//],
     ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
-    ['bullmq', /^shared\/queues\/bullmq\.ts/],
+    ['bullmq', /^(shared\/queues\/(engine|bull-pool|old-jobs)|workers\/engine\/worker-pool)\.ts/],
     ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
-    [
-      'node:child_process',
-      /^(workers\/|api\/git\/|shared\/launcher\/|shared\/core\/process-identity\.ts|api\/cli\/(git|commands\/status)\.ts)/,
-    ],
     ['nodemailer', /^shared\/core\/mail\.ts/],
     ['otpauth', /^shared\/secrets\/totp\.ts/],
     ['dockerode', /^workers\/(docker|builders|runtime\/swarm)\//],
     ['undici', /^workers\/edge\//],
   ];
+  it('every child process starts through spawnLimited, or has limits of its own (docs/security.md, Child processes)', () => {
+    const own =
+      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered|system-user))|api\/cli\/(git|commands\/status)|workers\/(command-wrappers|sandbox\/host-sandbox|builders\/reader\/reader-pool|network\/(loopback-relay|rootless-processes|run-tool)))\.ts$/;
+    const starts = /^import (?!type )[^;]*from 'node:child_process'/m;
+    expect(offenders(all, ({ path, text }) => starts.test(text) && !own.test(path))).to.deep.equal([]);
+  });
+
   for (const [name, allowed] of homes) {
     it(`${name} is imported only where it is at home`, () => {
       expect(offenders(all, (source) => imports(source, name) && !allowed.test(source.path))).to.deep.equal([]);
@@ -130,7 +137,7 @@ describe('The house', () => {
   }
 
   it('only the configuration and the launcher read the environment', () => {
-    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts)/;
+    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts|workers\/own-programs\.ts)/;
     expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
       [],
     );
@@ -180,7 +187,7 @@ describe('The house', () => {
   });
 
   it('only main files end the process', () => {
-    const main = /(^|\/)(main|launch)\.ts$/;
+    const main = /(^|\/)(main|launch|node-version)\.ts$/;
     expect(offenders(all, (source) => /process\.exit\(/.test(source.text) && !main.test(source.path))).to.deep.equal(
       [],
     );
@@ -191,6 +198,20 @@ describe('The house', () => {
     expect(offenders(all, (source) => source.path.startsWith('workers/') && removal.test(source.text))).to.deep.equal(
       [],
     );
+  });
+
+  it('the content of a data server is opened by one room, which follows no link', () => {
+    const opens = /from 'node:fs(\/promises)?'/;
+    /** They name only what the platform itself has made: volumes, work folders, stores and archives. */
+    const own =
+      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|archive))\.ts$/;
+    const rooms = all.filter(({ path }) => /^workers\/(data|backups)\//.test(path));
+    expect(rooms.length).to.be.greaterThan(20);
+    const opening = offenders(rooms, (source) => opens.test(source.text) && !own.test(source.path));
+    expect(opening).to.deep.equal(['workers/data/tenant-folder.ts']);
+    const named =
+      /(?<!TenantFolder\.)\b(?:open|readFile|writeFile|rm|stat|createReadStream)\([^)]*(?:\.data\b|PG_VERSION|\bSOCKETS\b)/;
+    expect(offenders(rooms, (source) => named.test(source.text))).to.deep.equal([]);
   });
 
   it('the process that reads repositories starts without libraries', () => {

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { SYSTEM_PATH } from '../shared/core/limited-child.js';
 
 const execute = promisify(execFile);
 
-/** The PATH of tools that the platform runs itself. It does not depend on the worker's own environment. */
-export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+export { SYSTEM_PATH };
 
 /** Ends a command if the worker that started it is killed. */
 export const DIES_WITH_WORKER = ['setpriv', '--pdeathsig', 'KILL', '--'] as const;

@@ -2,12 +2,13 @@ import { AppError, errorMessage } from '../shared/core/errors.js';
 import { SealError } from '../shared/secrets/keyring.js';
 import { BackupError } from './backups/backup-error.js';
 import { BuildError } from './builders/builder.js';
+import { TenantFileError } from './data/tenant-folder.js';
 import { Interrupted, type Interruption } from './interrupted.js';
 import { ReleaseError } from './runtime/runtime-driver.js';
 import { SourceError } from './sources/repository-source.js';
 
 /** Failures with a cause that a person can act on. Everything else is a fault of the platform and is tried again. */
-const EXPLAINED = [SourceError, BuildError, ReleaseError, BackupError, SealError, AppError];
+const EXPLAINED = [SourceError, BuildError, ReleaseError, BackupError, TenantFileError, SealError, AppError];
 
 /** Why work on a record ended early. */
 export type Failure =
@@ -23,9 +24,4 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (cause instanceof Interrupted) return { type: 'interrupted', why: cause.why };
   if (EXPLAINED.some((kind) => cause instanceof kind)) return { type: 'failed', cause: errorMessage(cause) };
   return { type: 'platformFault', error: cause };
-}
-
-/** The cause of a failure, for people. */
-export function causeOf(failure: Exclude<Failure, { type: 'interrupted' }>): string {
-  return failure.type === 'failed' ? failure.cause : `internal error: ${errorMessage(failure.error)}`;
 }

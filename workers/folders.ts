@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
-import { SYSTEM_PATH } from './command-wrappers.js';
+import { CommandFailed, runLimited } from '../shared/core/run-limited.js';
 import { removeSmallTree } from './small-tree.js';
 
 /** Build caches and mirrors that no build used for this time are removed, in milliseconds. */
@@ -64,29 +63,15 @@ export async function removeTree(path: string, options: RemovalOptions = {}): Pr
 const ONE_FILE_SYSTEM = process.platform === 'linux' ? ['--one-file-system'] : [];
 
 /** The beginning of a failed command's error output; '' if it succeeds. An abort kills the command. */
-function run(command: string, args: string[], signal: AbortSignal): Promise<string> {
-  if (signal.aborted) return Promise.resolve('it was aborted');
-  return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      cwd: '/',
-      env: { PATH: SYSTEM_PATH, LC_ALL: 'C' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const kill = () => child.kill('SIGKILL');
-    signal.addEventListener('abort', kill, { once: true });
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      if (said.length < LONGEST_PROBLEM) said = (said + chunk.toString('utf8')).slice(0, LONGEST_PROBLEM);
-    });
-    child.once('error', (error) => {
-      signal.removeEventListener('abort', kill);
-      resolve(errorMessage(error));
-    });
-    child.once('close', (code, killedBy) => {
-      signal.removeEventListener('abort', kill);
-      resolve(code === 0 ? '' : said.trim() || `${command} ended with ${killedBy ?? code}`);
-    });
-  });
+async function run(command: string, args: string[], signal: AbortSignal): Promise<string> {
+  const limits = { processorSeconds: REMOVAL_MS / 1000 };
+  return runLimited(command, args, { signal, limits }).then(
+    () => '',
+    (error: unknown) => {
+      const said = error instanceof CommandFailed ? error.stderr.trim().slice(0, LONGEST_PROBLEM) : '';
+      return said || errorMessage(error);
+    },
+  );
 }
 
 export interface DiscardDeps {

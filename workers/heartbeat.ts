@@ -1,4 +1,4 @@
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Db } from '../shared/core/database/client.js';
 import { errorMessage } from '../shared/core/errors.js';
 import type { Logger } from '../shared/core/log.js';
@@ -15,7 +15,7 @@ export class Heartbeat {
   readonly #log: Logger;
   readonly #worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>;
   readonly #running: () => RunningJob[];
-  readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: SAMPLE_MS });
+  readonly #delay = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   #timer: NodeJS.Timeout | null = null;
 
   constructor(db: Db, log: Logger, worker: Omit<Beat, 'running' | 'event_loop_p99_ms'>, running: () => RunningJob[]) {

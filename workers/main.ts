@@ -1,3 +1,4 @@
+import '../shared/core/node-version.js';
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../shared/core/config.js';
 import { createDatabase, installationId } from '../shared/core/database/client.js';

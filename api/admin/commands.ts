@@ -15,7 +15,7 @@ import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
 /** What the work of a command is given beside the database. After `fail`, its output is printed and the exit code is 1. */
-export interface Session {
+interface Session {
   env: Environment | undefined;
   fail: () => void;
 }

@@ -1,3 +1,4 @@
+import '../../shared/core/node-version.js';
 import { runAdmin } from './program.js';
 
 /** `npm run admin -- …`: what operators do without the API. */

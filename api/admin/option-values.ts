@@ -1,5 +1,5 @@
-import type { TSchema } from '@sinclair/typebox';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { TSchema } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { WorkspaceConfigurationSchema } from '../../shared/workspaces/model.js';
 
@@ -44,8 +44,8 @@ export function setting(pair: string, earlier: Record<string, unknown> = {}): Re
 }
 
 function settingValue(key: string, value: string): unknown {
-  const properties: Record<string, TSchema> = WorkspaceConfigurationSchema.properties;
-  const type: unknown = properties[key]?.type;
+  const properties: Record<string, TSchema & { type?: unknown }> = WorkspaceConfigurationSchema.properties;
+  const type = properties[key]?.type;
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
   const isNumber = value.trim() !== '' && !Number.isNaN(Number(value));
   return (type === 'number' || type === 'integer') && isNumber ? Number(value) : value;

@@ -1,15 +1,21 @@
 import { createHash } from 'node:crypto';
+import { RateLimiterRes } from 'rate-limiter-flexible';
 import type { Db } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { isKnownClient } from '../../shared/identity/session-store.js';
 import { clientOf } from '../http/client.js';
 import { consume, createLimiter, type Limiter } from '../http/rate-limit.js';
-import { RateLimiterRes } from '../http/rate-limiters.js';
 import type { ApiContext } from '../http/state.js';
+import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
 /** Gives a try back after a right guess, so that only wrong guesses count. */
-export type GiveBack = () => Promise<void>;
+type GiveBack = () => Promise<void>;
+
+/** A try at a password. */
+interface Guess extends Hasher {
+  giveBack: GiveBack;
+}
 
 /**
  * Limits guesses at secrets, for all ways to sign in together. An attacker cannot lock out the owner of an account: wrong
@@ -18,7 +24,7 @@ export type GiveBack = () => Promise<void>;
  */
 export interface GuessLimit {
   /** Takes one try at the password of a user name. Throws rate_limited. */
-  password(ctx: ApiContext, name: string): Promise<GiveBack>;
+  password(ctx: ApiContext, name: string): Promise<Guess>;
   /**
    * Takes one try at a user's one-time code. Throws rate_limited for known clients too: six digits are few, and a client
    * that gets here has the password or a session.
@@ -55,7 +61,7 @@ export function createGuessLimit(db: Db): GuessLimit {
         if (await hasRoom(accounts, account)) taken.push([accounts, account]);
         else if (!(await slowLane.turn(account))) throw new AppError('rate_limited');
       }
-      return () => giveBack(taken);
+      return { client, account: known ? email : null, giveBack: () => giveBack(taken) };
     },
     async code(ctx, userId) {
       const client = await clientOf(ctx);

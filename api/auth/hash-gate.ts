@@ -1,31 +1,40 @@
-import { AppError } from '../../shared/core/errors.js';
+import { siteOf } from '../../shared/core/client-address.js';
+import { Turns } from '../http/turns.js';
 
-/** Hashing a password takes 32 MiB and, for a quarter of a second, one of the four threads that file and DNS calls share. */
-const AT_ONCE = 2;
-const WAITING = { ofAll: 64, ofOne: 8 };
+/**
+ * Hashing a password takes 32 MiB and, for a quarter of a second, one of the four threads that file and DNS calls share: two for all,
+ * and one more for those who are known.
+ */
+const AT_ONCE = { strangers: 2, known: 1 };
+const WAITING = { each: 8, all: 64 };
 
-/** Limits how many passwords are hashed at the same time, and how many wait. */
+/** Who wants a password hashed. */
+export interface Hasher {
+  /** The name under which limits know the client (http/client.ts). */
+  client: string;
+  /** The account, if it is proven that the client has signed in to it before; else null. */
+  account: string | null;
+}
+
+/**
+ * Limits how many passwords are hashed at the same time, and how many wait. Sites take turns, and each known account has a line of its
+ * own, so that anonymous callers keep nobody else from signing in.
+ */
 export class HashGate {
-  readonly #queue: { client: string; start: () => void }[] = [];
-  #running = 0;
+  readonly #strangers = gate(AT_ONCE.strangers);
+  readonly #known = gate(AT_ONCE.known);
 
-  /** Runs the work in its turn. Throws rate_limited if too many wait, in total or of this client. */
-  async run<T>(client: string, work: () => Promise<T>): Promise<T> {
-    if (this.#running >= AT_ONCE) await this.#turn(client);
-    else this.#running++;
+  /** Runs the work in its turn. Throws rate_limited at once if too many wait, in total or of this site or account. */
+  async run<T>({ client, account }: Hasher, work: () => Promise<T>): Promise<T> {
+    const end = await (account === null ? this.#strangers.take(siteOf(client)) : this.#known.take(account));
     try {
       return await work();
     } finally {
-      // The next waiting work takes over this place, so the count stays.
-      const next = this.#queue.shift();
-      if (next) next.start();
-      else this.#running--;
+      end();
     }
   }
+}
 
-  async #turn(client: string): Promise<void> {
-    const ofOne = this.#queue.filter((waiting) => waiting.client === client).length;
-    if (this.#queue.length >= WAITING.ofAll || ofOne >= WAITING.ofOne) throw new AppError('rate_limited');
-    await new Promise<void>((start) => this.#queue.push({ client, start }));
-  }
+function gate(atOnce: number): Turns {
+  return new Turns({ each: atOnce, all: atOnce, waiting: WAITING.each, waitingOfAll: WAITING.all });
 }

@@ -23,7 +23,7 @@ export class Operators {
     const proof = digest(`${ctx.ip} ${encoded}`).toString('hex');
     if (this.#proved.get(ctx.req.socket) === proof) return true;
     const given = Buffer.from(encoded, 'base64').toString('utf8');
-    const giveBack = await this.#guesses.password(ctx, given.split(':')[0] ?? '');
+    const { giveBack } = await this.#guesses.password(ctx, given.split(':')[0] ?? '');
     const { user, password } = this.#credentials;
     if (!sameSecret(given, `${user}:${password.reveal()}`)) return false;
     await giveBack();

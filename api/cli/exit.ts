@@ -1,3 +1,5 @@
+import { escaped } from './text.js';
+
 /** How `rnv` ends. Scripts rely on these numbers. */
 export const EXIT = {
   done: 0,
@@ -17,12 +19,12 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Ends the command with a message for people and an exit code for scripts. */
+/** Ends the command with a message for people, which may quote others, and an exit code for scripts. */
 export class CliError extends Error {
   readonly exitCode: ExitCode;
 
   constructor(exitCode: ExitCode, message: string) {
-    super(message);
+    super(escaped(message));
     this.name = 'CliError';
     this.exitCode = exitCode;
   }

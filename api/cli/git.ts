@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
@@ -98,8 +99,9 @@ export class WorkTree {
       '--no-follow-tags',
       '--recurse-submodules=no',
     ];
-    const args = ['push', ...options, '-o', 'no-wait', url, `${sha}:refs/heads/${branch}`];
-    const { code, stdout, stderr } = await this.#git(args, keyInEnvironment(this.#environment, key));
+    const remote = `rnv-${randomUUID()}:`;
+    const args = ['push', ...options, '-o', 'no-wait', remote, `${sha}:refs/heads/${branch}`];
+    const { code, stdout, stderr } = await this.#git(args, keyInEnvironment(this.#environment, { key, url, remote }));
     if (code === 0) return /^=\t/m.test(stdout) ? 'unchanged' : 'pushed';
     throw refusalOf(stdout, stderr);
   }
@@ -174,12 +176,21 @@ const KEY = 'RNV_PUSH_KEY';
 
 /**
  * Git asks the helper for the password, and the helper takes it from the environment: the key is in no URL and no argument. The empty
- * helper before it takes the user's own helpers away, so that none of them stores the key.
+ * helper before it takes the user's own helpers away, so that none of them stores the key. Ours answers for the host of the URL only. `remote`
+ * is a name that stands for the URL: no `insteadOf` of the user names it, so that none of them leads the push to another host.
  */
-function keyInEnvironment(env: NodeJS.ProcessEnv, key: string): NodeJS.ProcessEnv {
+function keyInEnvironment(
+  env: NodeJS.ProcessEnv,
+  { key, url, remote }: { key: string; url: string; remote: string },
+): NodeJS.ProcessEnv {
   const settings = [
+    [`url.${url}.insteadOf`, remote],
+    [`url.${url}.pushInsteadOf`, remote],
     ['credential.helper', ''],
-    ['credential.helper', `!f() { test "$1" = get && echo username=rnv && echo "password=$${KEY}"; }; f`],
+    [
+      `credential.${new URL(url).origin}.helper`,
+      `!f() { test "$1" = get && echo username=rnv && echo "password=$${KEY}"; }; f`,
+    ],
     ['credential.useHttpPath', 'false'],
     ['http.followRedirects', 'false'],
     ['core.hooksPath', process.platform === 'win32' ? 'NUL' : '/dev/null'],

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 import { CliError, EXIT } from './exit.js';
 import { createProgram } from './program.js';
+import { escaped } from './text.js';
 
 /** `rnv`, the command line for people who deploy. It knows the API and nothing else of the platform. */
 
@@ -48,7 +49,8 @@ async function main(args: readonly string[]): Promise<number> {
       stderr.write(`${error.message}\n`);
       return error.exitCode;
     }
-    stderr.write(`${error instanceof Error ? (env.RNV_DEBUG ? error.stack : error.message) : String(error)}\n`);
+    const text = error instanceof Error ? ((env.RNV_DEBUG ? error.stack : null) ?? error.message) : String(error);
+    stderr.write(`${escaped(text)}\n`);
     return EXIT.unexpected;
   }
 }

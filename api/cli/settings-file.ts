@@ -14,7 +14,7 @@ export interface Login {
 }
 
 /** The service that a folder is deployed to. */
-export interface Link {
+interface Link {
   url: string;
   workspaceId: string;
   serviceId: string;

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { CliError, EXIT, missingAnswer } from './exit.js';
+import { escaped } from './text.js';
 
 type Input = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
 type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
@@ -17,7 +18,7 @@ export type Style = keyof typeof STYLES;
 /** Secrets that are read from stdin are no longer than this. In bytes. */
 const LARGEST_INPUT = 1024 * 1024;
 
-/** The output of the command: data on stdout, everything else on stderr. */
+/** The output of the command: data on stdout, everything else on stderr. Of what a terminal obeys, texts may have colours only. */
 export class Terminal {
   readonly #streams: Streams;
   readonly #quiet: boolean;
@@ -52,7 +53,7 @@ export class Terminal {
   /** A line of data. */
   data(line: string): void {
     this.progress('');
-    this.#streams.stdout.write(`${line}\n`);
+    this.#streams.stdout.write(`${shown(line)}\n`);
   }
 
   json(value: unknown): void {
@@ -63,20 +64,21 @@ export class Terminal {
   say(line: string): void {
     if (this.#quiet) return;
     this.progress('');
-    this.#streams.stderr.write(`${line}\n`);
+    this.#streams.stderr.write(`${shown(line)}\n`);
   }
 
   /** A line that matters also with --quiet. */
   complain(line: string): void {
     this.progress('');
-    this.#streams.stderr.write(`${line}\n`);
+    this.#streams.stderr.write(`${shown(line)}\n`);
   }
 
   /** Shows what is under way in one line that the next output replaces; nothing without a terminal. */
   progress(line: string): void {
     if (!this.showsProgress || line === this.#live) return;
+    const plain = escaped(line);
     const width = (this.#streams.stderr.columns || 80) - 1;
-    const cut = line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
+    const cut = plain.length > width ? `${plain.slice(0, Math.max(0, width - 1))}…` : plain;
     this.#streams.stderr.write(`\r\u001b[2K${cut}`);
     this.#live = line;
   }
@@ -114,7 +116,7 @@ export class Terminal {
   async text(message: string, flag: string, initial = ''): Promise<string> {
     const prompts = await this.#prompts(message, flag);
     const options = {
-      message,
+      message: escaped(message),
       ...this.#places(),
       validate: (value?: string) => (value ? undefined : 'An answer is needed'),
     };
@@ -123,18 +125,25 @@ export class Terminal {
 
   async secret(message: string, flag: string): Promise<string> {
     const prompts = await this.#prompts(message, flag);
-    return answered(prompts, await prompts.password({ message, ...this.#places() }));
+    return answered(prompts, await prompts.password({ message: escaped(message), ...this.#places() }));
   }
 
   /** Asks for yes or no. The Enter key alone answers with `initial`. */
   async confirm(message: string, initial: boolean): Promise<boolean> {
     const prompts = await this.#prompts(message, '--yes');
-    return answered(prompts, await prompts.confirm({ message, initialValue: initial, ...this.#places() }));
+    return answered(
+      prompts,
+      await prompts.confirm({ message: escaped(message), initialValue: initial, ...this.#places() }),
+    );
   }
 
   async choose(message: string, flag: string, options: { value: string; label: string }[]): Promise<string> {
     const prompts = await this.#prompts(message, flag);
-    return answered(prompts, await prompts.select<string>({ message, options, ...this.#places() }));
+    const safe = options.map(({ value, label }) => ({ value, label: escaped(label) }));
+    return answered(
+      prompts,
+      await prompts.select<string>({ message: escaped(message), options: safe, ...this.#places() }),
+    );
   }
 
   /** The library is loaded when something is asked: most commands ask nothing. */
@@ -147,6 +156,10 @@ export class Terminal {
   #places(): { input: Readable; output: WriteStream } {
     return { input: this.#streams.stdin, output: this.#streams.stderr as WriteStream };
   }
+}
+
+function shown(line: string): string {
+  return escaped(line, { colours: true });
 }
 
 function answered<T>(prompts: typeof import('@clack/prompts'), answer: T): Exclude<T, symbol> {

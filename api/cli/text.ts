@@ -5,6 +5,10 @@ const ESCAPES =
   /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
 const COLOURS = /^\u001b\[[0-9;]*m$/;
+/** Colours, and the characters of shared/core/plain-text.ts but for line breaks and tabs. */
+const CONTROLS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
+  /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
  * A text of an application, a commit or the server as a terminal may show it: without anything that moves the cursor, sets the
@@ -17,6 +21,16 @@ export function printable(text: string, { colours = false } = {}): string {
 /** The same in one line. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
+}
+
+/**
+ * A text with what a terminal would obey written out, as in \u001b, so that it is seen and does nothing. Line breaks and tabs stay, and colours
+ * if `colours`.
+ */
+export function escaped(text: string, { colours = false } = {}): string {
+  return text.replace(CONTROLS, (found) =>
+    colours && found.length > 1 ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`,
+  );
 }
 
 /** `0.4 s`, `11.8 s`, `2 min 5 s`. */

@@ -1,5 +1,5 @@
 /** What the API answers, from the schemas that it validates with. Types only: the command line has no code of the server. */
-import type { Static } from '@sinclair/typebox';
+import type { Static } from 'typebox';
 import type { MetricsResponse } from '../resources/metrics/schema.js';
 
 export type { BackupView as Backup } from '../resources/backups/schema.js';

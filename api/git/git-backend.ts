@@ -1,11 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
-import { errorMessage } from '../../shared/core/errors.js';
-import { signalGroup } from '../../shared/core/signal-process.js';
+import type { Readable, Transform, Writable } from 'node:stream';
+import { AppError, errorMessage } from '../../shared/core/errors.js';
+import { endChild } from '../../shared/core/limited-child.js';
+import { onAbort } from '../../shared/core/on-abort.js';
 import { recordPushed } from '../../shared/pushes/store.js';
 import type { ApiContext } from '../http/state.js';
+import { type BodyLimits, boundedBody, FETCH_LIMITS, pushLimits, watchPace } from './client-bounds.js';
 import { gitEnvironment, type Settings, spawnBackend } from './git-process.js';
 import { HookChannel } from './hook-channel.js';
 import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
@@ -18,9 +20,12 @@ export interface Exchange {
   rest: string;
   query: string;
   repository: PushedRepository;
+  /** Aborts if the place of the request goes to another workspace. */
+  signal: AbortSignal;
 }
 
 const LARGEST_HEAD = 16 * 1024;
+const END_OF_HEAD = '\r\n\r\n';
 const LARGEST_ERROR = 4096;
 
 /** Refs below this are those of the platform. */
@@ -34,7 +39,10 @@ const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badT
   (name) => [`receive.fsck.${name}`, 'ignore'] as const,
 );
 
-/** Answers a fetch or clone. `anyCommit` allows commits that no branch names. */
+/**
+ * Answers a fetch or clone. `anyCommit` allows commits that no branch names. For everybody else git's second protocol is off: with it, git
+ * gives out any object whose id is known.
+ */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
   exchange: Exchange,
@@ -46,9 +54,9 @@ export async function fetchFrom(
     ['uploadpack.allowAnySHA1InWant', String(anyCommit)],
     ['uploadpack.allowFilter', 'false'],
   ];
-  const child = await spawnBackend(environmentOf(exchange, settings));
-  exchange.ctx.res.once('close', () => child.kill('SIGKILL'));
-  const [, end] = await Promise.all([pump(exchange, child), ended(child)]);
+  const child = spawnBackend(environmentOf(exchange, settings, anyCommit));
+  exchange.ctx.res.once('close', () => endChild(child));
+  const [, end] = await Promise.all([pump(exchange, child, FETCH_LIMITS), ended(child)]);
   if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
 }
 
@@ -75,12 +83,15 @@ export async function pushTo(
     ['receive.autogc', 'false'],
     ['receive.keepAlive', '5'],
   ];
-  const child = await spawnBackend(environmentOf(exchange, settings));
+  if (!['', 'identity'].includes(exchange.ctx.get('Content-Encoding')))
+    throw new AppError('invalid_request', 'A push is not compressed as a whole; its pack is');
+  const child = spawnBackend(environmentOf(exchange, settings, true));
+  const limits = pushLimits(deps.config.pushMaxBytes);
   if (exchange.rest === 'info/refs') {
-    await Promise.all([pump(exchange, child), ended(child)]);
+    await Promise.all([pump(exchange, child, limits), ended(child)]);
     return;
   }
-  const answered = pump(exchange, child);
+  const answered = pump(exchange, child, limits);
   const received = receive(deps, push, child);
   const [, said, done] = await Promise.all([answered, ended(child), received]).finally(() => push.repository.release());
   if (said !== '') deps.log.debug({ git: said }, 'git says at the end of a push');
@@ -119,7 +130,11 @@ async function receive(
  * The variables of a CGI program, without CONTENT_LENGTH: git then reads until its input ends. With it, git never stops reading an
  * input that ends too early, as it does if this process is killed in the middle of a push. A processor would be busy for good.
  */
-function environmentOf({ ctx, rest, query, repository }: Exchange, settings: Settings): Record<string, string> {
+function environmentOf(
+  { ctx, rest, query, repository }: Exchange,
+  settings: Settings,
+  secondProtocol: boolean,
+): Record<string, string> {
   const header = (name: string) => ctx.get(name);
   const at = repository.path.lastIndexOf('/');
   return {
@@ -131,52 +146,87 @@ function environmentOf({ ctx, rest, query, repository }: Exchange, settings: Set
     QUERY_STRING: query,
     CONTENT_TYPE: header('Content-Type'),
     HTTP_CONTENT_ENCODING: header('Content-Encoding'),
-    ...(/^version=[0-9]$/.test(header('Git-Protocol')) ? { GIT_PROTOCOL: header('Git-Protocol') } : {}),
+    ...(secondProtocol && /^version=[0-9]$/.test(header('Git-Protocol'))
+      ? { GIT_PROTOCOL: header('Git-Protocol') }
+      : {}),
     REMOTE_ADDR: '127.0.0.1',
   };
 }
 
-/** Passes the request's body to the child and its answer to the client. Resolves when the child has said everything. */
-async function pump({ ctx }: Exchange, child: ChildProcess): Promise<void> {
+/**
+ * Passes the request's body to the child and its answer to the client. Resolves when the child has said everything. A client that
+ * sends too much gets an error; one that is too slow loses its connection.
+ */
+async function pump({ ctx, signal }: Exchange, child: ChildProcess, limits: BodyLimits): Promise<void> {
   const { req, res } = ctx;
   // Koa would end the answer by itself.
   ctx.status = 200;
   ctx.respond = false;
-  const { stdin } = child;
-  stdin?.on('error', () => undefined);
-  if (stdin) {
-    req.pipe(stdin);
-    // Without the rest of its input, `http-backend` waits or reads on for ever. The client closes the connection before the whole body
-    // was read from it, or before the body that arrived was passed on. Git stores only whole requests, so nothing was accepted yet.
-    const gaveUp = () => {
-      if (!req.readableEnded && child.pid !== undefined && child.exitCode === null) signalGroup(child.pid, 'SIGKILL');
-    };
-    if (req.socket.destroyed) gaveUp();
-    else req.socket.once('close', gaveUp);
-    child.once('exit', () => req.socket.off('close', gaveUp));
+  const lose = () => {
+    endChild(child);
+    req.socket.destroy();
+  };
+  let refused: AppError | null = null;
+  const body = boundedBody(limits, (error) => {
+    refused = error;
+    endChild(child);
+  });
+  const forgetAbort = onAbort(signal, lose);
+  const forgetPace = watchPace({ req, res, body }, lose);
+  try {
+    passOn(ctx, body, child);
+    await answerFrom(child, res, () => refused !== null);
+  } finally {
+    forgetAbort();
+    forgetPace();
   }
-  let head: Buffer | null = Buffer.alloc(0);
+  if (refused === null || res.headersSent) return void res.end();
+  ctx.respond = true;
+  // The rest of the body is not read.
+  ctx.set('Connection', 'close');
+  throw refused;
+}
+
+function passOn({ req }: ApiContext, body: Transform, child: ChildProcess): void {
+  const stdin = child.stdin as Writable;
+  stdin.on('error', () => undefined);
+  req.pipe(body).pipe(stdin);
+  // Without the rest of its input, `http-backend` waits or reads on for ever. The client closes the connection before the whole body
+  // was read from it, or before the body that arrived was passed on. Git stores only whole requests, so nothing was accepted yet.
+  const gaveUp = () => {
+    if (!req.readableEnded) endChild(child);
+  };
+  if (req.socket.destroyed) gaveUp();
+  else req.socket.once('close', gaveUp);
+  child.once('exit', () => req.socket.off('close', gaveUp));
+}
+
+/** The head is sent with the first byte after it: until then the request can still be refused. */
+async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: () => boolean): Promise<void> {
+  let read = Buffer.alloc(0);
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    if (head === null) {
+    if (res.headersSent) {
       await send(res, chunk);
       continue;
     }
-    head = Buffer.concat([head, chunk]);
-    const end = head.indexOf('\r\n\r\n');
-    if (end < 0 && head.length <= LARGEST_HEAD) continue;
-    writeHead(res, head.subarray(0, Math.max(0, end)).toString('latin1'));
-    await send(res, head.subarray(end + 4));
-    head = null;
+    read = Buffer.concat([read, chunk]);
+    const end = read.indexOf(END_OF_HEAD) + END_OF_HEAD.length;
+    const whole = end >= END_OF_HEAD.length;
+    if (read.length === end || (!whole && read.length <= LARGEST_HEAD)) continue;
+    writeHead(res, whole ? read : Buffer.alloc(0));
+    await send(res, read.subarray(whole ? end : 0));
   }
-  if (head !== null && !res.headersSent) res.writeHead(500, { 'Content-Type': 'text/plain' });
-  res.end();
+  if (res.headersSent || isRefused()) return;
+  if (read.includes(END_OF_HEAD)) writeHead(res, read);
+  else res.writeHead(500, { 'Content-Type': 'text/plain' });
 }
 
 /** The CGI headers that are passed on; everything else of the answer is ours. */
 const PASSED = ['content-type', 'cache-control', 'expires', 'pragma'];
 
-function writeHead(res: ServerResponse, head: string): void {
+function writeHead(res: ServerResponse, answer: Buffer): void {
   let status = 200;
+  const head = answer.toString('latin1', 0, Math.max(0, answer.indexOf(END_OF_HEAD)));
   for (const line of head.split('\r\n')) {
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).toLowerCase();

@@ -1,13 +1,13 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { promisify } from 'node:util';
+import type { ChildProcess } from 'node:child_process';
+import { type ChildLimits, spawnLimited } from '../../shared/core/limited-child.js';
+import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
-/** Git in the API process: a fixed environment, no configuration of the host, bounds on memory. */
-
-const execute = promisify(execFile);
+/** Git in the API process: a fixed environment, no configuration of the host, bounds on memory and processor time. */
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
-/** A small pack can stand for a very large tree, which git holds in memory. In bytes. */
-const MOST_MEMORY = 3 * 1024 ** 3;
+const GIB = 1024 ** 3;
+/** A small pack can stand for a very large tree, which git holds in memory, and for hours of work. */
+const LIMITS: Partial<ChildLimits> = { memoryBytes: 3 * GIB, processorSeconds: 300 };
 const COMMAND_MS = 20_000;
 const PACK_MS = 10 * 60_000;
 const LARGEST_OUTPUT = 4 * 1024 ** 2;
@@ -51,21 +51,6 @@ export function gitEnvironment(settings: Settings, hooks: string): Record<string
   return environment;
 }
 
-let wrapper: Promise<readonly string[]> | null = null;
-
-/** The arguments that bound a command's memory; none if this host has no `prlimit`. */
-function bounds(): Promise<readonly string[]> {
-  wrapper ??= (async () => {
-    const limits = ['prlimit', `--as=${MOST_MEMORY}:`, '--core=0', '--'];
-    const [file = '', ...args] = [...limits, 'true'];
-    return execute(file, args, { env: { PATH } }).then(
-      () => limits,
-      () => [],
-    );
-  })();
-  return wrapper;
-}
-
 export interface GitResult {
   ok: boolean;
   stdout: string;
@@ -78,40 +63,27 @@ export async function runGit(
   args: readonly string[],
   { hooks = '/dev/null', long = false }: { hooks?: string; long?: boolean } = {},
 ): Promise<GitResult> {
-  const [file = 'git', ...argv] = [
-    ...(await bounds()),
-    'git',
-    ...(repository ? [`--git-dir=${repository}`] : []),
-    ...args,
-  ];
+  const argv = [...(repository ? [`--git-dir=${repository}`] : []), ...args];
   const options = {
-    cwd: '/',
     env: gitEnvironment([], hooks),
+    limits: LIMITS,
     timeout: long ? PACK_MS : COMMAND_MS,
-    killSignal: 'SIGKILL' as const,
     maxBuffer: LARGEST_OUTPUT,
   };
-  try {
-    const { stdout, stderr } = await execute(file, argv, options);
-    return { ok: true, stdout, stderr };
-  } catch (error) {
-    const failure = error as NodeJS.ErrnoException & { stdout?: string; stderr?: string };
-    if (failure.code === 'ENOENT') throw new Error('git is not installed on this host', { cause: error });
-    return { ok: false, stdout: failure.stdout ?? '', stderr: failure.stderr ?? '' };
-  }
+  const { stdout, stderr, code, cut } = await resultOf('git', argv, options);
+  if (isMissing({ code, stderr })) throw new Error('git is not installed on this host');
+  return { ok: code === 0 && cut === null, stdout, stderr };
 }
 
 /**
  * Starts git's own CGI program. Three further pipes (3, 4, 5) reach the hooks that it starts: what git tells the hook, what the
  * hook answers, and what the pusher is to see.
  */
-export async function spawnBackend(environment: Record<string, string>): Promise<ChildProcess> {
-  const [file = 'git', ...argv] = [...(await bounds()), 'git', 'http-backend'];
-  return spawn(file, argv, {
+export function spawnBackend(env: Record<string, string>): ChildProcess {
+  return spawnLimited(['git', 'http-backend'], {
     cwd: '/',
-    env: environment,
+    env,
+    limits: LIMITS,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-    // A group of its own, so that its helpers can be ended with it.
-    detached: true,
   });
 }

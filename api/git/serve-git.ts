@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/errors.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
@@ -11,12 +11,12 @@ import { callerOfKey } from '../auth/authenticate.js';
 import { assertPermitted } from '../auth/authorize.js';
 import type { ApiDeps, Caller } from '../http/context.js';
 import { API_ROOT, type Endpoint } from '../http/endpoint.js';
+import { FairPlaces } from '../http/fair-places.js';
 import { createFailureLimit, rateLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/state.js';
 import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward.js';
 import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './repositories.js';
-import { Slots } from './slots.js';
 
 /**
  * `git push`, `git fetch` and `git clone` of services that are deployed by push: `/git/<workspaceId>/<slug>.git`, with a key as the
@@ -49,7 +49,10 @@ interface GitRequest {
   pushes: boolean;
 }
 
-/** How many run at a time in this process: of one workspace, and of all. A push lasts as long as its deployment. */
+/**
+ * How many run at a time in this process: of one workspace, and of all. A push lasts as long as its deployment. If all are taken, the
+ * workspace with the most loses one to another workspace.
+ */
 const PUSHES = { each: 10, all: 100 };
 const FETCHES = { each: 4, all: 16 };
 
@@ -59,17 +62,19 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
   const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir, address });
   const failures = createFailureLimit(db, config.rateLimits);
   const limit = rateLimit(db, config.rateLimits);
-  const slots = { push: new Slots(PUSHES), fetch: new Slots(FETCHES) };
+  const places = { push: new FairPlaces(PUSHES), fetch: new FairPlaces(FETCHES) };
 
   async function serve(ctx: ApiContext): Promise<void> {
     const request = parse(ctx);
     const visitor = await identify(ctx, request);
     const { service } = visitor;
-    const release = (request.pushes ? slots.push : slots.fetch).take(request.workspaceId);
+    const place = new AbortController();
+    const { push, fetch } = places;
+    const release = (request.pushes ? push : fetch).take(request.workspaceId, (reason) => place.abort(reason));
     try {
       const { repository, row } = await repositories.open(service);
       if (repository === null) return await forward(ctx, request, row.folder_id);
-      const exchange = { ctx, rest: request.rest, query: ctx.querystring, repository };
+      const exchange = { ctx, rest: request.rest, query: ctx.querystring, repository, signal: place.signal };
       if (!request.pushes) return await fetchFrom(deps, exchange, { anyCommit: visitor.type === 'worker' });
       if (visitor.type === 'worker') throw new AppError('forbidden');
       const most = 4 * config.pushMaxBytes;

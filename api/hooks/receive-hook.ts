@@ -1,9 +1,11 @@
-import { Type } from '@sinclair/typebox';
+import { once } from 'node:events';
+import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { insertCommitEvent } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/errors.js';
 import {
   deliveryId,
+  type Headers,
   type HookEvent,
   irrelevance,
   isGenuine,
@@ -12,12 +14,13 @@ import {
 } from '../../shared/hooks/model.js';
 import { findHookTarget, type HookTarget, recordDelivery } from '../../shared/hooks/store.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import { Slots } from '../git/slots.js';
 import { clientOf } from '../http/client.js';
 import type { ApiDeps } from '../http/context.js';
 import { type Endpoint, SESSION_ROOT } from '../http/endpoint.js';
+import { FairPlaces } from '../http/fair-places.js';
 import { consume, createLimiter } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import { Turns } from '../http/turns.js';
 import { noteDeletedBranch, pushToPreview } from './preview-push.js';
 import { receivePull } from './pull-delivery.js';
 
@@ -36,10 +39,14 @@ const ENDPOINT: Endpoint = {
   response: NOTHING,
   keyed: false,
 };
-/** Deliveries of one hook in a minute, and requests of one client for hooks that do not exist. */
-const A_MINUTE = { hook: 60, unknown: 60 };
-/** Bodies of five MiB that are held in memory at a time. */
-const BODIES = { each: 4, all: 20 };
+/** In a minute: genuine deliveries of one hook, others of one client at one hook, and requests of one client for hooks that do not exist. */
+const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
+/** Bodies of five MiB that are read at a time, of one workspace and of all. Slow ones of a workspace make room for others. */
+const BODIES = { each: 8, all: 40 };
+/** Genuine deliveries that are stored at a time, each with a connection to the database. */
+const STORED = { each: 2, all: 6, waiting: 20 };
+/** Repository servers give up after 10 s. */
+const BODY_MS = 20_000;
 
 /**
  * `POST /api/hooks/{hookId}`: takes a delivery of a server of repositories, or the call of a deploy hook. It is verified, stored, and
@@ -49,8 +56,10 @@ const BODIES = { each: 4, all: 20 };
 export function receiveHook(deps: ApiDeps): ApiMiddleware {
   const { db, keyring } = deps;
   const deliveries = createLimiter(db, 'hook', A_MINUTE.hook);
+  const forged = createLimiter(db, 'hook-forged', A_MINUTE.forged);
   const unknown = createLimiter(db, 'hook-unknown', A_MINUTE.unknown);
-  const slots = new Slots(BODIES);
+  const bodies = new FairPlaces(BODIES);
+  const turns = new Turns(STORED);
 
   async function deliver(ctx: ApiContext, id: string): Promise<{ status: number; reason: string }> {
     const hook = isUuid(id) ? await findHookTarget(db, id) : null;
@@ -58,20 +67,32 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
       await consume(ctx, unknown, await clientOf(ctx));
       throw new AppError('not_found', 'There is nothing at this path');
     }
+    const headers = (name: string) => ctx.get(name);
+    const event = await readGenuine(ctx, hook, headers);
     await consume(ctx, deliveries, hook.id);
-    const release = slots.take(hook.id);
+    const end = await turns.take(hook.workspace_id);
     try {
-      const body = await readBody(ctx);
-      const headers = (name: string) => ctx.get(name);
-      const secret = openFrom(keyring, SEALED.hookSecret, hook.id, hook.sealed_secret);
-      const key = typeof ctx.query.key === 'string' ? ctx.query.key : '';
-      if (!isGenuine(hook.provider, secret, { headers, body, key })) {
-        throw new AppError('unauthenticated', 'The signature of the delivery is missing or wrong');
-      }
-      const event = readEvent(hook.provider, headers, hook.provider === 'generic' ? null : payloadOf(ctx, body));
       const outcome = await store(hook, event, deliveryId(hook.provider, headers));
       await recordDelivery(db, hook.id, outcome.reason);
       return outcome;
+    } finally {
+      end();
+    }
+  }
+
+  /** Reads the body and checks the signature before anything is taken that other workspaces wait for. */
+  async function readGenuine(ctx: ApiContext, hook: HookTarget, headers: Headers): Promise<HookEvent> {
+    const given = new AbortController();
+    const release = bodies.take(hook.workspace_id, (reason) => given.abort(reason));
+    try {
+      const body = await readBody(ctx, given);
+      const secret = openFrom(keyring, SEALED.hookSecret, hook.id, hook.sealed_secret);
+      const key = typeof ctx.query.key === 'string' ? ctx.query.key : '';
+      if (!isGenuine(hook.provider, secret, { headers, body, key })) {
+        await consume(ctx, forged, `${hook.id} ${await clientOf(ctx)}`);
+        throw new AppError('unauthenticated', 'The signature of the delivery is missing or wrong');
+      }
+      return readEvent(hook.provider, headers, hook.provider === 'generic' ? null : payloadOf(ctx, body));
     } finally {
       release();
     }
@@ -123,21 +144,33 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
   };
 }
 
-/** Throws payload_too_large, and invalid_request if the connection is lost. */
-async function readBody({ req, request }: ApiContext): Promise<Buffer> {
+/** Throws payload_too_large, the reason of the abort, and invalid_request if the connection is lost or the body comes too slowly. */
+async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
+  const { req, request } = ctx;
   const tooLarge = () => new AppError('payload_too_large', `A delivery may have ${LARGEST_DELIVERY} bytes`);
   if ((request.length ?? 0) > LARGEST_DELIVERY) throw tooLarge();
+  const late = setTimeout(() => {
+    ending.abort(new AppError('invalid_request', `The delivery was not complete within ${BODY_MS / 1000} seconds`));
+  }, BODY_MS);
+  const lost = () => new AppError('invalid_request', 'The connection was lost before the request was complete');
+  if (req.destroyed) ending.abort(lost());
   const chunks: Buffer[] = [];
   let bytes = 0;
+  req.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > LARGEST_DELIVERY) ending.abort(tooLarge());
+    else if (!ending.signal.aborted) chunks.push(chunk);
+  });
   try {
-    for await (const chunk of req as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > LARGEST_DELIVERY) throw tooLarge();
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError('invalid_request', 'The connection was lost before the request was complete');
+    await once(req, 'end', { signal: ending.signal });
+  } catch {
+    // What is still to come is not read: the connection ends with the answer.
+    req.removeAllListeners('data').pause();
+    ctx.set('Connection', 'close');
+    ending.signal.throwIfAborted();
+    throw lost();
+  } finally {
+    clearTimeout(late);
   }
   return Buffer.concat(chunks);
 }

@@ -12,7 +12,6 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 import type { WorkspaceRow } from '../../shared/workspaces/model.js';
 import type { Metrics } from './metrics.js';
 import type { ReceiptQuota } from './receipt-quota.js';
-import type { Turns } from './turns.js';
 
 /** What `main.ts` or a test passes to `createApp`. */
 export interface AppDeps extends CommandDeps {
@@ -33,8 +32,6 @@ export interface ApiDeps extends AppDeps {
   csrf: CsrfTokens;
   metrics: Metrics;
   receipts: ReceiptQuota;
-  /** Log reads that may look at very many lines. */
-  searches: Turns;
 }
 
 /** The sender of a request. */

@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TObject, TSchema } from 'typebox';
 
 /** The root of the versioned API (specification, Versioning). */
 export const API_ROOT = '/api/v1';

@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TObject, TSchema } from 'typebox';
 import { ERROR_REGISTRY } from '../../shared/core/errors.js';
 import { VERSION } from '../../shared/core/version.js';
 import { type Access, API_ROOT, type Endpoint } from './endpoint.js';

@@ -3,7 +3,7 @@ import type { Caller } from './context.js';
 import type { ReadRequest } from './route.js';
 import type { PageQuery } from './schema.js';
 
-export const DEFAULT_LIMIT = 100;
+const DEFAULT_LIMIT = 100;
 
 /** `page` of a list response (specification, Page metadata). */
 export interface PageView {

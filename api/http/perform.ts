@@ -49,7 +49,7 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
  * work; later ones replay its answer. The audit log gets one entry for the work. A failure leaves nothing behind.
  */
 function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
-  const { operation, handler, complete } = route;
+  const { operation, handler } = route;
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
     if (await performDirectly(ctx, deps, route, receiptKey)) return;
@@ -70,12 +70,16 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
     if (wake) deps.dispatcher.wake();
     if (receiptKey) ctx.set('Idempotency-Replayed', String(replayed));
     answer(ctx, receipt);
-    if (complete !== undefined) {
-      const { pending } = JSON.parse(receipt.body) as { pending: string };
-      ctx.body = JSON.stringify(
-        await complete(pending, { ...requestOf(ctx, deps), db: deps.db, found: ctx.state.found }),
-      );
-    }
+  };
+}
+
+/** Makes the answer of a write from what its handler returned as `pending`. */
+export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['complete']>): ApiStep {
+  return async (ctx) => {
+    const { pending } = JSON.parse(String(ctx.body)) as { pending: string };
+    ctx.body = JSON.stringify(
+      await complete(pending, { ...requestOf(ctx, deps), db: deps.db, found: ctx.state.found }),
+    );
   };
 }
 
@@ -186,7 +190,8 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   return { scope: hash(JSON.stringify(scope)), key };
 }
 
-function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
+/** What every handler of a workspace's route receives. */
+export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
   const { log, caller, workspace, input } = ctx.state;
   // The route's path decides whether there is a workspace, and `defineRoute` types the handler accordingly.
   return {
@@ -239,8 +244,10 @@ function writeRequest(
     trx,
     receiptKey,
     authorize: (facts) => permit(ctx, operation, facts),
-    async needEngine() {
-      await deps.engine.ping();
+    needEngine() {
+      const { engineProblem } = ctx.state;
+      if (engineProblem === undefined) throw new Error(`${operation} does not declare that it needs the engine`);
+      if (engineProblem !== null) throw engineProblem;
       wakeDispatcher();
     },
     wakeDispatcher,

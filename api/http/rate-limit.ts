@@ -1,8 +1,8 @@
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { clientOf } from './client.js';
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from './rate-limiters.js';
 import { SharedWindows, type Taken } from './shared-window.js';
 import type { ApiContext, ApiStep } from './state.js';
 

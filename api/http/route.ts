@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { AuditEntry } from '../../shared/audit/store.js';
 import type { Db, Transaction } from '../../shared/core/database/client.js';
 import type { Logger } from '../../shared/core/log.js';
@@ -45,8 +45,8 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   receiptKey: ReceiptKey | null;
   /** Throws if the operation needs a higher role because of what the handler found. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
-  /** Throws `engine_unavailable`. Call it before anything is queued; the dispatcher is woken after the commit. */
-  needEngine: () => Promise<void>;
+  /** Throws `engine_unavailable`. Call it before anything is queued; the dispatcher is woken after the commit. The route declares `engine`. */
+  needEngine: () => void;
   /** Wakes the dispatcher after the commit. */
   wakeDispatcher: () => void;
 }
@@ -88,12 +88,14 @@ export interface ReadRoute extends RouteOf<ReadRequest> {
   access: 'key or session';
   method: 'GET';
   operation: OperationName;
+  isSearch?: (request: Pick<ReadRequest, 'query' | 'workspace'>) => boolean;
 }
 
 export interface WriteRoute extends RouteOf<WriteRequest> {
   access: 'key or session';
   method: Exclude<Endpoint['method'], 'GET'>;
   operation: OperationName;
+  engine?: true;
   complete?: (pending: string, request: ReadRequest) => Promise<unknown>;
   direct?: (request: DirectRequest) => Promise<unknown>;
 }
@@ -133,12 +135,16 @@ interface Definition<
   response: Response;
   /** False for a write that keeps no receipt. Only writes of the versioned API keep any. */
   keyed?: boolean;
+  /** Given if the handler needs the engine: it is asked before the transaction. */
+  engine?: true;
+  /** Of a read that can take long: it waits for one of few places before its turn. */
+  isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
   handler: (
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
   ) => Promise<Static<Response> | { pending: string }>;
   /**
-   * Makes the answer of a write that waits for a worker. It runs after the commit, outside of any transaction, with what
-   * the handler returned as `pending`. Such a route keeps no receipt.
+   * Makes the answer of a write that waits for a worker or the network. It runs after the commit, outside of any transaction and turn, with
+   * what the handler returned as `pending`. Such a route keeps no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**

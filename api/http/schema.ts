@@ -1,7 +1,8 @@
-import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { type Ajv, loadAjv } from '../../shared/core/ajv.js';
 import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
 import { atMost, stringFormats } from '../../shared/core/formats.js';
+import { plainName } from '../../shared/core/plain-text.js';
 import { oneOf } from '../../shared/services/configuration.js';
 
 export { oneOf };
@@ -13,13 +14,7 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 /** An object without further fields. One with a name is a component of the OpenAPI document. */
 export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
   Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
-/** A name with at least one visible character. */
-export const Name = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: '\\S',
-  description: 'a text with a visible character',
-});
+export const Name = plainName();
 /** `confirm` is the name of what changes for good. */
 export const ConfirmBody = Strict({ confirm: Type.String({ maxLength: 1000 }) });
 /** The answer to a finished deletion. */
@@ -102,6 +97,6 @@ boundedPattern.code = 'boundedPattern';
 /** The names of the integers of a query, which arrive as text. */
 export function integerFields(schema: TObject): string[] {
   return Object.entries(schema.properties)
-    .filter(([, field]) => field.type === 'integer')
+    .filter(([, field]) => 'type' in field && field.type === 'integer')
     .map(([name]) => name);
 }

@@ -5,7 +5,7 @@ import type { Caller, WorkspaceAccess } from './context.js';
 import type { Endpoint } from './endpoint.js';
 
 /** Validated input. Handlers read nothing else of the request. */
-export interface Input {
+interface Input {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
   body: Readonly<Record<string, unknown>>;
@@ -27,6 +27,8 @@ export interface ApiState {
   /** The parsed body; undefined if there is none. */
   json: unknown;
   input: Input;
+  /** Why the engine cannot be used, or null. Undefined if the route does not need it. */
+  engineProblem: unknown;
 }
 
 export type ApiContext = ParameterizedContext<ApiState>;

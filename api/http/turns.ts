@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/core/errors.js';
+import { FairPlaces } from './fair-places.js';
 
 export interface TurnLimits {
   /** Requests of one workspace that run at the same time. */
@@ -7,6 +7,8 @@ export interface TurnLimits {
   all: number;
   /** Requests of one workspace that wait; another one is refused. */
   waiting: number;
+  /** Requests of all that wait; beyond them the workspace with the most waits for one fewer. Unbounded if it is not given. */
+  waitingOfAll?: number;
 }
 
 interface Line {
@@ -20,28 +22,38 @@ interface Line {
  */
 export class Turns {
   readonly #limits: TurnLimits;
+  readonly #places: FairPlaces;
   readonly #lines = new Map<string, Line>();
   #running = 0;
 
   constructor(limits: TurnLimits) {
     this.#limits = limits;
+    this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
   }
 
   /** Resolves when it is this request's turn, with how to end it. Throws rate_limited if too many wait already. */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
-    this.#lines.set(key, line);
-    if (line.waiting.length >= this.#limits.waiting) {
-      throw new AppError(
-        'rate_limited',
-        'Too many requests of this workspace wait already; retry when they have answers',
-      );
-    }
-    await new Promise<void>((resolve) => {
-      line.waiting.push(resolve);
-      this.#begin();
-    });
+    const { each, all } = this.#limits;
+    if (this.#running < all && line.running < each && line.waiting.length === 0) this.#run(key, line);
+    else await this.#wait(key, line);
     return () => this.#end(key, line);
+  }
+
+  #wait(key: string, line: Line): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        leave();
+        resolve();
+      };
+      const leave = this.#places.take(key, (reason) => {
+        line.waiting.splice(line.waiting.indexOf(start), 1);
+        this.#forget(key, line);
+        reject(reason);
+      });
+      line.waiting.push(start);
+      this.#lines.set(key, line);
+    });
   }
 
   #begin(): void {
@@ -51,19 +63,27 @@ export class Turns {
       if (line.running >= each) continue;
       const next = line.waiting.shift();
       if (!next) continue;
-      line.running += 1;
-      this.#running += 1;
-      // A workspace that had a turn goes behind the others.
-      this.#lines.delete(key);
-      this.#lines.set(key, line);
+      this.#run(key, line);
       next();
     }
+  }
+
+  #run(key: string, line: Line): void {
+    line.running += 1;
+    this.#running += 1;
+    // A workspace that had a turn goes behind the others.
+    this.#lines.delete(key);
+    this.#lines.set(key, line);
   }
 
   #end(key: string, line: Line): void {
     line.running -= 1;
     this.#running -= 1;
-    if (line.running === 0 && line.waiting.length === 0) this.#lines.delete(key);
+    this.#forget(key, line);
     this.#begin();
+  }
+
+  #forget(key: string, line: Line): void {
+    if (line.running === 0 && line.waiting.length === 0) this.#lines.delete(key);
   }
 }

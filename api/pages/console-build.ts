@@ -8,7 +8,7 @@ const SOURCES = join(ROOT, 'api/pages/console');
 
 /** Below it: one folder for each version, and `current.json`, which says what the API serves. */
 export const CONSOLE_FOLDER = join(ROOT, 'dist/console');
-export const CURRENT_FILE = join(CONSOLE_FOLDER, 'current.json');
+const CURRENT_FILE = join(CONSOLE_FOLDER, 'current.json');
 
 /** The folder of the version below `CONSOLE_FOLDER`, or why there is none. */
 export interface CurrentConsole {
@@ -17,7 +17,7 @@ export interface CurrentConsole {
 }
 
 /** Names what the console is built from: its sources and the versions of all packages. */
-export async function consoleVersion(): Promise<string> {
+async function consoleVersion(): Promise<string> {
   const paths = (await readdir(SOURCES, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));

@@ -3,7 +3,7 @@ import type { ApiContext, ApiState } from '../http/state.js';
 import { BuiltConsole, type ConsoleFile } from './console-files.js';
 
 /** The page on which a user signs in. A one-time link carries its token in the fragment, which no server logs. */
-export const SIGN_IN_PATH = '/sign-in';
+const SIGN_IN_PATH = '/sign-in';
 
 /** The page on which an invited person chooses a password. Its link carries its token in the fragment as well. */
 export const INVITATION_PATH = '/invitation';

@@ -6,7 +6,7 @@ import type { Operators } from '../auth/operators.js';
 import { senderOf } from '../http/origin.js';
 import type { ApiMiddleware } from '../http/state.js';
 
-export const DASHBOARD_PATH = '/admin/queues';
+const DASHBOARD_PATH = '/admin/queues';
 
 /** Nothing outside this server is loaded. */
 const POLICY =

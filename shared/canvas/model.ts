@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { AppError } from '../core/errors.js';
 
 /** The most that a canvas shows; a scope with more is refused instead of shown in part (specification, Canvas rules 2). */

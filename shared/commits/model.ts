@@ -40,7 +40,7 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
 }
 
 /** Milliseconds between two polls of a repository. */
-export const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
+const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
 /** When a repository is polled again, in milliseconds from now. Failures double the pause, up to an hour. */
 export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failures: number }): number {

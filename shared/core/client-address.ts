@@ -2,6 +2,8 @@ import ipaddr from 'ipaddr.js';
 
 /** The network that one IPv6 client is usually given: it can use any address of it. */
 const CLIENT_PREFIX = 64;
+/** The network that one customer is given at most by usual providers: 65,536 of the above. */
+const SITE_PREFIX = 48;
 /** Ranges of IPv6 addresses that contain an IPv4 address: the name in ipaddr.js, and the first byte of the IPv4 address. */
 const EMBEDDED: Readonly<Record<string, number>> = { ipv4Mapped: 12, rfc6052: 12, rfc6145: 12, '6to4': 2 };
 const WITH_PORT = /^\[([^\]]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$/;
@@ -23,8 +25,19 @@ export function clientKey(address: string | undefined): string {
   const embedded = EMBEDDED[parsed.range()];
   if (embedded !== undefined) return bytes.slice(embedded, embedded + 4).join('.');
   if (parsed.range() === 'loopback') return '::1';
-  const network = [...bytes.slice(0, CLIENT_PREFIX / 8), ...Array(16 - CLIENT_PREFIX / 8).fill(0)];
-  return `${ipaddr.fromByteArray(network).toString()}/${CLIENT_PREFIX}`;
+  return networkOf(bytes, CLIENT_PREFIX);
+}
+
+/** The wider name of a client: for an IPv6 network its /48, for every other client the same name. */
+export function siteOf(client: string): string {
+  const [network = '', prefix] = client.split('/');
+  if (prefix !== String(CLIENT_PREFIX)) return client;
+  return networkOf(ipaddr.IPv6.parse(network).toByteArray(), SITE_PREFIX);
+}
+
+function networkOf(bytes: number[], prefix: number): string {
+  const network = [...bytes.slice(0, prefix / 8), ...Array(16 - prefix / 8).fill(0)];
+  return `${ipaddr.fromByteArray(network).toString()}/${prefix}`;
 }
 
 /** True for an address at which only processes of the same host are reached. */

@@ -130,7 +130,7 @@ export async function assertUnreferenced(
 }
 
 /** A reference to a data service that has nothing to offer now. */
-export class MissingDataServer extends SealError {}
+class MissingDataServer extends SealError {}
 
 /** The values of references to data services, as they are now. Throws `SealError`. */
 export async function openDataReferences(

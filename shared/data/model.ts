@@ -21,7 +21,7 @@ export function portOf(kind: DataKind): number {
 /** The platform's own user of a server; tenants never get its password. */
 export const ADMIN_USER = 'ranvier_admin';
 /** The tenant's user of a redis server. Clients that send only a password are this user. */
-export const REDIS_USER = 'default';
+const REDIS_USER = 'default';
 /** The longest name that PostgreSQL keeps whole. */
 const LONGEST_NAME = 63;
 

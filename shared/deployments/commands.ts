@@ -98,7 +98,7 @@ export async function queueDeployment(
 }
 
 /** Locks the service, unless the caller has, and returns it. Throws if no deployment of it may be queued. */
-export async function lockDeployable(
+async function lockDeployable(
   trx: Transaction,
   deps: CommandDeps,
   serviceId: string,
@@ -114,7 +114,7 @@ export async function lockDeployable(
 }
 
 /** Throws idempotency_legacy_conflict if a deployment holds this key but its receipt is gone. */
-export async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
+async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
   const holder = await findKeyHolder(trx, idempotency);
   if (holder) {
@@ -126,7 +126,7 @@ export async function assertKeyUnused(trx: Transaction, idempotency: DeploymentK
 }
 
 /** Under `overlappingDeploys: cancel` a newer deployment cancels the older ones of its service; under `wait` it queues. */
-export async function applyOverlap(
+async function applyOverlap(
   trx: Transaction,
   service: ServiceRow,
   { configuration }: Pick<WorkspaceRow, 'configuration'>,

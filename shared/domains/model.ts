@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 
 export const DOMAIN_STATUSES = ['pending', 'active'] as const;
-export type DomainStatus = (typeof DOMAIN_STATUSES)[number];
+type DomainStatus = (typeof DOMAIN_STATUSES)[number];
 
 /** Rows as pg gives them to us. Column comments are in the migration. */
 export interface DomainRow {

@@ -32,7 +32,7 @@ export type Transitions = Readonly<Partial<Record<string, string>>>;
 export type States = Readonly<Record<string, Transitions>>;
 
 /** How workers hold the records of a kind. The table has the columns of docs/engine.md. */
-export interface LeaseRules {
+interface LeaseRules {
   /** Absent if the kind writes its states by its own statements (deployments as yet). */
   states?: States;
   /** SQL: what a claim sets beside the lease. */

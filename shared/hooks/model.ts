@@ -1,4 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { invalidRequest } from '../core/errors.js';
+import { escapeControls, hasControls } from '../core/plain-text.js';
 import type { PullReport } from '../pulls/model.js';
 import { readPull } from '../pulls/read-report.js';
 import { field, text } from './fields.js';
@@ -72,7 +74,11 @@ const HEADS = 'refs/heads/';
 /** Gitea and Forgejo name a report of new commits after its cause. */
 const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];
 
-/** Reads a genuine delivery. `payload` is the parsed body; null if the body was not JSON. */
+/** What git refuses in the name of a branch (git check-ref-format), besides control characters. */
+const IMPOSSIBLE = /[ ~^:?*[\\]|\.\.|@\{|\/\/|^[/-]|(^|\/)\.|\.lock(\/|$)|[/.]$|^@?$/;
+const MAX_BRANCH_LENGTH = 255;
+
+/** Reads a genuine delivery. `payload` is the parsed body; null if the body was not JSON. Throws invalid_request. */
 export function readEvent(provider: HookProvider, headers: Headers, payload: unknown): HookEvent {
   if (provider === 'generic') return { type: 'deploy' };
   const event = eventName(provider, headers, payload);
@@ -86,6 +92,11 @@ export function readEvent(provider: HookProvider, headers: Headers, payload: unk
   if (ref.startsWith('refs/tags/')) return ignored('a tag was pushed');
   if (!ref.startsWith(HEADS)) return ignored('no branch was pushed');
   const branch = ref.slice(HEADS.length);
+  if (branch.length > MAX_BRANCH_LENGTH || IMPOSSIBLE.test(branch) || hasControls(branch))
+    throw invalidRequest(
+      '/ref',
+      `names no branch that git accepts: at most ${MAX_BRANCH_LENGTH} characters, no control characters, spaces, .. or ~^:?*[\\`,
+    );
   if (/^0+$/.test(after) || field(payload, 'deleted') === true) return { type: 'deleted', branch };
   if (!SHA.test(after)) return ignored('the push names no commit');
   return {
@@ -135,5 +146,5 @@ export function skipsDeployment(message: string): boolean {
 }
 
 function ignored(reason: string): HookEvent {
-  return { type: 'ignored', reason };
+  return { type: 'ignored', reason: escapeControls(reason) };
 }

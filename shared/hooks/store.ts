@@ -57,13 +57,13 @@ export async function deleteHook(trx: Transaction, serviceId: string, id: string
 }
 
 /** A hook with what a delivery is compared with. */
-export type HookTarget = HookRow & { configuration: ServiceConfiguration; archived: boolean };
+export type HookTarget = HookRow & { workspace_id: string; configuration: ServiceConfiguration; archived: boolean };
 
 /** The hook of an address, if its service is not deleted. */
 export async function findHookTarget(db: Db, id: string): Promise<HookTarget | null> {
   return oneRow<HookTarget>(
     db,
-    `select h.*, s.configuration, s.archived from hooks h join services s on s.id = h.service_id
+    `select h.*, s.workspace_id, s.configuration, s.archived from hooks h join services s on s.id = h.service_id
       where h.id = ? and s.deleted_at is null and s.lifecycle_status <> 'deleting'`,
     [id],
   );

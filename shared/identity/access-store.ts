@@ -6,7 +6,7 @@ import type { KeyScope, Role } from './policy.js';
 import type { WorkspaceAccessRow } from './store.js';
 
 /** A key with its owner's current state. */
-export interface KeyRow {
+interface KeyRow {
   key_id: string;
   key_workspace_id: string;
   user_id: string;

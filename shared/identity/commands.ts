@@ -1,9 +1,10 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { type ErrorObject, loadAjv } from '../core/ajv.js';
 import type { Db, Transaction } from '../core/database/client.js';
 import { AppError, type ErrorDetail } from '../core/errors.js';
 import { stringFormats } from '../core/formats.js';
 import { lazily } from '../core/lazily.js';
+import { plainName } from '../core/plain-text.js';
 import { newApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
 import type { PlanId } from '../workspaces/catalog.js';
@@ -39,7 +40,7 @@ const checks = lazily(() => {
       Type.Partial(WorkspaceConfigurationSchema, { $id: 'WorkspaceConfigurationChanges', additionalProperties: false }),
     ),
     isEmail: ajv.compile<string>(Type.String({ format: 'email', maxLength: 254 })),
-    isName: ajv.compile<string>(Type.String({ pattern: '\\S', maxLength: 100 })),
+    isName: ajv.compile<string>(plainName()),
     isPassword: ajv.compile<string>(Type.String({ minLength: 8, maxLength: 1024 })),
   };
 });

@@ -2,10 +2,10 @@ import type { Db, Transaction } from '../core/database/client.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { Mailer } from '../core/mail.js';
 import { hashToken, newToken } from '../secrets/token.js';
-import { createUser } from './commands.js';
 import {
   countSentInvitations,
   endInvitations,
+  findInvitationOfToken,
   type InvitationRow,
   insertInvitation,
   lockInvitation,
@@ -13,7 +13,8 @@ import {
 } from './invitation-store.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from './member-commands.js';
 import type { Role } from './policy.js';
-import { findUserByEmail, upsertMembership } from './store.js';
+import type { UserRow } from './rows.js';
+import { findUserByEmail, insertUser, upsertMembership } from './store.js';
 
 /** Invitations that a workspace can send within the lifetime of one: they are mails to strangers. */
 export const MOST_INVITATIONS = 50;
@@ -69,17 +70,30 @@ export async function mailInvitation(
   });
 }
 
+/** Throws invalid_request if no invitation has this token. */
+export async function assertInvited(db: Db, token: string): Promise<void> {
+  if (!(await findInvitationOfToken(db, hashToken(token)))) throw notInvited();
+}
+
 /**
  * Makes the account of a person who was invited, with the password that they chose. The token came by e-mail, so the address is
- * verified. Returns the address. Throws invalid_request, conflict if there is such a user meanwhile, capacity_exceeded.
+ * verified. Throws invalid_request, conflict if there is such a user meanwhile, capacity_exceeded.
  */
-export async function acceptInvitation(trx: Transaction, input: { token: string; password: string }): Promise<string> {
+export async function acceptInvitation(
+  trx: Transaction,
+  input: { token: string; passwordHash: string },
+): Promise<UserRow> {
   const invitation = await lockInvitation(trx, hashToken(input.token));
-  if (!invitation) throw invalidRequest('/token', 'is unknown, used or expired; ask for another invitation');
+  if (!invitation) throw notInvited();
   const { workspace_id: workspaceId, email, role } = invitation;
   await assertRoomForMember(trx, workspaceId);
-  const { user } = await createUser(trx, { email, password: input.password, verified: true });
+  const user = await insertUser(trx, { email, passwordHash: input.passwordHash, verified: true });
+  if (!user) throw new AppError('conflict', `The user ${email} exists already; sign in to accept the invitation`);
   await upsertMembership(trx, { workspaceId, userId: user.id, role });
   await endInvitations(trx, workspaceId, email);
-  return email;
+  return user;
+}
+
+function notInvited(): AppError {
+  return invalidRequest('/token', 'is unknown, used or expired; ask for another invitation');
 }

@@ -59,14 +59,16 @@ export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer):
   return (await db('invitations').where({ id }).whereNotNull('token_hash').update({ token_hash: tokenHash })) > 0;
 }
 
-/** The invitation of a token that is still valid. Of two that use it at once, the second waits and finds nothing. */
-export async function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<InvitationRow | undefined> {
-  const [row] = await rowsOf<InvitationRow>(
-    trx,
-    'select * from invitations where token_hash = :tokenHash and expires_at > now() for update',
-    { tokenHash },
-  );
-  return row;
+const OF_TOKEN = 'select * from invitations where token_hash = :tokenHash and expires_at > now()';
+
+/** The invitation of a token that is still valid. */
+export function findInvitationOfToken(db: Db, tokenHash: Buffer): Promise<InvitationRow | null> {
+  return oneRow<InvitationRow>(db, OF_TOKEN, { tokenHash });
+}
+
+/** The same, and locks it. Of two that use it at once, the second waits and finds nothing. */
+export function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<InvitationRow | null> {
+  return oneRow<InvitationRow>(trx, `${OF_TOKEN} for update`, { tokenHash });
 }
 
 /** Ends the invitations of an address to a workspace. Returns how many could have been accepted. */

@@ -4,12 +4,12 @@ import { newApiKey } from '../secrets/api-key.js';
 import { lockWorkspace } from '../workspaces/store.js';
 import type { CreatedKey } from './commands.js';
 import type { KeyScope } from './policy.js';
-import { countApiKeys, insertApiKey } from './store.js';
+import { countApiKeys, findMembership, insertApiKey } from './store.js';
 
 /** Keys of one member in one workspace that are not revoked. */
-export const MOST_KEYS = 50;
+const MOST_KEYS = 50;
 
-/** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded. */
+/** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended. */
 export async function createOwnKey(
   trx: Transaction,
   input: { workspaceId: string; userId: string; name: string; scope: KeyScope; expiresAt: Date | null },
@@ -18,6 +18,7 @@ export async function createOwnKey(
   if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))
     throw invalidRequest('/expiresAt', 'must be in the future');
   await lockWorkspace(trx, workspaceId);
+  if (!(await findMembership(trx, workspaceId, userId))) throw new AppError('not_found');
   if ((await countApiKeys(trx, workspaceId, userId)) >= MOST_KEYS)
     throw new AppError('capacity_exceeded', `You have ${MOST_KEYS} keys in this workspace; delete one first`);
   const { key, lookup, secretHash } = newApiKey();

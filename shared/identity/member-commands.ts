@@ -14,7 +14,7 @@ import {
 } from './store.js';
 
 /** Members that a workspace may have. The list of them is one answer. */
-export const MOST_MEMBERS = 500;
+const MOST_MEMBERS = 500;
 
 interface Change {
   workspaceId: string;

@@ -13,15 +13,17 @@ export async function insertSignInLink(db: Db, link: { userId: string; tokenHash
   );
 }
 
-/** The user of a link that is still valid. Of two that use it at once, the second waits and finds nothing. */
+const USER = `select u.* from sign_in_links l join users u on u.id = l.user_id
+  where l.token_hash = :tokenHash and l.expires_at > now()`;
+
+/** The user of a link that is still valid. */
+export async function findSignInLink(db: Db, tokenHash: Buffer): Promise<UserRow | undefined> {
+  return (await rowsOf<UserRow>(db, USER, { tokenHash }))[0];
+}
+
+/** The same, and locks the link. Of two that use it at once, the second waits and finds nothing. */
 export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promise<UserRow | undefined> {
-  const [row] = await rowsOf<UserRow>(
-    trx,
-    `select u.* from sign_in_links l join users u on u.id = l.user_id
-      where l.token_hash = :tokenHash and l.expires_at > now() for update of l`,
-    { tokenHash },
-  );
-  return row;
+  return (await rowsOf<UserRow>(trx, `${USER} for update of l`, { tokenHash }))[0];
 }
 
 export async function deleteSignInLink(db: Db, tokenHash: Buffer): Promise<void> {

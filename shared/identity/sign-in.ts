@@ -5,8 +5,9 @@ import { verifyPassword } from '../secrets/password.js';
 import { hashToken, newToken } from '../secrets/token.js';
 import type { SessionRow, UserRow } from './rows.js';
 import { useCode } from './second-factor.js';
+import { lockUser } from './second-factor-store.js';
 import { deleteSession, endSurplusSessions, insertSession, rememberClient } from './session-store.js';
-import { deleteSignInLink, insertSignInLink, lockSignInLink } from './sign-in-link-store.js';
+import { deleteSignInLink, findSignInLink, insertSignInLink, lockSignInLink } from './sign-in-link-store.js';
 import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
@@ -34,21 +35,29 @@ export interface SignedIn {
 }
 
 /**
- * Starts a session. An unknown address and a wrong password get the same answer after the same work. Throws
- * unauthenticated; mfa_required if only the one-time code is missing; what countCode throws.
+ * Starts a session. An unknown address and a wrong password get the same answer after the same work. `verify` compares the password.
+ * Throws unauthenticated; mfa_required if only the one-time code is missing; what countCode and verify throw.
  */
 export async function signIn(
   db: Db,
   deps: Deps,
-  input: SignInInput & { email: string; password: string },
+  {
+    verify = verifyPassword,
+    ...input
+  }: SignInInput & { email: string; password: string; verify?: typeof verifyPassword },
 ): Promise<SignedIn> {
   const user = await findUserByEmail(db, input.email.trim().toLowerCase());
-  const proven = await verifyPassword(input.password, user?.password_hash ?? null);
+  const proven = await verify(input.password, user?.password_hash ?? null);
   if (!user || !proven) throw refused();
-  const counted = user.totp_confirmed_at && input.otp !== undefined ? await input.countCode(user.id) : null;
-  const signedIn = await db.transaction((trx) => startSession(trx, deps, user, input));
+  const counted = input.otp === undefined ? null : await input.countCode(user.id);
+  const signedIn = await beginSession(db, deps, user, input);
   await counted?.();
   return signedIn;
+}
+
+/** Starts a session of a user who has just proven who they are. Throws as signIn. */
+export function beginSession(db: Db, deps: Deps, user: UserRow, input: SignInInput): Promise<SignedIn> {
+  return db.transaction((trx) => startSession(trx, deps, user, input));
 }
 
 /**
@@ -68,22 +77,29 @@ export async function createSignInLink(db: Db, email: string): Promise<string> {
  * unauthenticated; mfa_required if only the one-time code is missing; what countCode throws.
  */
 export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { token: string }): Promise<SignedIn> {
-  let counted: (() => Promise<void>) | null = null;
+  const tokenHash = hashToken(input.token);
+  // Counted before the transaction: the count takes another connection to the database.
+  const guesser = input.otp === undefined ? undefined : await findSignInLink(db, tokenHash);
+  const counted = guesser && (await input.countCode(guesser.id));
   const signedIn = await db.transaction(async (trx) => {
-    const tokenHash = hashToken(input.token);
     const user = await lockSignInLink(trx, tokenHash);
     if (!user)
       throw new AppError('unauthenticated', 'The link is unknown, was used or has expired; sign in with the password');
-    if (user.totp_confirmed_at && input.otp !== undefined) counted = await input.countCode(user.id);
     const started = await startSession(trx, deps, user, input);
     await deleteSignInLink(trx, tokenHash);
     return started;
   });
-  await (counted as (() => Promise<void>) | null)?.();
+  await counted?.();
   return signedIn;
 }
 
-async function startSession(trx: Transaction, deps: Deps, user: UserRow, input: SignInInput): Promise<SignedIn> {
+/**
+ * Decides under the lock that a change of the password and of the second factor take too: a session that begins before the change ends
+ * with it, and one that begins after it needs the new proof. `proven` is the user as the proof was compared with.
+ */
+async function startSession(trx: Transaction, deps: Deps, proven: UserRow, input: SignInInput): Promise<SignedIn> {
+  const user = await lockUser(trx, proven.id);
+  if (user?.password_hash !== proven.password_hash) throw refused();
   const secondFactor = await provesSecondFactor(trx, deps, user, input.otp);
   if (input.replaces !== null) await deleteSession(trx, hashToken(input.replaces));
   const { token, hash } = newToken();

@@ -5,6 +5,7 @@ import { fetchPage, type Page, type PageRequest } from '../core/database/page.js
 import type { WorkspaceRow } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
+import { deleteSessions } from './session-store.js';
 
 /** Null if the address is taken already. Addresses are stored in lower case. */
 export async function insertUser(
@@ -24,13 +25,12 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> 
   return oneRow<UserRow>(db, 'select * from users where email = :email', { email });
 }
 
-/** Stores a new password and ends all sessions of the user. */
+/** Stores a new password and ends all sessions of the user, also one that begins at the same moment with the old password. */
 export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
-  await db.raw(
-    `with ended as (delete from sessions where user_id = :userId)
-     update users set password_hash = :passwordHash where id = :userId`,
-    { userId, passwordHash },
-  );
+  await db.transaction(async (trx) => {
+    await trx.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
+    await deleteSessions(trx, userId);
+  });
 }
 
 /** Stores the hash of a token that proves the user's address for a day; an earlier token becomes void. */

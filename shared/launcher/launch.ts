@@ -1,7 +1,8 @@
+import '../core/node-version.js';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
-import { dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Config, ConfigError, loadConfig, loadDatabaseSettings, serviceUrl } from '../core/config.js';
@@ -75,6 +76,8 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     DASHBOARD_USER: credentials.email,
     DASHBOARD_PASSWORD: credentials.password,
     ...settings,
+    // The `node` of the Procfile is the one that runs this process, also if npm has not put it into the PATH.
+    PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
     DATABASE_URL: url,
   };
   const width = Math.max(...lines.map(({ name }) => name.length));

@@ -50,7 +50,11 @@ export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promi
 }
 
 /** Without an index for what it looks for, a read may have to look at every line. */
-export function isFiltered({ search, source, branch }: LogQuery): boolean {
+export function isFiltered({
+  search,
+  source,
+  branch,
+}: Partial<Pick<LogQuery, 'search' | 'source' | 'branch'>>): boolean {
   return Boolean(search) || source !== undefined || branch !== undefined;
 }
 

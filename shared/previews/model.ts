@@ -6,7 +6,7 @@ import { isImageSource } from '../services/source.js';
  * Kinds that have previews: people look at a preview in a browser. A preview of a worker or of a cron job would take the
  * work of its service away, and one of a private service would have no visitors.
  */
-export function hasPreviews(kind: ServiceKind): boolean {
+function hasPreviews(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';
 }
 

@@ -5,13 +5,13 @@ import { AppError } from '../core/errors.js';
 export type Place = { projectId: string } | { environmentId: string };
 
 /** What a place contains that prevents its deletion, by name. */
-export interface Contents {
+interface Contents {
   services: string[];
   groups: string[];
 }
 
 /** Services that are not deleted, archived ones included, and the environment groups confined to the place. */
-export async function contentsOf(db: Db, place: Place): Promise<Contents> {
+async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';
   const [row] = await rowsOf<Contents>(
@@ -26,7 +26,7 @@ export async function contentsOf(db: Db, place: Place): Promise<Contents> {
 }
 
 /** Removes deleted services from a place, so that the place itself can be removed. */
-export async function detachDeletedServices(trx: Transaction, place: Place): Promise<void> {
+async function detachDeletedServices(trx: Transaction, place: Place): Promise<void> {
   await trx('services')
     .where({ [column(place)]: idOf(place) })
     .whereNotNull('deleted_at')

@@ -1,10 +1,10 @@
+import { Queue, type WorkerOptions } from 'bullmq';
 import type { Config } from '../core/config.js';
 import { AppError } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { loadRedisClient, type Redis, type RedisOptions } from '../core/redis-client.js';
 import { withTimeLimit } from '../core/time-limit.js';
-import { BullPool } from './bull-pool.js';
-import { loadPostgresBackend, loadQueue, type Queue, type WorkerOptions } from './bullmq.js';
+import { BullPool, bullBackend } from './bull-pool.js';
 import { jobId, type NewJob, QUEUE_NAMES, QUEUES, type QueueName } from './catalog.js';
 import { removeOldJobs } from './old-jobs.js';
 
@@ -14,7 +14,7 @@ export type JobQueue = Queue;
 export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 
 /** The options of a BullMQ Worker of this engine. */
-export interface WorkerConnection {
+interface WorkerConnection {
   connection: WorkerOptions['connection'];
   /** Undefined is Redis; typed as BullMQ's default so that one call constructs either. */
   backendFactory: undefined;
@@ -116,7 +116,6 @@ async function ping(backend: Backend): Promise<void> {
 }
 
 async function redisBackend(url: string, name: string, log: Logger): Promise<Backend> {
-  const { Queue } = loadQueue();
   const { Redis } = loadRedisClient();
   const options: RedisOptions = {
     connectionName: name,
@@ -164,14 +163,13 @@ async function waitUntilReady(redis: Redis): Promise<void> {
 const POOL_SIZE = 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {
-  const { Queue } = loadQueue();
-  const { createPostgresBackend } = loadPostgresBackend();
   const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
   pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
+  const backend = bullBackend(pool);
   // BullMQ types its classes for Redis unless every call names the backend; one cast here keeps the rest neutral.
   const connection: WorkerConnection = {
     connection: pool as unknown as WorkerOptions['connection'],
-    backendFactory: createPostgresBackend as unknown as undefined,
+    backendFactory: backend.create as unknown as undefined,
   };
   return {
     name: 'postgres',
@@ -183,6 +181,9 @@ function postgresBackend(url: string, name: string, log: Logger): Backend {
     createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
     ping: () => pool.query('select 1'),
     workerConnection: () => connection,
-    close: () => pool.end(),
+    async close() {
+      await backend.close();
+      await pool.end();
+    },
   };
 }

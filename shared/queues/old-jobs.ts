@@ -1,4 +1,4 @@
-import type { Queue } from './bullmq.js';
+import type { Queue } from 'bullmq';
 import { QUEUES, type QueueName } from './catalog.js';
 
 /** Removes the finished jobs of these queues that are older or more than `QUEUES` keeps. Returns how many. */

@@ -1,10 +1,9 @@
 /** A run carries out a cron service's command once, for a tick of its schedule or because somebody asked. */
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
-export type RunEnd = Exclude<RunStatus, 'queued' | 'running'>;
 
 export const RUN_TRIGGERS = ['schedule', 'manual'] as const;
-export type RunTrigger = (typeof RUN_TRIGGERS)[number];
+type RunTrigger = (typeof RUN_TRIGGERS)[number];
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface RunRow {

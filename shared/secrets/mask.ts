@@ -3,7 +3,7 @@ import { PrefixIndex, SHORTEST_PATTERN } from './prefix-index.js';
 
 const MASK = '***';
 /** Shorter values ("1", "dev") would mask ordinary words; they hide nothing. */
-export const SHORTEST_SECRET = SHORTEST_PATTERN;
+const SHORTEST_SECRET = SHORTEST_PATTERN;
 /** Words that are settings and no secrets; to mask them would make every log unreadable. */
 const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],

@@ -1,6 +1,7 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { ErrorDetail } from '../core/errors.js';
 import { LONGEST_IP_RANGE, LONGEST_TIME_ZONE } from '../core/formats.js';
+import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
 import { LONGEST_SCHEDULE } from '../core/schedule.js';
 import { nameProblem } from '../data/model.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from '../workspaces/catalog.js';
@@ -15,15 +16,13 @@ export function oneOf<const T extends readonly string[]>(values: T, fallback?: T
   });
 }
 
-const text = (maxLength: number, fallback = '') => Type.String({ maxLength, default: fallback });
+const line = (maxLength: number) => plainLine(maxLength, { default: '' });
+const text = (maxLength: number) => plainText(maxLength, { default: '' });
 
 const integer = (minimum: number, maximum: number, fallback: number) =>
   Type.Integer({ minimum, maximum, default: fallback });
 
 const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
-
-/** Characters that end a line or control a terminal: no path has them. */
-const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029';
 
 /** A path inside the repository: relative, without a part `..`. A dot would not match the line ends that may hide one. */
 const relativePath = (fallback: string) =>
@@ -36,12 +35,7 @@ const relativePath = (fallback: string) =>
 
 const patterns = () =>
   Type.Array(
-    Type.String({
-      minLength: 1,
-      maxLength: 512,
-      pattern: `^[^${CONTROL}]*$`,
-      description: 'a pattern of paths in one line',
-    }),
+    plainLine(512, { minLength: 1, description: 'a pattern of paths in one line without control characters' }),
     {
       maxItems: 100,
       default: [],
@@ -102,14 +96,14 @@ const FIELDS = {
     default: '',
   }),
   ignorePaths: patterns(),
-  image: text(512),
+  image: line(512),
   includePaths: patterns(),
   ipAllowList: Type.Array(Type.String({ format: 'ip-range', maxLength: LONGEST_IP_RANGE }), {
     maxItems: 200,
     default: [],
   }),
   maintenance: flag(false),
-  maintenancePage: text(65_536),
+  maintenancePage: Type.String({ maxLength: 65_536, default: '' }),
   maxConcurrency: integer(1, 100, 1),
   maxReplicas: integer(1, 100, 3),
   maxRetries: integer(0, 100, 3),
@@ -124,9 +118,9 @@ const FIELDS = {
   privateNetworking: flag(true),
   publishDirectory: relativePath('dist'),
   region: oneOf(REGION_IDS, 'auto'),
-  registryId: Type.String({ maxLength: 64, default: '' }),
+  registryId: line(64),
   replicas: integer(1, 100, 1),
-  repository: text(2048),
+  repository: line(2048),
   rootDirectory: relativePath(''),
   runtime: oneOf(RUNTIMES, 'auto'),
   scaling: oneOf(['manual', 'auto'], 'manual'),
@@ -154,7 +148,7 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
 /** Defaults belong to creation only: a PATCH that leaves a field out must not reset it. */
-export function withoutDefaults<T extends Record<string, TSchema>>(fields: T): T {
+export function withoutDefaults<T extends Record<string, TSchema & { default?: unknown }>>(fields: T): T {
   const copy = structuredClone(fields);
   for (const field of Object.values(copy)) delete field.default;
   return copy;
@@ -162,12 +156,12 @@ export function withoutDefaults<T extends Record<string, TSchema>>(fields: T): T
 
 export const DEFAULT_CONFIGURATION: Readonly<ServiceConfiguration> = Object.freeze(
   Object.fromEntries(
-    Object.entries(FIELDS).map(([name, field]) => [name, field.default]),
+    Object.entries(FIELDS).map(([name, field]) => [name, 'default' in field ? field.default : undefined]),
   ) as unknown as ServiceConfiguration,
 );
 
 /** Settings of the edge, and of how many replicas it has: a change of one enqueues routing reconciliation (specification, Service lifecycle). */
-export const ROUTING_FIELDS = [
+const ROUTING_FIELDS = [
   'ipAllowList',
   'maintenance',
   'maintenancePage',

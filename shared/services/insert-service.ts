@@ -22,7 +22,7 @@ const SLUG_TRIES = 10;
  * Days for which only its own workspace may take the slug of a deleted service: visitors' links and cookies last that
  * long.
  */
-export const SLUG_REST_DAYS = 30;
+const SLUG_REST_DAYS = 30;
 
 /**
  * Stores a service under its name's slug, or under one with a suffix if that is reserved, taken, or was another

@@ -64,6 +64,21 @@ const ERASED_WITH_SERVICE = [
   'log_lines',
 ];
 
+/** What a service has left on hosts beside its infrastructure, such as caches, is swept within this time. */
+const REST_HOURS = 6;
+
+/** Gives the user of the service to another one, later. Of a service that was never deployed no host knows anything. */
+async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
+  await trx.raw(
+    `insert into freed_user_numbers (number, free_from)
+     select user_number, now() + case when exists (select from deployments d where d.service_id = s.id)
+                                      then interval '${REST_HOURS} hours' else interval '0' end
+       from services s where id = ? and deleted_at is null
+     on conflict (number) do nothing`,
+    [serviceId],
+  );
+}
+
 /**
  * Erases a service's sealed values, its logs and its runs, and marks it as deleted. The record stays for the operations and
  * deployments that refer to it, and because its slug is reserved for 30 days.
@@ -81,6 +96,7 @@ export async function eraseService(trx: Transaction, serviceId: string): Promise
   }
   await releaseDomains(trx, serviceId);
   await trx.raw('update images set removed_at = now() where service_id = ? and removed_at is null', [serviceId]);
+  await freeUserNumber(trx, serviceId);
   await trx.raw(
     `update services
         set deleted_at = now(), deletion_requested_at = coalesce(deletion_requested_at, now()), archived = true,

@@ -28,7 +28,7 @@ export function isScalable(kind: ServiceKind): boolean {
 }
 
 /** Kinds whose service is a server with a volume of its own. */
-export const DATA_KINDS = ['postgres', 'redis'] as const satisfies readonly ServiceKind[];
+const DATA_KINDS = ['postgres', 'redis'] as const satisfies readonly ServiceKind[];
 export type DataKind = (typeof DATA_KINDS)[number];
 
 export function isDataKind(kind: ServiceKind): kind is DataKind {

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { isSpecialAddress } from '../core/special-address.js';
 import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
@@ -62,9 +62,14 @@ export function addressProblem(address: string): string | null {
   if (!URL.canParse(address)) return 'the repository address is not a URL such as https://host/owner/name.git';
   const url = new URL(address);
   if (!PROTOCOLS.includes(url.protocol)) return 'the protocol of the repository address is not supported; use https:';
-  if (url.protocol === 'file:' && url.host !== '') return 'a file: repository must have no host';
-  return null;
+  if (url.protocol === 'file:') return url.host === '' ? null : 'a file: repository must have no host';
+  return HOST.test(url.hostname)
+    ? null
+    : 'the host name of the repository address has characters that no host name has';
 }
+
+/** A host name. It never begins with a character that makes an option of it: git's settings of addresses know `+` and `-`. */
+const HOST = /^(?:[a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])$/;
 
 const MASK = '***';
 /** A user name of this length is a token. */

@@ -27,7 +27,7 @@ export interface UpdateServiceInput {
   placement?: Placement | undefined;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
   /** Called before work is queued. */
-  needEngine: () => Promise<void>;
+  needEngine: () => void;
 }
 
 /**
@@ -70,7 +70,7 @@ export async function updateService(
 
   const rerouted = changedRoutingFields(service.configuration, configuration).length > 0;
   if (rerouted && service.live_deployment_id !== null) {
-    await input.needEngine();
+    input.needEngine();
     await queueRouting(trx, { service, actor: input.actor });
   }
   return written;

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 
 /**
  * A variable's name, as shells accept it; `__proto__` is no key that a JavaScript object could hold. PORT may be set, but

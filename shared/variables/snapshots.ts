@@ -16,7 +16,7 @@ import {
 } from './snapshot-store.js';
 
 /** Distinct sets of variables that a service may have among deployments that wait, run or can be rolled back to. */
-export const MOST_SNAPSHOTS = 100;
+const MOST_SNAPSHOTS = 100;
 
 /**
  * Stores the variables of a deployment, once for each distinct set of a service, and erases snapshots that are not needed.

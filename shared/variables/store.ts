@@ -153,7 +153,7 @@ export async function findReferenceTarget(
 }
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface VariableRow {
+interface VariableRow {
   id: string;
   workspace_id: string;
   service_id: string | null;

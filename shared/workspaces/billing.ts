@@ -10,7 +10,7 @@ export interface PricedService {
 }
 
 /** Percentages of the budget at which an alert is sent, each once a month. */
-export const ALERT_THRESHOLDS = [80, 100] as const;
+const ALERT_THRESHOLDS = [80, 100] as const;
 
 /** The estimated cost of these services together for a month, in the currency given. */
 export function monthlyCost(services: readonly PricedService[], currency: WorkspaceConfiguration['currency']): number {

@@ -1,5 +1,6 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { LONGEST_TIME_ZONE } from '../core/formats.js';
+import { plainLine, plainText } from '../core/plain-text.js';
 import { oneOf, withoutDefaults } from '../services/configuration.js';
 import { REGION_IDS } from './catalog.js';
 
@@ -33,13 +34,13 @@ const FIELDS = {
   currency: oneOf(['USD', 'NGN'], 'USD'),
   defaultRegion: oneOf(REGION_IDS, 'auto'),
   deployNotifications: oneOf(['all', 'failure', 'none'], 'failure'),
-  description: Type.String({ maxLength: 2000, default: '' }),
+  description: plainText(2000, { default: '' }),
   includePreviewLogs: Type.Boolean({ default: true }),
   notificationEmail: Type.Union([Type.Literal(''), Type.String({ format: 'email', maxLength: 254 })], { default: '' }),
   overlappingDeploys: oneOf(['cancel', 'wait'], 'cancel'),
   previewNotifications: Type.Boolean({ default: false }),
   requireMfa: Type.Boolean({ default: false }),
-  securityContact: Type.String({ maxLength: 254, default: '' }),
+  securityContact: plainLine(254, { default: '' }),
   timezone: Type.String({ maxLength: LONGEST_TIME_ZONE, format: 'time-zone', default: 'Africa/Lagos' }),
 };
 
@@ -52,7 +53,7 @@ export type WorkspaceConfiguration = Static<typeof WorkspaceConfigurationSchema>
 
 export const DEFAULT_WORKSPACE_CONFIGURATION: Readonly<WorkspaceConfiguration> = Object.freeze(
   Object.fromEntries(
-    Object.entries(FIELDS).map(([name, field]) => [name, field.default]),
+    Object.entries(FIELDS).map(([name, field]) => [name, 'default' in field ? field.default : undefined]),
   ) as unknown as WorkspaceConfiguration,
 );
 

@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { deployCommit } from '../../shared/commits/commands.js';
 import { type CommitEventRow, finishCommitEvent } from '../../shared/commits/store.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { eventually } from '../support/processes.js';
 
 const REPOSITORY = 'https://example.com/shop.git';
 const [A, B, NONE] = ['a'.repeat(40), 'b'.repeat(40), '0'.repeat(40)];
@@ -279,6 +281,57 @@ describe('Hooks', () => {
     expect((await deliver('github', hook, large)).status).to.equal(202);
     const body = 'x'.repeat(5 * 1024 ** 2 + 1);
     expectError((await post(hook.id, body, {})) as never, 413, 'payload_too_large');
+  });
+
+  it('are received while other workspaces send theirs slowly, and forged ones do not use up what is allowed', async () => {
+    const hook = await newHook('github');
+    const slow: Socket[] = [];
+    let refused = 0;
+    for (let i = 0; i < 5; i++) {
+      const { path: hostile, owner } = await api.workspace();
+      const { id } = await newService(owner.client, hostile);
+      for (let j = 0; j < 2; j++) {
+        const { body } = await owner.client.post(`${hostile}/services/${id}/hooks`, { provider: 'github' });
+        for (let k = 0; k < 5; k++) {
+          const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
+          socket.on('data', (data) => {
+            if (data.toString().startsWith('HTTP/1.1 429')) refused += 1;
+          });
+          socket.on('error', () => undefined);
+          socket.write(`POST /api/hooks/${body.hook.id} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{`);
+          slow.push(socket);
+        }
+      }
+    }
+    try {
+      await eventually('the slow ones hold all places that they get', () => refused >= 10);
+      for (let i = 0; i < 70; i++) {
+        const { status } = await post(hook.id, '{}', { 'X-Hub-Signature-256': 'sha256=00' });
+        expect(status).to.equal(i < 60 ? 401 : 429);
+      }
+      expect((await deliver('github', hook, PUSHES.github())).status).to.equal(202);
+    } finally {
+      for (const socket of slow) socket.destroy();
+    }
+  });
+
+  it('are refused with the reason if they name a branch that cannot exist, or an event with control characters', async () => {
+    const hook = await newHook('github');
+    await workspace.owner.client.patch(`${workspace.path}/services/${service.id}`, {
+      configuration: { previewMode: 'automatic' },
+    });
+    for (const branch of ['a\u0000b', 'a\u001b[31mb', 'a b', 'a..b', 'a\u202eb', 'x'.repeat(256), '/a', 'a.lock', ''])
+      for (const after of [B, NONE]) {
+        const answer = await deliver('github', hook, { ...PUSHES.github(), ref: `refs/heads/${branch}`, after });
+        expectError(answer as never, 400, 'invalid_request');
+        expect(answer.body.error.details[0].path).to.equal('/ref');
+      }
+    const unicode = await deliver('github', hook, { ...PUSHES.github(), ref: 'refs/heads/größe' });
+    expect(unicode.status, JSON.stringify(unicode.body)).to.equal(202);
+    const gitlab = await newHook('gitlab');
+    const odd = await deliver('gitlab', gitlab, { object_kind: 'no\u0000\u001b[2Jevent' });
+    expect(odd.status).to.equal(200);
+    expect(odd.body.reason).to.include('no\\u0000\\u001b[2Jevent');
   });
 
   it('are limited to sixty deliveries a minute', async () => {

@@ -1,5 +1,5 @@
-import type { TSchema } from '@sinclair/typebox';
 import { expect } from 'chai';
+import type { TSchema } from 'typebox';
 import { BODY_LIMIT } from '../../api/http/body.js';
 import { API_ROOT } from '../../api/http/endpoint.js';
 import { parseJson } from '../../api/http/json.js';
@@ -14,18 +14,31 @@ const TRIES = 8;
 /** Formats whose check looks at no more than a fixed number of characters. */
 const BOUNDED_FORMATS = ['cron', 'email', 'ip-range', 'time-zone', 'uuid', 'date-time'];
 
+/** A schema as JSON has it. */
+interface JsonSchema extends TSchema {
+  type?: string;
+  pattern?: string;
+  format?: string;
+  maxLength?: number;
+  enum?: unknown[];
+  properties?: Record<string, JsonSchema>;
+  patternProperties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+}
+
 interface Field {
   path: string;
-  schema: TSchema;
+  schema: JsonSchema;
 }
 
 /** Every string of a schema, the names of open-ended objects among them. */
-function stringsOf(schema: TSchema, path: string): Field[] {
-  const inner = (schemas: Record<string, TSchema> = {}) =>
+function stringsOf(schema: JsonSchema, path: string): Field[] {
+  const inner = (schemas: Record<string, JsonSchema> = {}) =>
     Object.entries(schemas).flatMap(([name, child]) => stringsOf(child, `${path}.${name}`));
   const named = Object.keys(schema.patternProperties ?? {}).map((pattern) => ({
     path: `${path}.<name>`,
-    schema: { type: 'string', pattern, maxLength: LONGEST_PATTERN_TEXT } as unknown as TSchema,
+    schema: { type: 'string', pattern, maxLength: LONGEST_PATTERN_TEXT },
   }));
   return [
     ...(schema.type === 'string' ? [{ path, schema }] : []),
@@ -33,7 +46,7 @@ function stringsOf(schema: TSchema, path: string): Field[] {
     ...inner(schema.properties),
     ...inner(schema.patternProperties),
     ...(schema.items ? stringsOf(schema.items, `${path}[]`) : []),
-    ...(schema.anyOf ?? []).flatMap((option: TSchema) => stringsOf(option, path)),
+    ...(schema.anyOf ?? []).flatMap((option) => stringsOf(option, path)),
   ];
 }
 
@@ -68,10 +81,22 @@ describe('The text fields of requests', function () {
   it('with a pattern or a format are no longer than what these look at', () => {
     const wrong = FIELDS.filter(
       ({ schema }) =>
-        (schema.pattern && schema.maxLength > LONGEST_PATTERN_TEXT) ||
+        (schema.pattern && (schema.maxLength ?? Number.POSITIVE_INFINITY) > LONGEST_PATTERN_TEXT) ||
         (schema.format && !BOUNDED_FORMATS.includes(schema.format)),
     );
     expect(wrong.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  it('have no control characters, unless they are values, secrets, searches or what a name is compared with', () => {
+    const controls = ['\u001b', '\u0007', '\u009b', '\u202e', '\u2066', '\u2028', '\u007f'];
+    const ajv = createAjv();
+    const accepting = FIELDS.filter(({ schema }) => {
+      if (schema.enum || 'const' in schema) return false;
+      const validate = ajv.compile({ ...schema, format: undefined });
+      return !schema.format && controls.some((control) => validate(`a${control}b`));
+    });
+    const accepted = /\.(value|password|token|confirm|maintenancePage|values|email)$| query\./;
+    expect(accepting.map(({ path }) => path).filter((path) => !accepted.test(path))).to.deep.equal([]);
   });
 
   for (const { path, schema } of DISTINCT) {
@@ -115,6 +140,27 @@ describe('The headers, paths and cursors of requests', function () {
   let workspace: TestWorkspace;
 
   useTestApi((given) => ({ api, workspace } = given));
+
+  it('are refused with their place if they have control characters; what was stored before is shown', async () => {
+    const { owner, path } = workspace;
+    const bad = 'a\u001b]0;b\u0007';
+    for (const [at, body, place] of [
+      ['/services', { name: bad, kind: 'web' }, '/name'],
+      ['/services', { name: 'a', kind: 'web', configuration: { description: bad } }, '/configuration/description'],
+      ['/projects', { name: bad, color: 'blue' }, '/name'],
+    ] as const) {
+      const answer = await owner.client.post(`${path}${at}`, body);
+      expect([answer.status, answer.body.error.details[0].path], JSON.stringify(answer.body)).to.deep.equal([
+        400,
+        place,
+      ]);
+    }
+    const { body } = await owner.client.post(`${path}/services`, { name: 'before', kind: 'web' });
+    await api.db('services').where({ id: body.service.id }).update({ name: bad });
+    const one = `${path}/services/${body.service.id}`;
+    expect((await owner.client.get(one)).body.service.name).to.equal(bad);
+    expect((await owner.client.patch(one, { configuration: { description: 'new\n\ttext' } })).status).to.equal(200);
+  });
 
   /**
    * The least processor time of some requests, in milliseconds, less what the same request takes without anything hostile.

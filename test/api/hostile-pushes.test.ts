@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { deflateSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { exists } from '../../shared/core/exists.js';
 import { type Json, newKey, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
@@ -260,6 +260,74 @@ describe('A hostile push', function () {
       const said = await send([[NOTHING, sha, 'refs/heads/damaged']], pack);
       expect(said).to.match(/unpack (?!ok)|hung up|index-pack|bad|early EOF|^200 $/);
       expect(said).to.not.match(/ok refs\/heads\/damaged/);
+    }
+  });
+
+  it('of commands without end is refused before they fill the memory, and so is one that is compressed as a whole', async () => {
+    const sha = await repository.git('rev-parse', 'HEAD');
+    const commands = Array.from(
+      { length: 60_000 },
+      (_, i) => [NOTHING, sha, `refs/heads/${String(i).padStart(40, '0')}`] as [string, string, string],
+    );
+    expect(await send(commands, packOf([]))).to.match(/^413 .*larger than/);
+    const response = await fetch(`${url.replace(/\/\/[^@]*@/, '//')}/git-receive-pack`, {
+      method: 'POST',
+      headers: { Authorization: authorization, 'Content-Encoding': 'gzip' },
+      body: new Uint8Array(gzipSync(Buffer.alloc(MIB))),
+    });
+    expect(`${response.status} ${await response.text()}`).to.match(/^400 .*not compressed/);
+  });
+
+  it('is read by processes whose memory and processor time are bounded', async () => {
+    const { hostname, port, pathname } = new URL(url);
+    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    socket.write(
+      `POST ${pathname}/git-receive-pack HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n` +
+        'Content-Type: application/x-git-receive-pack-request\r\nContent-Length: 100000\r\n\r\n0098',
+    );
+    const path = join(dataDir, 'pushed', `${service.id}.git`);
+    const isReader = (line: string) =>
+      line.includes('receive-pack') &&
+      readlink(`/proc/${Number.parseInt(line, 10)}/cwd`).then(
+        (cwd) => cwd === path,
+        () => false,
+      );
+    const readers = async () => {
+      const lines = (await run('ps', ['-eo', 'pid=,args='])).stdout.split('\n');
+      const read = await Promise.all(lines.map(isReader));
+      return lines.filter((_, i) => read[i]);
+    };
+    try {
+      await eventually('git reads it', async () => (await readers()).length > 0);
+      for (const line of await readers()) {
+        const limits = await readFile(`/proc/${Number.parseInt(line, 10)}/limits`, 'utf8');
+        expect(limits).to.match(/Max cpu time +300 +305/);
+        expect(limits).to.match(/Max data size +3221225472 /);
+        expect(limits).to.match(/Max core file size +0 /);
+      }
+    } finally {
+      socket.destroy();
+    }
+  });
+
+  it('that replaced commits hides them from a read key, in each protocol of git', async () => {
+    const hidden = await repository.commit({ 'secret.txt': 'hidden' });
+    expect((await push(`${hidden}:refs/heads/replaced`)).code).to.equal(0);
+    const shown = await repository.git('commit-tree', '-m', 'new', 'HEAD^{tree}', '-p', 'HEAD~1');
+    expect((await push(`${shown}:refs/heads/replaced`, '-f')).code).to.equal(0);
+    const { key } = await newKey(api.db, workspace.id, workspace.owner.email, 'read');
+    const from = url.replace(/\/\/[^@]*@/, `//any:${key}@`);
+    for (const version of ['0', '1', '2']) {
+      const folder = await mkdtemp(join(dataDir, 'fetch-'));
+      const git = (...args: string[]) =>
+        run('git', ['-C', folder, '-c', `protocol.version=${version}`, ...args], { env: ENVIRONMENT });
+      await git('init', '-q');
+      const said = await git('fetch', from, hidden).then(
+        () => 'it was given out',
+        ({ stderr }: { stderr: string }) => stderr,
+      );
+      expect(said, version).to.match(/not our ref|unadvertised object/);
+      await git('fetch', '-q', from, 'refs/heads/replaced');
     }
   });
 

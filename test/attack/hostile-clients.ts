@@ -5,7 +5,7 @@ import type { Behaviour, HostileTenant } from './hostile-tenant.js';
 const RUN_MS = 8_000;
 
 /** Opens connections, writes what it is given to each, and holds them for a while. */
-async function hold(port: number, count: number, text: string, signal: AbortSignal, drip = ''): Promise<void> {
+export async function hold(port: number, count: number, text: string, signal: AbortSignal, drip = ''): Promise<void> {
   const sockets: Socket[] = Array.from({ length: count }, () => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -26,7 +26,7 @@ function head({ victim }: HostileTenant, line = 'GET / HTTP/1.1'): string {
 }
 
 /** Calls the API many times at once; the answers do not matter. */
-async function call(times: number, request: () => Promise<unknown>): Promise<void> {
+export async function call(times: number, request: () => Promise<unknown>): Promise<void> {
   await Promise.all(Array.from({ length: times }, () => request().catch(() => undefined)));
 }
 

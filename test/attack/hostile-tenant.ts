@@ -3,6 +3,7 @@ import type { Random } from '../chaos/random.js';
 import { type AppRepository, type Files, makeRepository } from '../support/apps.js';
 import { type ApiClient, visit } from '../support/client.js';
 import { createService, queueDeploy, readDeployment, type Service } from '../support/deployments.js';
+import { rawRequest } from '../support/http.js';
 
 /** One way to harm others. It ends by itself soon, or when the signal says that the run is over. */
 export interface Behaviour {
@@ -66,6 +67,25 @@ export class HostileTenant {
     await Promise.race([
       visit(service.url, this.edgePort, path).catch(() => undefined),
       delay(10_000, undefined, { ref: false }),
+    ]);
+  }
+
+  /** Returns what the service answers to these headers; null if nothing comes in time. */
+  async answerOf(
+    { url }: Service,
+    headers: Record<string, string>,
+    path = '/',
+    withinMs = 20_000,
+  ): Promise<string | null> {
+    const asked = rawRequest(`http://127.0.0.1:${this.edgePort}${path}`, {
+      headers: { host: new URL(url).host, ...headers },
+    });
+    return Promise.race([
+      asked.then(
+        ({ body }) => body,
+        () => null,
+      ),
+      delay(withinMs, null, { ref: false }),
     ]);
   }
 

@@ -3,34 +3,39 @@ import { table } from '../chaos/entries.js';
 import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
 import { BEHAVIOURS } from './behaviours.js';
 import { runAttack } from './run.js';
+import { CASES } from './run-cases.js';
 
-/** `npm run attack -- --seed N [--minutes M] [--only <name>,…]`: exits 1 if a neighbour or the platform was hurt. */
+/**
+ * `npm run attack -- --seed N [--minutes M] [--short] [--only <name>,…]`: exits 1 if an attack reached its aim, or a neighbour or the
+ * platform was hurt.
+ */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
-    minutes: { type: 'string', default: '5' },
+    minutes: { type: 'string' },
+    short: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
   },
 });
+const minutes = Number(values.minutes ?? (values.short ? '0.5' : '4'));
+// A part of a name is enough.
 const wanted = values.only.split(',').filter((name) => name !== '');
-const unknown = wanted.filter((name) => !BEHAVIOURS.some((behaviour) => behaviour.name === name));
-if (unknown.length > 0) {
-  const names = BEHAVIOURS.map(({ name }) => name).join(', ');
-  throw new Error(`There is no hostile behaviour ${unknown.join(', ')}; there are: ${names}`);
+const isWanted = ({ name }: { name: string }) => wanted.length === 0 || wanted.some((part) => name.includes(part));
+const behaviours = BEHAVIOURS.filter(isWanted);
+const cases = CASES.filter((one) => isWanted(one) && (one.short || !values.short));
+if (behaviours.length + cases.length === 0) {
+  const names = [...CASES, ...BEHAVIOURS].map(({ name }) => name).join('\n');
+  throw new Error(`There is no attack ${wanted.join(', ')}; there are:\n${names}`);
 }
 
 await startTestPostgres({ durable: false });
 let clean = false;
 try {
-  const { entries, acted } = await runAttack({
-    seed: Number(values.seed),
-    minutes: Number(values.minutes),
-    behaviours: wanted.length === 0 ? BEHAVIOURS : BEHAVIOURS.filter(({ name }) => wanted.includes(name)),
-  });
-  clean = entries.every(({ wrong }) => wrong.length === 0);
-  const counts = [...acted].sort().map(([name, times]) => `${name}: ${times}`);
+  const result = await runAttack({ seed: Number(values.seed), minutes, behaviours, cases });
+  clean = result.entries.every(({ wrong }) => wrong.length === 0);
+  const counts = [...result.acted].sort().map(([name, times]) => `${name}: ${times}`);
   process.stdout.write(
-    `attack: seed ${values.seed}, ${values.minutes} min\n${counts.join(', ')}\n\n${table(entries)}\n\n${clean ? 'Nobody was hurt.' : 'SOMEBODY WAS HURT.'}\n`,
+    `attack: seed ${values.seed}, ${minutes} min\n${counts.join(', ')}\n\n${result.cases}\n\n${table(result.entries)}\n\n${clean ? 'Nobody was hurt.' : 'SOMEBODY WAS HURT.'}\n`,
   );
 } finally {
   await mochaGlobalTeardown();

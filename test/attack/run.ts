@@ -6,45 +6,67 @@ import { cameToRest } from '../chaos/run.js';
 import { ApiClient } from '../support/client.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { balance, memoryOf } from './books.js';
+import { silentNameServer } from './cases-callers.js';
 import { PORTS } from './hostile-applications.js';
+import type { HostileCase } from './hostile-case.js';
 import { type Behaviour, HostileTenant } from './hostile-tenant.js';
+import { OrdinaryMix } from './ordinary-mix.js';
 import { OrdinaryTenant } from './ordinary-tenant.js';
+import { caseEntries, caseTable, resultOf, runCases } from './run-cases.js';
 
 export interface AttackOptions {
   seed: number;
   minutes: number;
   behaviours: readonly Behaviour[];
+  cases: readonly HostileCase[];
 }
 
 export interface AttackResult {
+  /** One line for each case; '' without cases. */
+  cases: string;
   entries: Entry[];
   /** How often each behaviour was shown. */
   acted: ReadonlyMap<string, number>;
 }
 
-const TENANTS = 2;
+const TENANTS = 3;
+/** So many of them show behaviours at the same time. */
+const ACTING = 2;
 const QUIET_DEPLOYMENTS = 3;
 const PAUSE_MS = 500;
+/** Without an attack, the ordinary work is measured for so long. */
+const QUIET_MS = 30_000;
 
 /** Runs ordinary tenants, first alone and then beside hostile ones; when all is over, looks at what the attack has done. */
-export async function runAttack({ seed, minutes, behaviours }: AttackOptions): Promise<AttackResult> {
+export async function runAttack({ seed, minutes, behaviours, cases }: AttackOptions): Promise<AttackResult> {
   const begun = Date.now();
   const say = (what: string) =>
     process.stderr.write(`${String(Math.round((Date.now() - begun) / 1000)).padStart(4)} s  ${what}\n`);
+  const nameServer = await silentNameServer();
   const platform = await startPlatform({
     engine: 'postgres',
-    env: { STOP_GRACE_SECONDS: '2', RUNTIME_PORTS: `${PORTS.first}-${PORTS.last}` },
+    env: {
+      STOP_GRACE_SECONDS: '2',
+      RUNTIME_PORTS: `${PORTS.first}-${PORTS.last}`,
+      // Callers have addresses of their own: the run is the proxy in front that says who calls.
+      TRUST_PROXY: 'true',
+      DNS_SERVERS: nameServer.address,
+      PUSH_MAX_MB: '32',
+    },
   });
+  const mix = await OrdinaryMix.begin(platform);
   const ordinary = await OrdinaryTenant.begin(platform, await workspace(platform, 'ordinary'));
   const hostile: HostileTenant[] = [];
   const acted = new Map<string, number>();
   try {
     for (let i = 0; i < QUIET_DEPLOYMENTS; i++) await ordinary.deploy('quiet');
+    const quietFrom = Date.now();
+    await delay(QUIET_MS);
+    const quiet = mix.since(quietFrom);
     const before = await memoryOf(platform);
-    say('the ordinary tenant is measured; the attack begins');
+    say('the ordinary tenants are measured; the attack begins');
 
     const random = new Random(seed);
-    const stop = AbortSignal.timeout(minutes * 60_000);
     for (let i = 0; i < TENANTS; i++) {
       hostile.push(
         new HostileTenant({
@@ -56,8 +78,14 @@ export async function runAttack({ seed, minutes, behaviours }: AttackOptions): P
         }),
       );
     }
+    const [first, ...others] = hostile;
+    if (!first) throw new Error('there is no hostile tenant');
+    const results = await runCases({ platform, tenants: [first, ...others], mix }, cases, say);
+
+    const attackedFrom = Date.now();
+    const stop = AbortSignal.timeout(behaviours.length === 0 ? 0 : minutes * 60_000);
     // Each tenant shows every behaviour once before one of them again, for as long as there is time.
-    const attacks = hostile.map(async (tenant) => {
+    const attacks = hostile.slice(0, ACTING).map(async (tenant) => {
       let deck: Behaviour[] = [];
       while (!stop.aborted) {
         if (deck.length === 0) deck = [...behaviours];
@@ -74,14 +102,19 @@ export async function runAttack({ seed, minutes, behaviours }: AttackOptions): P
     })();
     await Promise.all([...attacks, deploying]);
     say('the attack is over');
+    await mix.end();
+    results.push(resultOf(mix, behaviours.length > 0 ? 'the behaviours' : 'after the cases', attackedFrom));
     await removeServices(hostile);
     await cameToRest(platform);
     say('at rest');
     await ordinary.end();
-    return { entries: await balance(platform, ordinary, before), acted };
+    const entries = [...caseEntries(results, quiet), ...(await balance(platform, ordinary, before))];
+    return { entries, acted, cases: caseTable(results, quiet) };
   } finally {
+    await mix.end();
     await ordinary.end();
     await platform.stop();
+    nameServer.close();
     for (const tenant of hostile) await tenant.removeRepositories();
     await ordinary.removeRepository();
   }

@@ -1,22 +1,16 @@
-import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import createClient, { type Client } from 'openapi-fetch';
+import type { components, paths } from '../../api/pages/console/api/schema.js';
 import { makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
-import type { components, paths } from './schema.js';
-import { generateTypes, TYPES_FILE } from './types.js';
 
 type Schemas = components['schemas'];
 
 const SERVICE = '/workspaces/{workspaceId}/services/{serviceId}';
 
 describe('A client generated from the document', () => {
-  it('has the types of test/client/schema.d.ts: npm run types writes them anew', async () => {
-    expect(await readFile(TYPES_FILE, 'utf8')).to.equal(await generateTypes());
-  });
-
   describe('does the main job', function () {
     this.timeout(240_000);
     let platform: Platform;

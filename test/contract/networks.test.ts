@@ -222,6 +222,35 @@ describe('Networks of builds and replicas', function () {
     });
   });
 
+  it('an application that opens connections without end does not fill the table of the host', async () => {
+    const tracked = Number(await readFile('/proc/sys/net/netfilter/nf_conntrack_max', 'utf8'));
+    const most = Math.min(4096, Math.max(1024, Math.floor(tracked / 64)));
+    const from = await addressOf(front);
+    const entries = async () =>
+      (await readFile('/proc/net/nf_conntrack', 'utf8')).split('\n').filter((line) => line.includes(`src=${from} `))
+        .length;
+    // Each datagram to another port is a connection.
+    const program = `const socket = require('node:dgram').createSocket('udp4');
+      socket.on('error', () => {});
+      const { address } = await require('node:dns/promises').lookup('back');
+      return (async () => {
+        for (let n = 0; n < 9000; n++) {
+          socket.send('x', 1024 + n, address, () => {});
+          if (n % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 60));
+        }
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        socket.close();
+        return 'sent';
+      })()`;
+    expect(await inside<string>(front, program)).to.equal('sent');
+    const taken = await entries();
+    expect(taken, 'the datagrams are tracked').to.be.greaterThan(100);
+    // A few were there before, and closed ones do not count.
+    expect(taken).to.be.at.most(most + 200);
+    // The host and the others go on.
+    expect(await body(elsewhere)).to.equal('puppet');
+  });
+
   it('finds the port of an application that ignores PORT, wherever it listens', async () => {
     const listens = {
       fixed: 'server.listen(3000)',

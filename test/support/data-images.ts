@@ -8,7 +8,7 @@ import { type DockerNode, librariesOf } from './docker.js';
 const run = promisify(execFile);
 
 /** An image with the platform's own PostgreSQL and this host's redis, made as the official ones are: with flock, perl and a shell. */
-export const DATA_IMAGE = 'local/data-servers:latest';
+const DATA_IMAGE = 'local/data-servers:latest';
 /** The settings with which a platform uses it. */
 export const DATA_IMAGES = { POSTGRES_IMAGE: DATA_IMAGE, REDIS_IMAGE: DATA_IMAGE };
 

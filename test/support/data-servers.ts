@@ -13,7 +13,7 @@ export interface TestPostgres {
   admin: { host: string; port: number; user: string; password: string; database: string };
   /** The folder of the installation, with `bin`. */
   installation: string;
-  connect(database?: string): Promise<pg.Client>;
+  connect(database?: string, user?: string): Promise<pg.Client>;
   /** Ends the server at once, as kill -9 does. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -38,8 +38,8 @@ export async function startPostgresServer(
   const [port = 0] = await freePorts(1);
   const server = await serve(binaries, user, dataFolder, port, settings);
   const admin = { host: '127.0.0.1', port, user: 'admin', password: 'unused', database: 'postgres' };
-  const connect = async (database = 'postgres') => {
-    const client = new pg.Client({ ...admin, database });
+  const connect = async (database = 'postgres', user = admin.user) => {
+    const client = new pg.Client({ ...admin, database, user });
     client.on('error', () => undefined);
     await client.connect();
     return client;

@@ -10,7 +10,7 @@ import { openSnapshot } from '../../shared/variables/snapshots.js';
 
 /** Records that tests need and that the API under test does not make: they stand for what workers have done. */
 
-export interface TestGroup {
+interface TestGroup {
   id: string;
   link(serviceId: string): Promise<void>;
   unlink(serviceId: string): Promise<void>;

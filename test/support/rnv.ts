@@ -2,8 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { machineNode } from './machine-node.js';
 import { DIST } from './platform.js';
 
+/** `rnv` runs on the Node.js of its user, which is older than the platform's own where the machine has an older one. */
+const { file: NODE } = await machineNode();
 const MAIN = join(DIST, 'api/cli/main.js');
 /** A command that hangs fails its test instead of the run. */
 const LONGEST_MS = 120_000;
@@ -39,7 +42,7 @@ export class Rnv {
 
   /** Starts it with pipes, as a script does. */
   start(args: readonly string[], { cwd = this.home, env = {} }: RnvOptions = {}): ChildProcess {
-    return spawn(process.execPath, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: LONGEST_MS });
+    return spawn(NODE, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: LONGEST_MS });
   }
 
   run(args: readonly string[], options: RnvOptions = {}): Promise<RnvResult> {
@@ -50,7 +53,7 @@ export class Rnv {
 
   /** Runs it in a pseudo-terminal. Each answer is typed when its text was shown. stderr is part of stdout there. */
   terminal(args: readonly string[], answers: readonly [shown: string, typed: string][], options: RnvOptions = {}) {
-    const command = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+    const command = [NODE, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     const child = spawn('script', ['-qefc', `stty cols 100 rows 30; exec ${command}`, '/dev/null'], {
       cwd: options.cwd ?? this.home,
       env: this.#environment({ TERM: 'xterm', ...options.env }),

@@ -1,13 +1,13 @@
 import { type Db, rowsOf } from '../../shared/core/database/client.js';
 
-export interface TableText {
+interface TableText {
   table: string;
   /** Every row as PostgreSQL prints it; bytes are in hex. */
   text: string;
 }
 
 /** Every row of every table of a database, the queues' own schema included. */
-export async function everyRow(db: Db): Promise<TableText[]> {
+async function everyRow(db: Db): Promise<TableText[]> {
   const tables = await rowsOf<{ name: string }>(
     db,
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables

@@ -1,6 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { mkdir, open } from 'node:fs/promises';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -10,6 +9,7 @@ import type { BackedUpKind } from '../../shared/backups/model.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { DecryptArchive, EncryptArchive } from './archive-cipher.js';
 import { BackupError } from './backup-error.js';
+import { megabytes } from './work-folders.js';
 
 /** The last entry of an archive. An archive without it is incomplete. */
 const MANIFEST = 'manifest.json';
@@ -17,6 +17,7 @@ type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
 const LARGEST_MANIFEST = 512 * 1024 * 1024;
+const MAX_ENTRIES = 1_000_000;
 
 /** The content of an archive, and what a check of it must find. */
 export interface Manifest {
@@ -37,6 +38,13 @@ export class ArchiveWriter {
   readonly #pack: Pack = pack();
   readonly #folders: string[] = [];
   readonly #files: Manifest['files'] = [];
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  /** The entries together must not claim more than `maxBytes`: a file with holes may claim more than any disk has. */
+  constructor(maxBytes = Number.POSITIVE_INFINITY) {
+    this.#maxBytes = maxBytes;
+  }
 
   /** The archive: compressed and encrypted. Read it while the entries are written. */
   stream(key: Buffer, sealedKey: Buffer): Readable {
@@ -46,24 +54,23 @@ export class ArchiveWriter {
   }
 
   addFolder(name: string): void {
+    this.#admit(0);
     this.#folders.push(name);
   }
 
   /**
-   * Adds a file that may change meanwhile, with its size at the beginning. If it becomes shorter, zeros fill the rest.
-   * Follows no link.
+   * Adds a file that may change meanwhile, with its size at the beginning, and closes it. If it becomes shorter, zeros fill the
+   * rest.
    */
-  async addFile(name: string, path: string, signal: AbortSignal): Promise<void> {
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  async addFile(name: string, file: FileHandle, signal: AbortSignal): Promise<void> {
     try {
-      const found = await file.stat();
-      if (!found.isFile()) throw new BackupError(`${name} is no file`);
+      const { size } = await file.stat();
       const read = async (position: number) => {
         signal.throwIfAborted();
-        const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, found.size - position));
+        const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size - position));
         return buffer.subarray(0, (await file.read(buffer, 0, buffer.length, position)).bytesRead);
       };
-      await this.addContent(name, found.size, read);
+      await this.addContent(name, size, read);
     } finally {
       await file.close();
     }
@@ -93,9 +100,21 @@ export class ArchiveWriter {
   }
 
   async #add(name: string, size: number, content: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
+    this.#admit(size);
     const hash = createHash('sha256');
     await this.#write(name, size, hashed(content, hash));
     this.#files.push({ name, size, sha256: hash.digest('hex') });
+  }
+
+  #admit(size: number): void {
+    this.#bytes += size;
+    if (this.#bytes > this.#maxBytes) {
+      const most = megabytes(this.#maxBytes);
+      throw new BackupError(`the data claims more than ${most}: it grew while it was copied, or files have holes`);
+    }
+    if (this.#files.length + this.#folders.length >= MAX_ENTRIES) {
+      throw new BackupError(`the data has more than ${MAX_ENTRIES} files and folders`);
+    }
   }
 
   async #write(name: string, size: number, content: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {

@@ -10,9 +10,12 @@ import { unpackArchive } from './archive.js';
 import { BackupError } from './backup-error.js';
 import { checkPostgres } from './postgres-check.js';
 import { checkRedis } from './redis-check.js';
+import { MINUTE, timeFor } from './work-folders.js';
 
 /** The smallest memory of a check, in MB: verifying an index needs some, whatever the plan. */
 const LEAST_MEMORY_MB = 512;
+/** The longest that a fresh server may take to check a copy, in milliseconds: so long, and for each gibibyte of it so much longer. */
+const CHECK_MS = { always: 5 * MINUTE, perGigabyte: MINUTE };
 
 export interface CheckInput {
   /** The row with the archive's place and its key. */
@@ -52,6 +55,10 @@ export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<st
     folder,
     userNumber: spec.userNumber,
     limits: { memoryMb: Math.max(memoryMb, LEAST_MEMORY_MB), cpu: 2, pids },
+    limitMs: timeFor(
+      CHECK_MS,
+      manifest.files.reduce((sum, { size }) => sum + size, 0),
+    ),
     signal,
   };
   if (manifest.kind === 'redis') {

@@ -1,26 +1,25 @@
-import { mkdir, open, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DATA } from '../data/data-host.js';
+import { TenantFolder } from '../data/tenant-folder.js';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import { ownDirectory } from '../sandbox/service-users.js';
+import { withinTime } from '../time-limit.js';
 import { BackupError } from './backup-error.js';
 
 const SOCKETS = 'sockets';
 const STOP = 'stop';
 const LAST_LINES = 5;
-/** A server that recovers a lot of log needs time before it accepts connections, in milliseconds. */
-const LONGEST_START_MS = 60 * 60_000;
-/** The longest that a check may take, in milliseconds. */
-const LONGEST_MS = 12 * 60 * 60_000;
 const POLL_MS = 50;
-const GRACE_MS = 60_000;
+/** The copy of a check that was given up is thrown away: its server need not end in order. In milliseconds. */
+const GRACE_MS = 1_000;
 
 export interface FreshServer {
   id: string;
   sandbox: Sandbox;
-  /** The folder of the check, which holds `data`. It belongs to the service's user while the server runs. */
+  /** The folder of the check, which is the platform's. It holds `data`, which is given to the service's user. */
   folder: string;
   userNumber: number;
   limits: SandboxLimits;
@@ -28,23 +27,39 @@ export interface FreshServer {
   tools: readonly string[];
   /** The command of the server, for /bin/sh; it runs in the folder of the check. It listens in the folder `sockets`. */
   command: (paths: { data: string; sockets: string }) => string;
+  /** The longest that the check may take, in milliseconds: the server may be any program of the tenant's. */
+  limitMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Starts a server on unpacked data, in a sandbox of its own, without a network: only the socket in the folder leads to it. Runs
- * `work` with the path of the sockets, then ends the server and returns when it has written everything. `ready` is asked until
- * it returns true. Throws a `BackupError` if the server ends before that.
+ * Starts a server on unpacked data, in a sandbox of its own, without a network: only a socket in the folder `sockets` leads to it. Runs
+ * `work` with that folder, then ends the server and returns when it has written everything. `ready` is asked until
+ * it returns true. Throws a `BackupError` if the server ends before that, or if all of it takes longer than `limitMs`.
  */
-export async function withFreshServer<T>(
+export function withFreshServer<T>(
   server: FreshServer,
-  ready: (sockets: string) => Promise<boolean>,
-  work: (sockets: string) => Promise<T>,
+  ready: (sockets: TenantFolder, signal: AbortSignal) => Promise<boolean>,
+  work: (sockets: TenantFolder, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { limitMs: ms, signal } = server;
+  const tooLate = new BackupError(
+    `a fresh server did not check it within ${Math.ceil(ms / 60_000)} minutes; try again, or ask the operator for the reason`,
+  );
+  return withinTime({ ms, tooLate, signal }, (either) => runFresh({ ...server, signal: either }, ready, work));
+}
+
+async function runFresh<T>(
+  server: FreshServer,
+  ready: (sockets: TenantFolder, signal: AbortSignal) => Promise<boolean>,
+  work: (sockets: TenantFolder, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { folder, sandbox, userNumber, signal } = server;
-  const sockets = join(folder, SOCKETS);
-  await mkdir(sockets, { mode: 0o700 });
-  await ownDirectory(folder, userNumber, signal);
+  // The tenant's user enters the folder and makes nothing in it, so that each name there is the platform's.
+  await chmod(folder, 0o711);
+  await mkdir(join(folder, SOCKETS), { mode: 0o700 });
+  for (const name of [DATA, SOCKETS]) await ownDirectory(join(folder, name), userNumber, signal);
+  const sockets = await TenantFolder.open(join(folder, SOCKETS));
   const spec = {
     id: server.id,
     directory: folder,
@@ -64,7 +79,7 @@ export async function withFreshServer<T>(
       { ...spec, command: supervised(command, `${inside}/${STOP}`) },
       {
         signal: AbortSignal.any([signal, over.signal]),
-        timeoutMs: LONGEST_MS,
+        timeoutMs: server.limitMs,
         graceMs: GRACE_MS,
         onLine: (line) => {
           lines.push(line);
@@ -77,21 +92,17 @@ export async function withFreshServer<T>(
     });
   // It may reject before it is awaited.
   run.catch(() => undefined);
-  const handle = await open(sockets);
   try {
-    // Paths of sockets are short: the path through the open folder always is.
-    const path = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : sockets;
-    const deadline = Date.now() + LONGEST_START_MS;
-    while (!(await ready(path))) {
+    while (!(await ready(sockets, signal))) {
       signal.throwIfAborted();
-      if (ended || Date.now() > deadline) {
+      if (ended) {
         await run;
         throw new BackupError(`a fresh server does not open it: ${lines.join(' · ') || 'it said nothing'}`);
       }
       await delay(POLL_MS);
     }
-    const result = await work(path);
-    await writeFile(join(folder, STOP), '');
+    const result = await work(sockets, signal);
+    await writeFile(join(folder, STOP), '', { flag: 'wx' });
     const outcome = await run;
     signal.throwIfAborted();
     if (outcome.reason !== 'exited' || outcome.exitCode !== 0) {
@@ -101,7 +112,7 @@ export async function withFreshServer<T>(
   } finally {
     over.abort();
     await run.catch(() => undefined);
-    await handle.close();
+    await sockets.close();
   }
 }
 

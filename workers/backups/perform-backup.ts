@@ -16,6 +16,7 @@ import { discardTree } from '../folders.js';
 import type { JobHelpers } from '../handlers/job-helpers.js';
 import { Interrupted } from '../interrupted.js';
 import { ReleaseError } from '../runtime/runtime-driver.js';
+import { withinTime } from '../time-limit.js';
 import type { JobDeps } from '../worker-deps.js';
 import { ArchiveWriter, isDiskFull } from './archive.js';
 import { newArchiveKey } from './archive-cipher.js';
@@ -25,12 +26,16 @@ import { checkArchive } from './check-archive.js';
 import { mailFailedBackup } from './failure-mail.js';
 import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
-import { assertRoom, checkFolder, megabytes } from './work-folders.js';
+import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
 /** A worker that does not have the volume leaves the backup to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
 /** A backup whose host is away for so long has failed, in milliseconds. */
 const LONGEST_WAIT_MS = 60 * 60_000;
+/** The longest that a copy into the store may take, in milliseconds: so long, and for each gibibyte so much longer. */
+const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
+/** A copy may have so many more bytes than the data had before it began. Each file is copied with the size that it claims. */
+const GROWTH_BYTES = 1024 ** 3;
 
 /**
  * Makes a backup: copies the running server into an archive, reads it back, opens it in a fresh server, and only then publishes it.
@@ -93,7 +98,9 @@ async function makeArchive(
   await removeEarlier(store, service.id, backup.id, object);
   const sourceBytes = await sourceBytesOf(server);
   // Room for the archive, which is at most as large as the data, and for the unpacked copy.
-  await assertRoom(dataDir, sourceBytes * (store.id === 's3' ? 1 : 2), 'the backup and its check');
+  const copies = store.id === 's3' ? 1 : 2;
+  const room = await assertRoom(dataDir, sourceBytes * copies, 'the backup and its check');
+  const maxBytes = Math.min(2 * sourceBytes + GROWTH_BYTES, room / copies);
 
   const key = newArchiveKey();
   const sealedKey = sealIn(deps.keyring, SEALED.backupKey, backup.id, key.toString('base64'));
@@ -101,7 +108,10 @@ async function makeArchive(
     throw new Interrupted('superseded');
   try {
     const began = Date.now();
-    const sizeBytes = await copy(store, object, { key, sealedKey, backup, server }, signal);
+    const ms = timeFor(COPY_MS, sourceBytes);
+    const tooLate = new BackupError(`its copy was not made within ${Math.ceil(ms / MINUTE)} minutes; try again later`);
+    const input = { key, sealedKey, backup, server, maxBytes };
+    const sizeBytes = await withinTime({ ms, tooLate, signal }, (either) => copy(store, object, input, either));
     const copied = Date.now();
     const spec = await loadReleaseSpec(deps.db, deps.keyring, service.live_deployment_id ?? '');
     const found = await checkArchive(deps, {
@@ -144,18 +154,19 @@ interface CopyInput {
   sealedKey: Buffer;
   backup: BackupRow;
   server: DataServer;
+  maxBytes: number;
 }
 
 /** Copies the server into the store while the archive is written. If one side fails, the other one ends too. */
 async function copy(
   store: BackupStore,
   object: string,
-  { key, sealedKey, backup, server }: CopyInput,
+  { key, sealedKey, backup, server, maxBytes }: CopyInput,
   signal: AbortSignal,
 ): Promise<number> {
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
-  const archive = new ArchiveWriter();
+  const archive = new ArchiveWriter(maxBytes);
   const fill = async () => {
     const facts =
       server.kind === 'postgres'

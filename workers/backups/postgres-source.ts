@@ -1,5 +1,5 @@
-import pg from 'pg';
-import { onAbort } from '../../shared/core/on-abort.js';
+import type pg from 'pg';
+import { withSession } from '../data/server-session.js';
 import type { ArchiveWriter } from './archive.js';
 import { BackupError } from './backup-error.js';
 import { filesThroughServer, localFiles, type ServerFiles } from './server-files.js';
@@ -33,7 +33,8 @@ const EMPTIED = [
 const LEFT_OUT =
   /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?)$/;
 const CONTROL = 'global/pg_control';
-const CONNECT_MS = 10_000;
+/** More are never needed: a server keeps a part of its log, and a copy takes hours at most. */
+const MAX_SEGMENTS = 100_000;
 
 /**
  * Copies a running PostgreSQL into an archive, as `pg_basebackup` does: a consistent copy with the segments of the write-ahead log
@@ -45,25 +46,10 @@ export async function copyPostgres(
   label: string,
   signal: AbortSignal,
 ): Promise<PostgresFacts> {
-  const client = new pg.Client({
-    ...admin,
-    database: 'postgres',
-    ssl: false,
-    connectionTimeoutMillis: CONNECT_MS,
-    keepAlive: true,
-    application_name: 'ranvier backup',
+  return withSession({ ...admin, database: 'postgres' }, { signal, name: 'ranvier backup' }, async (client) => {
+    const files = dataFolder === null ? filesThroughServer(client) : await localFiles(dataFolder);
+    return copy(client, files, admin.user, archive, label, signal).finally(() => files.close());
   });
-  // A connection that breaks while no query runs must not end this process. The next query fails.
-  client.on('error', () => undefined);
-  await client.connect();
-  const forgetAbort = onAbort(signal, () => void client.end().catch(() => undefined));
-  try {
-    const files = dataFolder === null ? filesThroughServer(client) : localFiles(dataFolder);
-    return await copy(client, files, admin.user, archive, label, signal);
-  } finally {
-    forgetAbort();
-    await client.end().catch(() => undefined);
-  }
 }
 
 async function copy(
@@ -78,9 +64,6 @@ async function copy(
     (await client.query(sql, values)).rows[0] ?? {};
   const version = Number((await one('show server_version_num')).server_version_num);
   // No time limit: the session is idle for as long as the copy takes.
-  for (const name of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
-    await client.query(`set ${name} = 0`);
-  }
   if (version >= 140_000) await client.query('set idle_session_timeout = 0');
   const { rows } = await client.query('select datname from pg_database where datallowconn order by datname');
 
@@ -177,6 +160,8 @@ export function segmentsBetween(first: string, last: string, size: number): stri
   if (last.slice(0, 8) !== timeline || number(last) < number(first)) {
     throw new Error(`no segments lead from ${first} to ${last}`);
   }
+  if (number(last) - number(first) > MAX_SEGMENTS)
+    throw new BackupError('the server names too many segments of its log');
   const hex = (value: number) => value.toString(16).toUpperCase().padStart(8, '0');
   return Array.from({ length: number(last) - number(first) + 1 }, (_, i) => {
     const at = number(first) + i;

@@ -1,5 +1,6 @@
-import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
+import { onAbort } from '../../shared/core/on-abort.js';
+import type { TenantFolder } from '../data/tenant-folder.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import type { Manifest } from './archive.js';
 import { BackupError } from './backup-error.js';
@@ -38,11 +39,12 @@ export async function checkRedis(
       .map(([name, value]) => `--${name} ${quote(value)}`)
       .join(' ')}`;
   };
-  const connect = async (sockets: string) => {
-    const client = openRedis({ path: join(sockets, SOCKET) });
-    await client.connect();
-    return client;
-  };
+  const connect = (sockets: TenantFolder) =>
+    sockets.withSocket(SOCKET, async (path) => {
+      const client = openRedis({ path });
+      await client.connect();
+      return client;
+    });
   return withFreshServer(
     { ...server, command },
     async (sockets) => {
@@ -54,10 +56,11 @@ export async function checkRedis(
         return false;
       }
     },
-    async (sockets) => {
+    async (sockets, signal) => {
       const client = await connect(sockets).catch((error: unknown) => {
         throw new BackupError(`the fresh server does not answer: ${errorMessage(error)}`);
       });
+      const forgetAbort = onAbort(signal, () => client.disconnect());
       try {
         const info = infoOf(await client.info('persistence'));
         const keys = Number(info.rdb_last_load_keys_loaded ?? Number.NaN);
@@ -67,6 +70,7 @@ export async function checkRedis(
         }
         return { keys, expired };
       } finally {
+        forgetAbort();
         client.disconnect();
       }
     },

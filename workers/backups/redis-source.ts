@@ -1,7 +1,7 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { onAbort } from '../../shared/core/on-abort.js';
 import { loadRedisClient, type Redis } from '../../shared/core/redis-client.js';
+import { TenantFolder } from '../data/tenant-folder.js';
 import type { ArchiveWriter } from './archive.js';
 import { BackupError } from './backup-error.js';
 import { RedisReplica } from './redis-replica.js';
@@ -21,8 +21,14 @@ export interface RedisFacts {
 
 /** The first part of an append-only file, which is a snapshot. */
 const BASE = 'appendonly.aof.1.base.rdb';
+/** The name that redis gives a snapshot if its configuration names no other. A name from the server could lead out of the folder. */
+const SNAPSHOT = 'dump.rdb';
 const POLL_MS = 50;
 const CONNECT_MS = 10_000;
+/** The longest that the server may take to answer a command, in milliseconds. */
+const ANSWER_MS = 60_000;
+/** The most that a connection receives. A server that is not redis may send without end. */
+const MAX_RECEIVED_BYTES = 256 * 1024 * 1024;
 /** The first version whose append-only file is a folder of parts. */
 const PARTS_SINCE = 7;
 
@@ -36,6 +42,7 @@ export async function copyRedis(
   signal: AbortSignal,
 ): Promise<RedisFacts> {
   const client = openRedis({ host: admin.host, port: admin.port, username: admin.user, password: admin.password });
+  const forgetAbort = onAbort(signal, () => client.disconnect());
   try {
     await client.connect();
     const inParts = Number.parseInt(infoOf(await client.info('server')).redis_version ?? '', 10) >= PARTS_SINCE;
@@ -47,6 +54,7 @@ export async function copyRedis(
     if (inParts) await archive.addText('appendonlydir/appendonly.aof.manifest', `file ${BASE} seq 1 type b\n`);
     return { keys };
   } finally {
+    forgetAbort();
     client.disconnect();
   }
 }
@@ -59,12 +67,12 @@ async function copyWritten(
   name: string,
   signal: AbortSignal,
 ): Promise<number> {
-  const { keys, file } = await snapshot(client, signal);
-  const path = join(dataFolder, file);
+  const keys = await snapshot(client, signal);
+  const folder = await TenantFolder.open(dataFolder);
   try {
-    await archive.addFile(name, path, signal);
+    await archive.addFile(name, await folder.file(SNAPSHOT), signal);
   } finally {
-    await rm(path, { force: true });
+    await folder.remove(SNAPSHOT).finally(() => folder.close());
   }
   return keys;
 }
@@ -112,15 +120,23 @@ export function openRedis(address: object): Redis {
     ...address,
     lazyConnect: true,
     connectTimeout: CONNECT_MS,
+    commandTimeout: ANSWER_MS,
     retryStrategy: () => null,
     maxRetriesPerRequest: 0,
   });
   client.on('error', () => undefined);
+  client.on('connect', () => {
+    let received = 0;
+    client.stream.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > MAX_RECEIVED_BYTES) client.disconnect();
+    });
+  });
   return client;
 }
 
-async function snapshot(client: Redis, signal: AbortSignal): Promise<{ keys: number; file: string }> {
-  const [, file = 'dump.rdb'] = (await client.config('GET', 'dbfilename')) as string[];
+/** Lets the server write a snapshot. Returns the number of keys in it. */
+async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
   for (;;) {
     await idle(client, signal);
     const before = infoOf(await client.info('persistence')).rdb_saves ?? '';
@@ -140,7 +156,7 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<{ keys: num
     if (after.rdb_saves !== undefined && after.rdb_saves === before) {
       throw new Error('the server wrote no snapshot');
     }
-    return { keys: keysOf(String(keyspace)), file };
+    return keysOf(String(keyspace));
   }
 }
 

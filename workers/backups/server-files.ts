@@ -1,9 +1,9 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { posix } from 'node:path';
 import type pg from 'pg';
+import { TenantFolder } from '../data/tenant-folder.js';
 import type { ArchiveWriter } from './archive.js';
 
-export interface ServerFile {
+interface ServerFile {
   name: string;
   type: 'file' | 'folder' | 'other';
 }
@@ -15,21 +15,60 @@ export interface ServerFiles {
   add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
   /** Adds a file as it is now. */
   addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** Files that this host can read. */
-export function localFiles(root: string): ServerFiles {
-  return {
-    list: async (folder) => {
-      const entries = await readdir(join(root, folder), { withFileTypes: true });
-      return entries.map((entry) => ({
-        name: entry.name,
-        type: entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : 'other',
-      }));
-    },
-    add: (archive, name, signal) => archive.addFile(name, join(root, name), signal),
-    addNow: (archive, name, signal) => archive.addFile(name, join(root, name), signal),
-  };
+/** Files that this host can read, below a folder that the server may change meanwhile. */
+export async function localFiles(root: string): Promise<ServerFiles> {
+  return new LocalFiles(await TenantFolder.open(root));
+}
+
+class LocalFiles implements ServerFiles {
+  readonly #root: TenantFolder;
+  /** The folder that was used last: most files are added one after another from the same one. */
+  #last: { path: string; folder: TenantFolder } | null = null;
+
+  constructor(root: TenantFolder) {
+    this.#root = root;
+  }
+
+  async list(path: string): Promise<ServerFile[]> {
+    const found: ServerFile[] = [];
+    for await (const entry of (await this.#at(path)).entries()) {
+      const type = entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : 'other';
+      found.push({ name: entry.name, type });
+    }
+    return found;
+  }
+
+  async add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void> {
+    const above = posix.dirname(name);
+    const folder = await this.#at(above === '.' ? '' : above);
+    await archive.addFile(name, await folder.file(posix.basename(name)), signal);
+  }
+
+  addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void> {
+    return this.add(archive, name, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#forget();
+    await this.#root.close();
+  }
+
+  async #at(path: string): Promise<TenantFolder> {
+    if (path === '') return this.#root;
+    if (this.#last?.path === path) return this.#last.folder;
+    await this.#forget();
+    this.#last = { path, folder: await this.#root.folder(path) };
+    return this.#last.folder;
+  }
+
+  async #forget(): Promise<void> {
+    const last = this.#last;
+    this.#last = null;
+    await last?.folder.close();
+  }
 }
 
 /** Bytes that one query returns. */
@@ -50,6 +89,8 @@ class FilesThroughServer implements ServerFiles {
   constructor(client: pg.Client) {
     this.#client = client;
   }
+
+  async close(): Promise<void> {}
 
   async list(folder: string): Promise<ServerFile[]> {
     const { rows } = await this.#client.query<{ name: string; isdir: boolean; size: string }>(

@@ -12,14 +12,24 @@ export function checkFolder(dataDir: string, { id, fence }: { id: string; fence:
   return join(dataDir, CHECKS, `${id}-${fence}`);
 }
 
-/** Throws a `BackupError` if the disk of a folder has no room for so many bytes. A full disk would stop every service of this host. */
-export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<void> {
+/**
+ * Throws a `BackupError` if the disk of a folder has no room for so many bytes. A full disk would stop every service of this host.
+ * Returns the bytes that work may use there.
+ */
+export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  if (free >= bytes + RESERVE_BYTES) return;
+  if (free >= bytes + RESERVE_BYTES) return free - RESERVE_BYTES;
   throw new BackupError(
     `the disk of DATA_DIR is too full: ${purpose} needs up to ${megabytes(bytes)}, and ${megabytes(free)} are free`,
   );
+}
+
+export const MINUTE = 60_000;
+
+/** The time that work on so many bytes may take, in milliseconds. Tenants keep no slot of backups for longer. */
+export function timeFor({ always, perGigabyte }: { always: number; perGigabyte: number }, bytes: number): number {
+  return Math.ceil(always + (bytes / 1024 ** 3) * perGigabyte);
 }
 
 export function megabytes(bytes: number): string {

@@ -69,7 +69,7 @@ function newOwner(id: string): ProcessIdentity | null {
 type CacheOwner = Pick<BuildRequest, 'serviceId' | 'clearCache' | 'userNumber' | 'configuration'>;
 
 /** The largest cache of a service, in MB. */
-export function mostCacheMb(plan: string): number {
+function mostCacheMb(plan: string): number {
   return Math.max(LEAST_CACHE_MB, (planOf(plan).storageGb ?? 0) * 1024);
 }
 

@@ -50,7 +50,7 @@ export function planBuild(
  * True if files are published and nothing runs: because the settings say so, or because the project has only a page. A
  * Node project may also turn out to be one by its plan.
  */
-export function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
+function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod } = settings;
   const { files } = project;
   if (kind === 'static' || buildMethod === 'static' || runtime === 'static') return true;

@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chown, lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
 import { removeTree, touch } from '../folders.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { usedMb } from './folder-size.js';
-
-const run = promisify(execFile);
 
 export const MODULES = 'node_modules';
 const KEY = 'key';
@@ -50,12 +47,12 @@ export class DependencyCopy {
     // From here on, only root can change anything below `app`. A command of the build may have put a link there earlier, so the
     // path is checked now and not before.
     if ((await realpath(place)) !== place || !(await lstat(source)).isDirectory()) return this.forget();
-    if (isRoot()) await run('chown', ['-hR', '--', '0:0', source], { signal });
+    if (isRoot()) await runLimited('chown', ['-hR', '--', '0:0', source], { signal });
     const size = await usedMb(source);
     if (size === null || size > LARGEST_MB) return this.forget();
     const fresh = this.#aside();
     await mkdir(fresh, { recursive: true, mode: 0o700 });
-    await run('cp', ['-a', '--reflink=auto', '--', source, fresh], { signal, env: { PATH: SYSTEM_PATH } });
+    await runLimited('cp', ['-a', '--reflink=auto', '--', source, fresh], { signal, env: { PATH: SYSTEM_PATH } });
     await writeFile(join(fresh, KEY), key, { mode: 0o600 });
     await this.forget();
     await rename(fresh, this.#path);

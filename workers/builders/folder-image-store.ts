@@ -1,18 +1,15 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { isDataImage } from '../data/data-builder.js';
 import { discardTree, touch } from '../folders.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { type ImageStore, isYoungImage, type StoredImage } from './builder.js';
 import { readFiles } from './reader/read-files.js';
 import type { SealedTree, SealOptions } from './seal-tree.js';
-
-const run = promisify(execFile);
 
 const REMOVED = 'removed-';
 
@@ -24,7 +21,7 @@ export interface LocalImageStore extends ImageStore {
   put(folder: string, options: PutOptions): Promise<SealedTree>;
 }
 
-export interface PutOptions extends SealOptions {
+interface PutOptions extends SealOptions {
   signal: AbortSignal;
 }
 
@@ -59,7 +56,8 @@ class FolderImageStore implements LocalImageStore {
 
   async put(folder: string, { signal, ...options }: PutOptions): Promise<SealedTree> {
     // First, so that no other user can change files after they were checked. If no command ran, the files are root's own.
-    if (isRoot() && (await lstat(folder)).uid !== 0) await run('chown', ['-hR', '--', '0:0', folder], { signal });
+    if (isRoot() && (await lstat(folder)).uid !== 0)
+      await runLimited('chown', ['-hR', '--', '0:0', folder], { signal });
     const sealed = await readFiles('sealTree', { folder, ...options }, { signal });
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(sealed.digest);

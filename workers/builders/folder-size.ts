@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
-
-const run = promisify(execFile);
 
 /** A folder that takes longer to measure has too many files, in milliseconds. */
 const MEASURE_MS = 20_000;
@@ -11,7 +8,7 @@ const MEASURE_MS = 20_000;
 export async function usedMb(folder: string): Promise<number | null> {
   try {
     const options = { timeout: MEASURE_MS, killSignal: 'SIGKILL', env: { PATH: SYSTEM_PATH } } as const;
-    const { stdout } = await run('du', ['-skx', '--', folder], options);
+    const { stdout } = await runLimited('du', ['-skx', '--', folder], options);
     return Math.round(Number.parseInt(stdout, 10) / 1024);
   } catch (error) {
     if ((error as { killed?: boolean }).killed === true) return null;

@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
 import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { exists } from '../../shared/core/exists.js';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
 import { type DiscardDeps, removeTree, touch } from '../folders.js';
 import { DependencyCopy, MODULES } from './dependency-copy.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { isRecord } from './json-values.js';
-
-const run = promisify(execFile);
 
 interface Deps extends DiscardDeps {
   images: Pick<LocalImageStore, 'pathOf'>;
@@ -50,7 +47,7 @@ export class KeptDependencies {
     try {
       // A repository may have a folder of that name. An installation removes it too.
       await removeTree(target, { signal });
-      await run('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
+      await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
       // An image, and a copy, is moved away before files of it are removed.
       if ((await numberOf(source)) === before) {
         await touch(this.#file);

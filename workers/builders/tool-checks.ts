@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { SYSTEM_PATH } from '../command-wrappers.js';
+import { OWN_PATH } from '../own-programs.js';
 import type { Tool } from './toolchains/toolchain.js';
 
 /** A check is repeated after this time, in milliseconds, even if no program was installed or removed. */
@@ -15,9 +14,8 @@ const found = new Map<string, number>();
  * changes the time of its folder. `provided` are the folders of tools that the platform installed for the build.
  */
 export async function checkKey(tools: readonly Tool[], provided: readonly string[] = []): Promise<string> {
-  const folders = [dirname(process.execPath), ...SYSTEM_PATH.split(':')];
   const times = await Promise.all(
-    folders.map((folder) =>
+    OWN_PATH.split(':').map((folder) =>
       stat(folder).then(
         ({ mtimeMs }) => mtimeMs,
         () => 0,

@@ -1,13 +1,14 @@
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists } from '../../shared/core/exists.js';
 import type { ObservedVolume } from '../../shared/data/model.js';
 import { type DiscardDeps, discardTree } from '../folders.js';
 import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
+import { TenantFileError, TenantFolder } from './tenant-folder.js';
 
 const MARKER = 'ranvier.json';
 /** The folder in which initdb runs, before it is renamed to `data`. */
 const FRESH = 'data.new';
+const MAX_VERSION_BYTES = 16;
 
 /**
  * The volume of a data service, `<DATA_DIR>/volumes/<serviceId>`: the server's folder `data`, which belongs to the service's
@@ -31,12 +32,15 @@ export class DataVolume {
   }
 
   async observe(initialized: boolean): Promise<ObservedVolume> {
-    const version = await readFile(join(this.data, 'PG_VERSION'), 'utf8').catch(() => null);
+    const data = await TenantFolder.open(this.data).catch(unlessExpected);
+    // If it is not a version, the server itself refuses it. Its content is shown to nobody.
+    const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
+    await data?.close();
     return {
       initialized,
       marker: await this.#marker(),
-      hasData: await exists(this.data),
-      dataVersion: version?.trim() ?? null,
+      hasData: data !== null,
+      dataVersion: /^\d{1,2}(\.\d)?$/.exec(version.trim())?.[0] ?? null,
     };
   }
 
@@ -73,8 +77,9 @@ export class DataVolume {
   /** Changes the owner of the data to the service's user, for instance after an operator copied it from another host. */
   async settleOwner(userNumber: number): Promise<void> {
     if (!isRoot()) return;
-    const { uid } = await stat(this.data);
-    if (uid !== uidOf(userNumber)) await ownDirectory(this.data, userNumber);
+    const data = await TenantFolder.open(this.data);
+    await data.close();
+    if (data.uid !== uidOf(userNumber)) await ownDirectory(this.data, userNumber);
   }
 
   /** Removes the volume with all its data. */
@@ -100,4 +105,10 @@ export class DataVolume {
       return 'an unreadable marker';
     }
   }
+}
+
+/** Returns null for what is missing, or is something that the server has not made. */
+function unlessExpected(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
+  throw error;
 }

@@ -1,20 +1,30 @@
-import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { TenantFolder } from './tenant-folder.js';
 
 const BLOCK_BYTES = 512;
+/** A folder with more entries, or deeper ones, is not measured further: no server makes them. */
+const MAX_ENTRIES = 2_000_000;
+const MAX_DEPTH = 32;
 
-/** Returns the bytes that a folder takes on the disk, without its entries named in `except`. */
-export async function folderBytes(folder: string, except: readonly string[] = []): Promise<number> {
-  let total = 0;
-  const left = [folder];
-  for (let path = left.pop(); path !== undefined; path = left.pop()) {
-    // Files come and go while the server runs.
-    for (const entry of await readdir(path, { withFileTypes: true }).catch(() => [])) {
-      if (path === folder && except.includes(entry.name)) continue;
-      const inner = join(path, entry.name);
-      if (entry.isDirectory()) left.push(inner);
-      else total += ((await lstat(inner).catch(() => null))?.blocks ?? 0) * BLOCK_BYTES;
+/**
+ * Returns the bytes that a folder takes on the disk, without its entries named in `except`. A folder that is too large to be measured
+ * has `Number.MAX_SAFE_INTEGER`, so that no storage bound is evaded by many files.
+ */
+export async function folderBytes(path: string, except: readonly string[] = []): Promise<number> {
+  let entries = 0;
+  const measure = async (folder: TenantFolder, depth: number): Promise<number> => {
+    let bytes = 0;
+    for await (const { name } of folder.entries()) {
+      if (depth === 0 && except.includes(name)) continue;
+      entries += 1;
+      if (entries > MAX_ENTRIES || depth > MAX_DEPTH) return Number.MAX_SAFE_INTEGER;
+      // Files come and go while the server runs.
+      const found = await folder.stat(name).catch(() => null);
+      bytes += (found?.blocks ?? 0) * BLOCK_BYTES;
+      const inner = found?.isDirectory() ? await folder.folder(name).catch(() => null) : null;
+      if (inner !== null) bytes += await measure(inner, depth + 1).finally(() => inner.close());
     }
-  }
-  return total;
+    return Math.min(bytes, Number.MAX_SAFE_INTEGER);
+  };
+  const root = await TenantFolder.open(path).catch(() => null);
+  return root === null ? 0 : measure(root, 0).finally(() => root.close());
 }

@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { type DiscardDeps, discardTree } from '../folders.js';
-import type { VolumeFiles } from './data-host.js';
+import { DATA, type VolumeFiles } from './data-host.js';
 import type { DataVolume } from './data-volume.js';
-
-const run = promisify(execFile);
+import { TenantFolder } from './tenant-folder.js';
 
 /** Opens a volume of this host. Makes its folder if it does not exist, for instance after a disk was replaced. */
 export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Promise<VolumeFiles> {
@@ -25,7 +23,10 @@ export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Pr
     // The staging folder is on the volume itself, so that `adopt` copies nothing.
     stagingOf: pathOf,
     adopt: async (name) => {
-      await run('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);
+      // A tenant's server has checked the copy. In its own sandbox, or without one, it could have left a link there.
+      const data = await TenantFolder.open(join(pathOf(name), DATA));
+      await data.close();
+      await runLimited('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);
     },
     close: async () => undefined,
   };

@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { ADMIN_USER, type StorageState } from '../../shared/data/model.js';
+import { withinTime } from '../time-limit.js';
+import { withSession } from './server-session.js';
 
-const CONNECT_MS = 5_000;
-const STATEMENT_MS = 20_000;
+/** The longest session of the platform's own user, in milliseconds. A worker that ends waits for it. */
+const SESSION_MS = 15_000;
 
 export interface AdminAddress {
   host: string;
@@ -16,25 +18,9 @@ export async function asAdmin<T>(
   work: (client: pg.Client) => Promise<T>,
   database = 'postgres',
 ): Promise<T> {
-  const client = new pg.Client({
-    host,
-    port,
-    user: ADMIN_USER,
-    password,
-    database,
-    ssl: false,
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: STATEMENT_MS,
-    application_name: 'ranvier',
-  });
-  // A connection that breaks while no query runs must not end this process.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  const address = { host, port, user: ADMIN_USER, password, database };
+  const tooLate = new Error(`the server did not do its work within ${SESSION_MS / 1000} s`);
+  return withinTime({ ms: SESSION_MS, tooLate }, (signal) => withSession(address, { signal }, work));
 }
 
 export interface WantedTenant {
@@ -58,6 +44,8 @@ export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant):
     const rights = 'login nosuperuser nocreatedb nocreaterole noreplication nobypassrls';
     const limit = wanted.state === 'closed' ? 0 : wanted.maxConnections;
     const has = async (sql: string, name: string) => ((await client.query(sql, [name])).rowCount ?? 0) > 0;
+    // The tenant's user enters no database but its own, from its first moment on.
+    await client.query('revoke connect on database postgres, template1 from public');
     const verb = (await has('select 1 from pg_roles where rolname = $1', wanted.user)) ? 'alter' : 'create';
     const password = pg.escapeLiteral(wanted.password);
     await client.query(`${verb} role ${user} ${rights} connection limit ${limit} password ${password}`);
@@ -69,7 +57,7 @@ export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant):
     if (!(await has('select 1 from pg_database where datname = $1', wanted.database))) {
       await client.query(`create database ${database} owner ${user}`);
     }
-    await client.query(`revoke connect on database ${database}, postgres, template1 from public`);
+    await client.query(`revoke connect on database ${database} from public`);
     await client.query(`grant connect, temporary on database ${database} to ${user}`);
   });
 }

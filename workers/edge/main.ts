@@ -1,6 +1,6 @@
+import '../../shared/core/node-version.js';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
 import { loadConfig } from '../../shared/core/config.js';
 import { createDatabase } from '../../shared/core/database/client.js';
 import { CHANNELS, Listener } from '../../shared/core/database/listener.js';
@@ -16,10 +16,6 @@ import { containUncaught } from './proxy/containment.js';
 import { RouteSync } from './route-sync.js';
 import { TrafficMeter } from './traffic-meter.js';
 import { TrafficReport } from './traffic-report.js';
-
-// V8 takes objects of requests under way for long-lived ones and allocates the next ones outside of the young generation. With a
-// small one (see the Procfile), that doubles the processor time of a request.
-setFlagsFromString('--no-allocation-site-pretenuring');
 
 /** The edge's process: loads the routes, serves them, and follows every change until it is told to end. */
 mapStackTraces();

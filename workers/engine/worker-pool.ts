@@ -1,7 +1,7 @@
+import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import { onAbort } from '../../shared/core/on-abort.js';
-import { type Job, loadWorker, type Worker as QueueWorker } from '../../shared/queues/bullmq.js';
 import { type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from '../../shared/queues/catalog.js';
 import type { Engine } from '../../shared/queues/engine.js';
 import { HANDLERS, type JobHandler } from '../handlers/handlers-by-queue.js';
@@ -26,13 +26,11 @@ export interface RunningJob {
   since: string;
 }
 
-const { UnrecoverableError, WaitingError, Worker } = loadWorker();
-
 /** This process's BullMQ Workers, one for each queue of the catalog. */
 export class WorkerPool {
   readonly #deps: JobDeps;
   readonly #log: Logger;
-  readonly #workers: QueueWorker[];
+  readonly #workers: Worker[];
   readonly #running = new Map<string, RunningJob>();
 
   constructor(deps: JobDeps, engine: Engine, log: Logger, slots: Partial<Record<QueueName, number>>) {
@@ -58,7 +56,7 @@ export class WorkerPool {
     await closing;
   }
 
-  #createWorker(queue: QueueName, engine: Engine, concurrency: number): QueueWorker {
+  #createWorker(queue: QueueName, engine: Engine, concurrency: number): Worker {
     const { connection, backendFactory } = engine.workerConnection();
     const worker = new Worker(
       queue,

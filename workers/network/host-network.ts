@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
+import { connectionTable } from './connection-bounds.js';
 import { type Ground, HOST_GROUND, strays } from './ground.js';
 import { resolvText } from './named-places.js';
 import { NeighbourFiles } from './neighbour-files.js';
@@ -251,7 +252,9 @@ export class HostNetwork {
   async close(): Promise<void> {
     await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
-    await this.#nft(`delete table inet ${tableName(this.#settings.token)}\n`).catch(() => undefined);
+    const { token } = this.#settings;
+    for (const table of [`inet ${tableName(token)}`, connectionTable(token)])
+      await this.#nft(`delete table ${table}\n`).catch(() => undefined);
     await this.#ground.end();
   }
 

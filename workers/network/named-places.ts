@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { OWN_PATH } from '../own-programs.js';
 import type { Endpoint } from './network-rules.js';
 
 const LOOKUP_MS = 5_000;
@@ -48,8 +49,8 @@ export function packageSettings(text: string): Record<string, string> {
 
 /** The settings of package managers that hold for the whole host or for the platform's own user. */
 export async function hostPackageSettings(): Promise<Record<string, string>> {
-  const prefix = dirname(dirname(process.execPath));
-  const files = ['/etc/npmrc', join(prefix, 'etc/npmrc'), join(homedir(), '.npmrc'), '/etc/pip.conf'];
+  const ofNpm = OWN_PATH.split(':').map((folder) => join(dirname(folder), 'etc/npmrc'));
+  const files = [...new Set(['/etc/npmrc', ...ofNpm, join(homedir(), '.npmrc'), '/etc/pip.conf'])];
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
   return Object.fromEntries(
     texts.flatMap((text, i) => Object.entries(packageSettings(text)).map(([name, value]) => [`${i}.${name}`, value])),

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 /** Who uses a namespace: builds may also use the registries and proxies that the platform's environment names. */
-export type NetworkUse = 'application' | 'build';
+type NetworkUse = 'application' | 'build';
 
 /** The network that a sandbox joins. */
 export interface NetworkSpec {

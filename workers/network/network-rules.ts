@@ -1,3 +1,4 @@
+import { type ConnectionBounds, connectionRules } from './connection-bounds.js';
 import { addressOf, gatewayOf, type NetworkSlot, namePrefix } from './network-model.js';
 
 /** A place that somebody may connect to. */
@@ -29,10 +30,11 @@ export interface NetworkSettings {
   edgeUsers: readonly number[];
   /** The way out of a namespace that stands for the host; null if the rules stand on the host itself. */
   uplink: Uplink | null;
+  connections: ConnectionBounds;
 }
 
 /** The link that a process of the platform's user serves. What goes out through it comes from that process. */
-export interface Uplink {
+interface Uplink {
   link: string;
   /** The namespace's own address on the link. */
   address: string;
@@ -95,7 +97,7 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
   ];
   const ports = loopbackPorts.join(', ');
   const served = settings.publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
-  return `
+  return `${connectionRules(token, ours, settings.connections)}
 table inet ${table}
 delete table inet ${table}
 table inet ${table} {

@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../shared/core/config.js';
+import { type ConnectionBounds, connectionBounds, FORGETS_TRIAL } from './connection-bounds.js';
 import {
   hostPackageSettings,
   isLoopback,
@@ -51,7 +52,17 @@ export async function settingsOf(
     publicEndpoints: await publicEndpoints(config),
     edgeUsers,
     uplink: null,
+    connections: await hostConnectionBounds(),
   };
+}
+
+async function hostConnectionBounds(): Promise<ConnectionBounds> {
+  const tracked = await readFile('/proc/sys/net/netfilter/nf_conntrack_max', 'utf8').catch(() => '');
+  const forgets = await runTool('nft', ['--check', '--file', '-'], FORGETS_TRIAL).then(
+    () => true,
+    () => false,
+  );
+  return connectionBounds(Number(tracked) || 0, forgets);
 }
 
 /** True if another range of the list contains this one: nft refuses a list in which ranges overlap. */

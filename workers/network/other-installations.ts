@@ -1,4 +1,5 @@
 import { exists } from '../../shared/core/exists.js';
+import { connectionTable } from './connection-bounds.js';
 import { HOST_GROUND, removeStrays } from './ground.js';
 import { namePrefix } from './network-model.js';
 import { NETWORK_TABLE, tableName } from './network-rules.js';
@@ -33,6 +34,7 @@ export async function removeAbandoned(token: string): Promise<void> {
   for (const other of await otherTables(token)) {
     if (await exists(other.dataDir)) continue;
     await removeStrays(HOST_GROUND, namePrefix(other.token)).catch(() => undefined);
-    await nft(`delete table inet ${tableName(other.token)}\n`).catch(() => undefined);
+    for (const table of [`inet ${tableName(other.token)}`, connectionTable(other.token)])
+      await nft(`delete table ${table}\n`).catch(() => undefined);
   }
 }

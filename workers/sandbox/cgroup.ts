@@ -118,6 +118,8 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
     await writeFile(join(memory, 'memory.limit_in_bytes'), bytes);
     // The file is absent if the kernel does not account swap.
     await writeFile(join(memory, 'memory.memsw.limit_in_bytes'), bytes, { flag: 'r+' }).catch(() => undefined);
+    // Version 1 counts the memory of sockets apart, and only if it has a limit.
+    await writeFile(join(memory, 'memory.kmem.tcp.limit_in_bytes'), bytes, { flag: 'r+' }).catch(() => undefined);
     await writeFile(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
     await writeFile(join(cpu, 'cpu.cfs_quota_us'), String(quota));
   } else {

@@ -1,4 +1,4 @@
-import { SETUP_FAILED } from './sandbox-scripts.js';
+import { SETUP_FAILED, TERMINALS } from './sandbox-scripts.js';
 
 /**
  * Makes all mounts of a sandbox in one process, where the init needs about one process for each. It understands the operations of the
@@ -119,6 +119,7 @@ my %operations = (
     elsif (-e $resolver) { show($servers, $resolver) }
   }],
   shm => [0, sub { must_attach('tmpfs', 'tmpfs', '/dev/shm', 0, 'mode=1777') }],
+  terminals => [0, sub { attach('devpts', 'devpts', '/dev/pts', 0, '${TERMINALS}') and show('/dev/pts/ptmx', '/dev/ptmx') }],
   proc => [0, sub { must_attach('proc', 'proc', '/proc', 0, '') }],
 );
 

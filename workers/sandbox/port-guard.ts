@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { errorMessage } from '../../shared/core/errors.js';
+import { runLimited } from '../../shared/core/run-limited.js';
 
 /**
  * Ports on which a sandbox may not listen. A small BPF program on the sandbox's control group (version 2) decides each bind()
@@ -14,7 +13,6 @@ export interface PortRange {
   last: number;
 }
 
-const run = promisify(execFile);
 const BPF_CALL: Readonly<Record<string, number>> = { x64: 321, arm64: 280 };
 const EPERM = 1;
 const LOOPBACK_PROBE = `
@@ -45,7 +43,7 @@ export async function guardPorts(folder: string, range: PortRange, own: number):
   const call = BPF_CALL[process.arch];
   if (call === undefined) throw new Error(`not known on ${process.arch}`);
   try {
-    await run('perl', ['-e', ATTACH, '--', String(call), folder, portProgram(range, own).toString('hex')]);
+    await runLimited('perl', ['-e', ATTACH, '--', String(call), folder, portProgram(range, own).toString('hex')]);
   } catch (error) {
     throw new Error((error as { stderr?: string }).stderr?.trim() || errorMessage(error));
   }
@@ -58,7 +56,7 @@ export async function portGuardProblem(root: string, name: string, range: PortRa
     await mkdir(group);
     await guardPorts(group, range, 0);
     const script = 'echo 0 >"$1/cgroup.procs" && shift && exec perl -e "$@"';
-    await run('/bin/sh', ['-c', script, 'trial', group, LOOPBACK_PROBE, '--', String(range.first)]);
+    await runLimited('/bin/sh', ['-c', script, 'trial', group, LOOPBACK_PROBE, '--', String(range.first)]);
     return null;
   } catch (error) {
     return errorMessage(error).split('\n')[0] ?? '';

@@ -1,20 +1,18 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../folders.js';
+import { OWN_FOLDERS } from '../own-programs.js';
 import { mountProgram } from './mount-program.js';
 import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
 import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';
 import { filterArguments } from './system-calls.js';
-
-const run = promisify(execFile);
 
 const LEVELS_OF_ROOT: readonly SandboxLevel[] = ['namespaces', 'user', 'none'];
 const LEVELS_OF_USERS: readonly SandboxLevel[] = process.platform === 'linux' ? ['rootless', 'none'] : ['none'];
@@ -22,7 +20,7 @@ const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
 
 /** Describes what this host may offer at a level. `probe` then tries it. */
-export async function describeHost(level: SandboxLevel, overlay: boolean, dataDir: string): Promise<Host> {
+async function describeHost(level: SandboxLevel, overlay: boolean, dataDir: string): Promise<Host> {
   const [setsid, prlimit] = await Promise.all([hasTool('setsid'), hasTool('prlimit')]);
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {
@@ -35,7 +33,7 @@ export async function describeHost(level: SandboxLevel, overlay: boolean, dataDi
     tools: { setsid, prlimit },
     filter: level === 'none' ? [] : await usableFilter(),
     mounter: hasMounts(level) ? await usableMounter(level) : [],
-    nodeFolder: dirname(process.execPath),
+    ownFolders: OWN_FOLDERS,
     hidden: hiddenFolders(existing, [
       await realpath(dataDir),
       await platformFolder(),
@@ -72,7 +70,14 @@ async function usableFilter(): Promise<readonly string[]> {
   const filter = filterArguments();
   if (filter === null) return [];
   try {
-    await run('setpriv', ['--no-new-privs', '--', ...filter, '/bin/sh', '-c', '! unshare --user true 2>/dev/null']);
+    await runLimited('setpriv', [
+      '--no-new-privs',
+      '--',
+      ...filter,
+      '/bin/sh',
+      '-c',
+      '! unshare --user true 2>/dev/null',
+    ]);
     return filter;
   } catch {
     return [];
@@ -86,7 +91,7 @@ async function usableMounter(level: SandboxLevel): Promise<readonly string[]> {
   const asRoot = level === 'rootless' ? ['--user', '--map-root-user'] : [];
   const trial = [...program, 'hide', INSIDE, '--', '/bin/sh', '-c', '[ ! -e "$1" ]', 'trial', `${INSIDE}/app`];
   try {
-    await run('unshare', [...asRoot, '--mount', '--propagation', 'private', ...trial]);
+    await runLimited('unshare', [...asRoot, '--mount', '--propagation', 'private', ...trial]);
     return program;
   } catch {
     return [];

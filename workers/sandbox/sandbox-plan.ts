@@ -7,14 +7,23 @@ import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
 export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
 export const HOME_PATH = `${INSIDE}/home`;
-const NODE_PATH = `${INSIDE}/node`;
+/** The folders above the platform's own programs, if they are hidden: node, node1, … */
+function ownName(index: number): string {
+  return index === 0 ? 'node' : `node${index}`;
+}
 const TOOLS_PATH = `${INSIDE}/tools`;
 
 /** Folders of the host with secrets, sockets or files of other users. */
-const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'];
+const HIDDEN = [
+  ...['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'],
+  // The links of all sandboxes with their figures.
+  ...['/sys/class/net', '/sys/devices/virtual/net'],
+];
 /** Possible places of the stage: the mounts are made there before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];
 const OPEN_FILES = 16_384;
+/** Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory stands behind it. */
+const V8_RESERVED_MB = 512;
 /** The folders of the host's programs. */
 export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
@@ -28,8 +37,8 @@ export interface Host {
   filter: readonly string[];
   /** Arguments before mount operations that make all of them in one process; empty if the init has to make them. */
   mounter: readonly string[];
-  /** The folder of the `node` that runs the platform. It is first in the PATH of commands. */
-  nodeFolder: string;
+  /** The folders of the `node` that runs the platform and of npm. They are first in the PATH of commands. */
+  ownFolders: readonly string[];
   /** Real folders of the host that no command may see. */
   hidden: string[];
 }
@@ -62,22 +71,26 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
 
 export const HIDE_CANDIDATES: readonly string[] = HIDDEN;
 
-/** The folder with `bin/node` if it is hidden from commands and has to be mounted; otherwise null. */
-export function hiddenNode(host: Pick<Host, 'nodeFolder' | 'hidden'>): string | null {
-  const covered = [...host.hidden, INSIDE, '/tmp', '/var/tmp'].some((path) => isBelow(host.nodeFolder, path));
-  return covered ? dirname(host.nodeFolder) : null;
+/** The folders above the platform's own that are hidden from commands and have to be mounted. */
+function hiddenOwn({ ownFolders, hidden }: Host): string[] {
+  const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
+  return ownFolders.filter((folder) => covers.some((path) => isBelow(folder, path))).map((folder) => dirname(folder));
 }
 
 /** The path at which a command sees the folder of a tool. With mounts of its own it is the same for builds and replicas. */
-export function toolPath(host: Pick<Host, 'level'>, folder: string): string {
+function toolPath(host: Pick<Host, 'level'>, folder: string): string {
   return hasMounts(host.level) ? `${TOOLS_PATH}/${basename(folder)}` : folder;
 }
 
 /** PATH of a command: first its tools, then the platform's own Node, then the usual folders. */
 export function searchPath(host: Host, tools: readonly string[] = []): string {
-  const node = hasMounts(host.level) && hiddenNode(host) !== null ? `${NODE_PATH}/bin` : host.nodeFolder;
+  const mounted = hasMounts(host.level) ? hiddenOwn(host) : [];
+  const own = host.ownFolders.map((folder) => {
+    const index = mounted.indexOf(dirname(folder));
+    return index < 0 ? folder : `${INSIDE}/${ownName(index)}/${basename(folder)}`;
+  });
   const bins = tools.map((folder) => `${toolPath(host, folder)}/bin`);
-  return [...bins, node, ...USUAL_PATH.filter((path) => path !== node)].join(':');
+  return [...new Set([...bins, ...own, ...USUAL_PATH])].join(':');
 }
 
 /** The argument vector of a sandbox that ends with its command. */
@@ -152,23 +165,16 @@ function resourceLimits(host: Host, plan: Plan): string[] {
   if (plan.procsFiles.length > 0) return found;
   // Without control groups the kernel limits memory per process, and processes per user. A service's user may run several
   // replicas and a build at once; without such a user the command shares the count with the platform's own processes.
-  found.push(`--data=${limits.memoryMb * 1024 * 1024}`);
+  found.push(`--data=${(limits.memoryMb + V8_RESERVED_MB) * 1024 * 1024}`);
   found.push(`--nproc=${hasUsers(host.level) ? 8 * limits.pids : 4096 + limits.pids}`);
   return found;
 }
 
 /** The init's mounts in order: everything that is needed onto a stage, then what hides, then what goes over that. */
 export function mountOperations(host: Host, plan: Plan): string[] {
-  const node = hiddenNode(host);
+  const own = hiddenOwn(host);
   const { scratch, directory, image, writable, tools } = plan;
-  const sources = [
-    directory,
-    scratch,
-    ...writable,
-    ...tools,
-    ...(image === null ? [] : [image]),
-    ...(node === null ? [] : [node]),
-  ];
+  const sources = [directory, scratch, ...writable, ...tools, ...(image === null ? [] : [image]), ...own];
   // Folders below the final place are covered by it.
   const hidden = host.hidden.filter((path) => !isBelow(path, INSIDE));
   const stage = STAGES.find((path) => !sources.some((source) => isBelow(source, path))) ?? INSIDE;
@@ -183,7 +189,7 @@ export function mountOperations(host: Host, plan: Plan): string[] {
     stage,
     ...content,
     ...['bind', `${scratch}/home`, `${stage}/home`, 'bind', `${scratch}/tmp`, `${stage}/tmp`],
-    ...(node === null ? [] : ['readonly', node, `${stage}/node`]),
+    ...own.flatMap((path, i) => ['readonly', path, `${stage}/${ownName(i)}`]),
     ...tools.flatMap((path) => ['readonly', path, `${stage}/tools/${basename(path)}`]),
     ...writable.flatMap((path, i) => ['bind', path, `${stage}/writable/${i}`]),
     ...['file', `${scratch}/passwd`, '/etc/passwd', 'file', `${scratch}/group`, '/etc/group'],
@@ -191,7 +197,7 @@ export function mountOperations(host: Host, plan: Plan): string[] {
     ...(stage === INSIDE ? [] : ['tree', stage, INSIDE]),
     ...[...hidden, ...(stage === INSIDE ? [] : [stage])].flatMap((path) => ['hide', path]),
     ...['restore-resolver', INSIDE],
-    ...['bind', `${INSIDE}/tmp`, '/tmp', 'bind', `${INSIDE}/tmp`, '/var/tmp', 'shm'],
+    ...['bind', `${INSIDE}/tmp`, '/tmp', 'bind', `${INSIDE}/tmp`, '/var/tmp', 'shm', 'terminals'],
     ...writable.flatMap((path, i) => ['bind', `${INSIDE}/writable/${i}`, path]),
     'proc',
   ];

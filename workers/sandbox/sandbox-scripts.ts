@@ -6,6 +6,9 @@
 /** Exit code of a sandbox that could not be made. */
 export const SETUP_FAILED = 125;
 
+/** Options of the mount that has the pseudo-terminals of a sandbox. */
+export const TERMINALS = 'newinstance,ptmxmode=0666,mode=0620,max=64';
+
 /**
  * Makes the mounts, joins the control groups, starts the command in a session of its own and waits for its end. In a
  * namespace it is pid 1, so its end ends everything in the namespace.
@@ -56,6 +59,9 @@ while [ "$1" != -- ]; do
       fi
       shift 4 ;;
     shm) must mount -n -t tmpfs -o mode=1777 tmpfs /dev/shm; shift ;;
+    # Terminals of its own, and few: those of the host are numbered for all. Not every kernel allows it.
+    terminals)
+      mount -n -t devpts -o ${TERMINALS} devpts /dev/pts 2>/dev/null && must mount -n --bind /dev/pts/ptmx /dev/ptmx; shift ;;
     proc) must mount -n -t proc proc /proc; shift ;;
     *) echo "sandbox: unknown operation $1" >&2; exit ${SETUP_FAILED} ;;
   esac
@@ -68,7 +74,10 @@ group_lives() {
   [ -e /proc/self/stat ] || { kill -s 0 -- "-$child" 2>/dev/null; return; }
   for stat in /proc/[0-9]*/stat; do
     { read -r line <"$stat"; } 2>/dev/null || continue
+    # The line has the name of a process, which no pattern of this shell may match against files.
+    set -f
     set -- \${line##*) }
+    set +f
     [ "$3" != "$child" ] || [ "$1" = Z ] || return 0
   done
   return 1

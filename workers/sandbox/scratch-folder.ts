@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Logger } from '../../shared/core/log.js';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { discardTree } from '../folders.js';
 import { type DetachedProcess, hasUsers, type SandboxLevel } from './sandbox.js';
 import { HOME_PATH, isBelow } from './sandbox-plan.js';
 import { ownDirectory } from './service-users.js';
-
-const run = promisify(execFile);
 
 const OWNER = 'owner';
 
@@ -76,7 +73,7 @@ async function copyImage(wanted: Wanted, image: string, directory: string): Prom
   await discardTree(wanted, target);
   await mkdir(target, { recursive: true });
   const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
-  await run('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
+  await runLimited('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
   await ownDirectory(target, wanted.userNumber);
   return target;
 }

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../small-tree.js';
 
-const run = promisify(execFile);
-
-/** The number of services that a host can have over time: each has a user of its own, which is never reused. */
+/** The number of services that an installation can have: each has a user of its own, which returns when the service is gone. */
 const USERS = 200_000;
 /** The first users of the ranges to choose from. The first range is far above a host's users, the others above systemd's containers. */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
@@ -104,5 +101,5 @@ export async function ownDirectory(path: string, userNumber: number, signal?: Ab
   if (!isRoot()) return;
   const uid = uidOf(userNumber);
   if (await ownSmallTree(path, uid, uid)) return;
-  await run('chown', ['-hR', '--', `${uid}:${uid}`, path], signal ? { signal } : {});
+  await runLimited('chown', ['-hR', '--', `${uid}:${uid}`, path], signal ? { signal } : {});
 }

@@ -1,6 +1,6 @@
 /**
  * Refuses system calls that no hosted command needs: user namespaces (they give an unprivileged user access to privileged
- * code of the kernel), mounts, kernel keys, BPF, io_uring, and socket families that the machine's network rules do not cover.
+ * code of the kernel), mounts, kernel keys, BPF, io_uring, asynchronous I/O, and socket families that the machine's network rules do not cover.
  * Perl, which Debian and Ubuntu always have, installs the filter, because neither Node nor util-linux can.
  */
 
@@ -31,6 +31,8 @@ interface Machine {
   unshare: number;
   socket: number;
   ioUringSetup: number;
+  /** Asynchronous I/O, whose contexts are counted for the whole host. */
+  ioSetup: number;
   refused: readonly number[];
 }
 
@@ -45,6 +47,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
     unshare: 272,
     socket: 41,
     ioUringSetup: 425,
+    ioSetup: 206,
     // setns, bpf, keyctl, add_key, request_key, userfaultfd, perf_event_open, mount, umount2, pivot_root, open_by_handle_at,
     // kexec_load, kexec_file_load, init_module, finit_module, delete_module
     refused: [308, 321, 250, 248, 249, 323, 298, 165, 166, 155, 304, 246, 320, 175, 313, 176, ...MOUNTS_SINCE_5_2],
@@ -57,16 +60,24 @@ const MACHINES: Readonly<Record<string, Machine>> = {
     unshare: 97,
     socket: 198,
     ioUringSetup: 425,
+    ioSetup: 0,
     refused: [268, 280, 219, 217, 218, 282, 241, 40, 39, 41, 265, 104, 294, 105, 273, 106, ...MOUNTS_SINCE_5_2],
   },
 };
 
-/** Arguments: number of `prctl`, the filter in hexadecimal digits, the command. Needs no_new_privs or root. */
+/** The number of `close_range` on every architecture. */
+const CLOSE_RANGE = 436;
+
+/**
+ * Arguments: number of `prctl`, the filter in hexadecimal digits, the command. Needs no_new_privs or root. The command keeps its three
+ * standard streams and descriptor 3, which has its program, and no other descriptor of the platform.
+ */
 const INSTALL = `
 my ($prctl, $filter) = splice @ARGV, 0, 2;
 $filter = pack 'H*', $filter;
 my $program = pack 'S x![P] P', length($filter) / 8, $filter;
 syscall($prctl + 0, 22, 2, $program, 0, 0) == 0 or die "sandbox: no filter of system calls: $!\\n";
+syscall(${CLOSE_RANGE}, 4, 0x7fffffff, 0);
 exec { $ARGV[0] } @ARGV or die "sandbox: $ARGV[0]: $!\\n";
 `;
 
@@ -104,6 +115,7 @@ function filterOf(machine: Machine): Buffer {
     // The flags of clone3 are in memory, which a filter cannot read. The C library falls back to clone.
     ...unless(machine.clone3, [refuse(ENOSYS)]),
     ...unless(machine.ioUringSetup, [refuse(ENOSYS)]),
+    ...unless(machine.ioSetup, [refuse(ENOSYS)]),
     ...machine.refused.flatMap((call) => unless(call, [refuse(EPERM)])),
     ...unless(machine.clone, namespaces),
     ...unless(machine.unshare, namespaces),

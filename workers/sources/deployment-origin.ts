@@ -16,7 +16,7 @@ export interface Origin {
   description: string;
 }
 
-export interface OriginRequest {
+interface OriginRequest {
   workspaceId: string;
   configuration: ServiceConfiguration;
   /** The requested commit or digest; '' for the newest of the branch or of the image's tag. */

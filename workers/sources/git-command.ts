@@ -1,7 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { signalGroup } from '../../shared/core/signal-process.js';
-import { DIES_WITH_WORKER, findWrappers } from '../command-wrappers.js';
-import { lowerPriority } from '../lower-priority.js';
+import type { ChildLimits } from '../../shared/core/limited-child.js';
+import { type ChildResult, resultOf } from '../../shared/core/run-limited.js';
 import { SourceError } from './repository-source.js';
 
 export interface GitCommand {
@@ -25,12 +23,7 @@ interface OutputLimit {
   ) => SourceError;
 }
 
-export interface GitResult {
-  code: number | null;
-  killedBy: NodeJS.Signals | null;
-  stdout: string;
-  stderr: string;
-}
+export type GitResult = Omit<ChildResult, 'cut'>;
 
 export interface GitOptions {
   /** Variables for proxies and certificates; git gets no other variable of the platform. */
@@ -38,19 +31,19 @@ export interface GitOptions {
   /** The only configuration file that git reads. */
   configFile: string;
   allowFile: boolean;
+  /** Other limits than the usual ones. */
+  limits?: Partial<ChildLimits>;
 }
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
-/** The largest file that git may write. It bounds the pack of a repository. */
-export const LARGEST_FILE_BYTES = 2 * 1024 ** 3;
-/** Bounds the files that git writes, and ends git if the worker is killed. */
-const WRAPPERS = [['prlimit', `--fsize=${LARGEST_FILE_BYTES}`, '--core=0', '--'], DIES_WITH_WORKER];
+const GIB = 1024 ** 3;
+/** The largest file bounds the pack of a repository. */
+const LIMITS: ChildLimits = { memoryBytes: GIB, processorSeconds: 300, fileBytes: 2 * GIB, openFiles: 1024 };
 const TIMEOUT_MS = 15 * 60_000;
 const LARGEST_OUTPUT: OutputLimit = {
   bytes: 64 * 1024 ** 2,
   problem: 'the repository has too many branches or files',
 };
-const LARGEST_ERROR = 256 * 1024;
 
 /** Settings that neither a repository nor a configuration of this host can change. */
 const HARDENED = [
@@ -66,6 +59,8 @@ const HARDENED = [
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
   'fetch.unpackLimit=1',
+  // Larger files are streamed instead of held in memory.
+  'core.bigFileThreshold=64m',
   'transfer.fsckObjects=true',
   // Many large projects have old commits with these harmless faults.
   'fetch.fsck.zeroPaddedFilemode=ignore',
@@ -84,35 +79,57 @@ const HARDENED = [
 /** Runs git with argument lists, an environment of its own, and bounds on time, files and output. */
 export class Git {
   readonly #options: GitOptions;
-  #wrapper: Promise<string[]> | null = null;
+  readonly #limits: ChildLimits;
 
   constructor(options: GitOptions) {
     this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
   }
 
   /**
-   * Resolves when git and all its helpers have ended. Throws `SourceError` if git is not installed, or was ended because it
-   * took too long or printed too much. An abort ends git and rejects with the signal's reason.
+   * Resolves when git and all its helpers have ended. Throws `SourceError` if git is not installed, took too long, printed too much or
+   * reached another of its limits: the same command would do so again. An abort ends git and rejects with the signal's reason.
    */
   async run({ args, signal, config = [], env = {}, atMost = LARGEST_OUTPUT }: GitCommand): Promise<GitResult> {
-    signal.throwIfAborted();
-    this.#wrapper ??= findWrappers(WRAPPERS, PATH);
-    const [file = 'git', ...argv] = [
-      ...(await this.#wrapper),
-      'git',
-      ...HARDENED.flatMap((setting) => ['-c', setting]),
-      ...args,
-    ];
-    signal.throwIfAborted();
-    const child = spawn(file, argv, {
-      cwd: '/',
+    let records = 0;
+    const result = await resultOf('git', [...HARDENED.flatMap((setting) => ['-c', setting]), ...args], {
       env: { ...gitEnvironment(this.#options, config), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
+      limits: this.#limits,
+      timeout: TIMEOUT_MS,
+      maxBuffer: atMost.bytes,
+      signal,
+      accept: (chunk) => {
+        if (atMost.records === undefined) return true;
+        records += recordsIn(chunk);
+        return records <= atMost.records;
+      },
     });
-    lowerPriority(child.pid);
-    return collect(child, signal, atMost);
+    if (result.cut === 'output') throw new (atMost.error ?? SourceError)(atMost.problem);
+    const problem = limitReached(result, this.#limits);
+    if (problem !== null) throw new SourceError(problem);
+    return result;
   }
+}
+
+/** Which limit ended git or one of its helpers, for people; null if none did. */
+function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
+  if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
+  if (code === 0) return null;
+  // What the server says has another beginning.
+  const said = stderr.split('\n').filter((line) => /^(fatal|error|exec|\S+: \d+: exec):/.test(line));
+  const tells = (pattern: RegExp) => said.some((line) => pattern.test(line));
+  if (code === 127 && tells(/exec: .*not found/))
+    return 'git is not installed on this host; install git 2.37 or newer and deploy again';
+  if (killedBy === 'SIGXFSZ' || tells(/File too large|died of signal 25/))
+    return `the repository is too large: it has a file or a pack of more than ${limits.fileBytes / GIB} GiB`;
+  if (killedBy === 'SIGXCPU' || tells(/died of signal 24/))
+    return `the repository takes git more than ${limits.processorSeconds} s of processor time; make it smaller`;
+  if (tells(/out of memory|malloc failed|mmap failed|unable to (mmap|create|start).*thread|Cannot allocate memory/i))
+    return `the repository takes git more than ${limits.memoryBytes / GIB} GiB of memory; make its files smaller`;
+  // A signal ended the helper that reads a pack. What it finds wrong it says.
+  if (tells(/invalid index-pack output/))
+    return `the repository takes git more than ${limits.processorSeconds} s of processor time, or the host has too little memory; make it smaller`;
+  return null;
 }
 
 /**
@@ -153,59 +170,10 @@ export function gitEnvironment(
   return environment;
 }
 
-function collect(child: ChildProcess, signal: AbortSignal, atMost: OutputLimit): Promise<GitResult> {
-  return new Promise((resolve, reject) => {
-    let stopped: unknown;
-    const stop = (reason: unknown) => {
-      stopped ??= reason;
-      if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
-    };
-    const onAbort = () => stop(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(
-      () => stop(new SourceError(`git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`)),
-      TIMEOUT_MS,
-    );
-    const stdout: Buffer[] = [];
-    let length = 0;
-    let records = 0;
-    child.stdout?.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (atMost.records !== undefined) records += recordsIn(chunk);
-      if (length > atMost.bytes || records > (atMost.records ?? 0))
-        stop(new (atMost.error ?? SourceError)(atMost.problem));
-      else stdout.push(chunk);
-    });
-    let stderr = '';
-    child.stderr?.on('data', (chunk: Buffer) => {
-      stderr = (stderr + chunk.toString('utf8')).slice(-LARGEST_ERROR);
-    });
-    const finish = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    };
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      finish();
-      reject(error.code === 'ENOENT' ? gitMissing() : error);
-    });
-    child.once('close', (code, killedBy) => {
-      finish();
-      if (stopped !== undefined) reject(stopped);
-      // A wrapper that cannot find git exits with this code.
-      else if (code === 127 && /failed to execute git/.test(stderr)) reject(gitMissing());
-      else resolve({ code, killedBy, stdout: Buffer.concat(stdout).toString('utf8'), stderr });
-    });
-  });
-}
-
 function recordsIn(chunk: Buffer): number {
   let found = 0;
   for (let at = chunk.indexOf(0); at >= 0; at = chunk.indexOf(0, at + 1)) found += 1;
   return found;
-}
-
-function gitMissing(): SourceError {
-  return new SourceError('git is not installed on this host; install git 2.37 or newer and deploy again');
 }
 
 /**

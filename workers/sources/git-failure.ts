@@ -1,4 +1,4 @@
-import { type GitResult, LARGEST_FILE_BYTES } from './git-command.js';
+import type { GitResult } from './git-command.js';
 import type { Remote } from './remote.js';
 
 /** True if the server answered with a redirect, which git does not follow. */
@@ -20,7 +20,7 @@ export function missesBranch({ code, stderr }: GitResult): boolean {
  * The cause of a failure if the server or the connection is to blame, for people; null if this host's copy may be
  * damaged.
  */
-export function explainRemote(remote: Remote, { stderr, killedBy }: GitResult): string | null {
+export function explainRemote(remote: Remote, { stderr }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;
   if (/Permission denied \(/.test(stderr)) {
     return `${url} refuses the deploy key of the workspace; add its public half, which GET …/deploy-key shows, to the repository`;
@@ -31,9 +31,6 @@ export function explainRemote(remote: Remote, { stderr, killedBy }: GitResult): 
   if (/ssh: connect to host|Connection (timed out|refused|closed)/.test(stderr))
     return `${url} is not reachable over SSH`;
   const found = (pattern: RegExp) => pattern.exec(stderr)?.[1] ?? '';
-  if (killedBy === 'SIGXFSZ' || /File too large|died of signal 25/.test(stderr)) {
-    return `${url} is too large: more than ${LARGEST_FILE_BYTES / 1024 ** 3} GiB`;
-  }
   if (/could not read (Username|Password)|Authentication failed|returned error: 40[13]/.test(stderr)) {
     return hasCredentials
       ? `${url} refuses the user and password that the repository address has`

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
+import type { ChildLimits } from '../../shared/core/limited-child.js';
 import type { Logger } from '../../shared/core/log.js';
 import { removeUnused } from '../folders.js';
 import { Git, gitNetwork } from './git-command.js';
@@ -23,6 +24,8 @@ export interface GitSourceOptions {
   policy?: AddressPolicy;
   /** Reads repositories over SSH. */
   ssh?: SshAccess;
+  /** Other limits of git than the usual ones. */
+  limits?: Partial<ChildLimits>;
 }
 
 const MOST_PATHS = 5000;
@@ -42,12 +45,12 @@ class GitSource implements RepositorySource {
   /** Deployments of one branch that begin together share one fetch. */
   readonly #resolved = new JoinedRuns<ResolvedCommit | null>();
 
-  constructor({ config, log, policy = hostPolicy(config.allowLocalRepositories), ssh }: GitSourceOptions) {
+  constructor({ config, log, policy = hostPolicy(config.allowLocalRepositories), ssh, limits = {} }: GitSourceOptions) {
     this.#dataDir = config.dataDir;
     this.#log = log;
     const network = gitNetwork(config.buildEnvironment);
     const configFile = join(this.#mirrors, 'gitconfig');
-    this.#git = new Git({ network, configFile, allowFile: policy.allowLocal });
+    this.#git = new Git({ network, configFile, allowFile: policy.allowLocal, limits });
     this.#server = new RepositoryServer(this.#git, { policy, network, dataDir: config.dataDir, ssh: ssh ?? null });
   }
 

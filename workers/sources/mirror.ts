@@ -9,7 +9,7 @@ import { JoinedRuns } from './joined-runs.js';
 import { SourceError } from './repository-source.js';
 
 /** A larger checkout is refused before any file of it is written. */
-export const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
+const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
 /** Each fetch adds a pack. With more packs, a new copy is faster. */
 const MOST_PACKS = 200;
 /** Commits whose checkouts were measured. A commit never changes, so this holds for every copy of it. */
@@ -17,6 +17,12 @@ const measured = new Set<string>();
 const MOST_MEASURED = 10_000;
 /** Measurements that are under way. */
 const measuring = new JoinedRuns<void>();
+
+/**
+ * A checkout has the bytes of the commit, as they were measured. Attributes of a repository could make them many times more: a line end, an
+ * `$Id$` or a character grows.
+ */
+const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
 
 const LONGEST_MESSAGE = 64 * 1024;
 
@@ -120,6 +126,7 @@ export class Mirror {
   async checkout(sha: string, directory: string): Promise<void> {
     await touch(this.#path);
     await this.#measure(sha);
+    await this.#ignoreAttributes();
     const index = `${this.#path}.index.${randomUUID()}`;
     const env = { GIT_INDEX_FILE: index };
     try {
@@ -128,6 +135,15 @@ export class Mirror {
       await rm(index, { force: true });
       await rm(`${index}.lock`, { force: true });
     }
+  }
+
+  /** This file has precedence over all others of the repository. */
+  async #ignoreAttributes(): Promise<void> {
+    const info = join(this.#path, 'info');
+    await mkdir(info, { recursive: true });
+    const own = join(info, `attributes.${randomUUID()}`);
+    await writeFile(own, NO_ATTRIBUTES);
+    await rename(own, join(info, 'attributes'));
   }
 
   /** Throws `SourceError` if the files of a commit are too many or too large. */

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Db } from '../../shared/core/database/client.js';
+import { runLimited } from '../../shared/core/run-limited.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { knownHostName, type SshAddress, scannedKeys } from '../../shared/ssh/model.js';
 import { ensureDeployKey, findSshHost, openPrivateKey, pinSshHost } from '../../shared/ssh/store.js';
@@ -11,7 +10,6 @@ import { SYSTEM_PATH } from '../command-wrappers.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import { SourceError } from './repository-source.js';
 
-const execute = promisify(execFile);
 const SCAN_SECONDS = 10;
 
 /** Where the key and the pinned keys of servers come from. */
@@ -45,7 +43,7 @@ export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Key
 }
 
 /** Reads no configuration of the host, asks nothing, and runs nothing but ssh itself. */
-export function sshCommand({
+function sshCommand({
   key,
   known,
   name,
@@ -79,7 +77,7 @@ export function sshCommand({
 
 async function scan({ host, port }: SshAddress, address: string): Promise<string[]> {
   const args = ['-T', String(SCAN_SECONDS), '-p', String(port), '--', address];
-  const { stdout } = await execute('ssh-keyscan', args, {
+  const { stdout } = await runLimited('ssh-keyscan', args, {
     env: { PATH: SYSTEM_PATH },
     timeout: 3000 * SCAN_SECONDS,
   }).catch((error: NodeJS.ErrnoException) => {

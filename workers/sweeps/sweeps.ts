@@ -19,7 +19,7 @@ export interface SweepDeps {
 }
 
 /** True if a worker runs a sweep of this scope. */
-export function isSweepDue(scope: SweepDefinition['scope'], leading: boolean): boolean {
+function isSweepDue(scope: SweepDefinition['scope'], leading: boolean): boolean {
   return scope === 'host' || leading;
 }
 

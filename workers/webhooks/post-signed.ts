@@ -6,7 +6,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { hostOf, isPrivateAddress } from '../../shared/services/source.js';
 
 /** An address to which nothing is sent. */
-export class ForbiddenAddress extends Error {}
+class ForbiddenAddress extends Error {}
 
 export interface PostOptions {
   allowLocal: boolean;

@@ -18,10 +18,11 @@ export const actionRoutes = [
     summary: 'Queue restart, suspend, resume, deploy or clear-cache',
     body: ActionBody,
     response: ActionResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
       const service = await lockService(request);
-      await needEngine();
+      needEngine();
       const { action } = body;
       if (action !== 'deploy' && action !== 'clear-cache') {
         const operation = await queueAction(trx, deps, { service, action, actor: caller.email });

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { RUNTIME_ACTIONS } from '../../../shared/operations/model.js';
 import { oneOf, Strict } from '../../http/schema.js';
 import { DeploymentResponse } from '../deployments/schema.js';

@@ -1,7 +1,7 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const AuditEntrySchema = Strict(
+const AuditEntrySchema = Strict(
   {
     id: Uuid,
     /** The operation of the API, such as `service.update`. */

@@ -36,10 +36,11 @@ export const backupRoutes = [
     summary: 'Queue a backup now; poll it until it has succeeded or failed',
     status: 202,
     response: BackupResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, caller, needEngine } = request;
       const service = await lockService(request);
-      await needEngine();
+      needEngine();
       return { backup: presentBackup(await queueBackup(trx, deps, { service, actor: caller.email }), service) };
     },
   }),
@@ -79,11 +80,12 @@ export const backupRoutes = [
     body: ConfirmBody,
     status: 202,
     response: RestoreResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, caller, body, params, needEngine } = request;
       const service = await lockService(request);
       assertConfirmed(body.confirm, service);
-      await needEngine();
+      needEngine();
       const input = { service, backupId: params.backupId, actor: caller.email };
       return { queued: true, operation: presentOperation(await queueRestore(trx, deps, input)) } as const;
     },

@@ -1,9 +1,9 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { BACKUP_STATUSES, BACKUP_TRIGGERS } from '../../../shared/backups/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { OperationSchema } from '../operations/schema.js';
 
-export const BackupSchema = Strict(
+const BackupSchema = Strict(
   {
     id: Uuid,
     status: oneOf(BACKUP_STATUSES),

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox';
+import type { Static } from 'typebox';
 import type { CanvasScope } from '../../../shared/canvas/model.js';
 import type { Db } from '../../../shared/core/database/client.js';
 import { AppError, invalidRequest } from '../../../shared/core/errors.js';

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from '../../../shared/canvas/model.js';
 import { Nullable, oneOf, Strict, Uuid } from '../../http/schema.js';
 import { ServiceSchema } from '../services/schema.js';

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { ServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { SERVICE_KINDS } from '../../../shared/services/model.js';
 import { oneOf, Strict } from '../../http/schema.js';

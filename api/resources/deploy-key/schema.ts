@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const Host = Strict({
@@ -8,7 +8,7 @@ const Host = Strict({
   pinnedAt: Timestamp,
 });
 
-export const DeployKeySchema = Strict(
+const DeployKeySchema = Strict(
   { publicKey: Type.String(), fingerprint: Type.String(), createdAt: Timestamp, hosts: Type.Array(Host) },
   'DeployKey',
 );

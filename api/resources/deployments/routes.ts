@@ -70,10 +70,11 @@ export const deploymentRoutes = [
     summary: 'Queue a deployment',
     body: CreateDeploymentBody,
     response: DeploymentResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
       const service = await lockService(request);
-      await needEngine();
+      needEngine();
       const queued = await queueDeployment(trx, deps, {
         service,
         locked: service,
@@ -139,12 +140,13 @@ export const deploymentRoutes = [
     summary: 'Queue a new deployment of an earlier release',
     body: ConfirmBody,
     response: DeploymentResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, params, caller, body, receiptKey, authorize, needEngine } = request;
       const service = await lockService(request);
       const source = found(await findDeployment(trx, service.id, params.deploymentId));
       assertConfirmed(body.confirm, service);
-      await needEngine();
+      needEngine();
       const { id } = await queueRollback(trx, deps, {
         service,
         source,

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { DEPLOYMENT_STATUSES, DEPLOYMENT_TRIGGERS, STEP_NAMES } from '../../../shared/deployments/model.js';
 import {
   PartialServiceConfigurationSchema,
@@ -7,7 +7,7 @@ import {
 import { CommitSha } from '../../../shared/services/source.js';
 import { Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const DeploymentSchema = Strict(
+const DeploymentSchema = Strict(
   {
     id: Uuid,
     status: oneOf(DEPLOYMENT_STATUSES),

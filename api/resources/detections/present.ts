@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox';
+import type { Static } from 'typebox';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { DetectResponse } from './schema.js';
 

@@ -17,8 +17,9 @@ export const detectionRoutes = [
     keyed: false,
     body: DetectBody,
     response: DetectResponse,
+    engine: true,
     handler: async ({ deps, trx, params, body, needEngine }) => {
-      await needEngine();
+      needEngine();
       const id = await askForDetection(trx, deps, {
         workspaceId: params.workspaceId,
         repository: body.repository,

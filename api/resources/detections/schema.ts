@@ -1,10 +1,11 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
+import { plainLine } from '../../../shared/core/plain-text.js';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { Nullable, oneOf, Strict } from '../../http/schema.js';
 
 const { branch, rootDirectory } = PartialServiceConfigurationSchema.properties;
 
-export const DetectBody = Strict({ repository: Type.String({ minLength: 1, maxLength: 2048 }), branch, rootDirectory });
+export const DetectBody = Strict({ repository: plainLine(2048, { minLength: 1 }), branch, rootDirectory });
 
 const DetectedApplication = Strict({
   rootDirectory: Type.String(),

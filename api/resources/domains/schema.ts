@@ -1,8 +1,9 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
+import { plainLine } from '../../../shared/core/plain-text.js';
 import { DOMAIN_STATUSES } from '../../../shared/domains/model.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const DomainSchema = Strict(
+const DomainSchema = Strict(
   {
     id: Uuid,
     hostname: Type.String(),
@@ -18,6 +19,6 @@ export const DomainSchema = Strict(
 );
 export type DomainView = Static<typeof DomainSchema>;
 
-export const CreateDomainBody = Strict({ hostname: Type.String({ minLength: 1, maxLength: 300 }) });
+export const CreateDomainBody = Strict({ hostname: plainLine(300, { minLength: 1 }) });
 export const DomainResponse = Strict({ domain: DomainSchema });
 export const DomainListResponse = Strict({ domains: Type.Array(DomainSchema), page: PageSchema });

@@ -1,7 +1,7 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { Name, Nullable, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const EnvironmentGroupSchema = Strict(
+const EnvironmentGroupSchema = Strict(
   {
     id: Uuid,
     name: Type.String(),

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { Name, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const EnvironmentSchema = Strict(

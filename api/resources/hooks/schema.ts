@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { HOOK_PROVIDERS } from '../../../shared/hooks/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
@@ -11,7 +11,7 @@ const FIELDS = {
   lastOutcome: Type.String(),
 };
 
-export const HookSchema = Strict(FIELDS, 'Hook');
+const HookSchema = Strict(FIELDS, 'Hook');
 export type HookView = Static<typeof HookSchema>;
 
 export const HookResponse = Strict({ hook: HookSchema });

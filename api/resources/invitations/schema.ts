@@ -1,8 +1,8 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { ROLES } from '../../../shared/identity/policy.js';
 import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const InvitationSchema = Strict(
+const InvitationSchema = Strict(
   {
     id: Uuid,
     email: Type.String(),

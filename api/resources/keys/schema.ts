@@ -1,8 +1,8 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { KEY_SCOPES } from '../../../shared/identity/policy.js';
 import { LONGEST_DATE_TIME, Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const ApiKeySchema = Strict(
+const ApiKeySchema = Strict(
   {
     id: Uuid,
     name: Type.String(),

@@ -3,12 +3,11 @@ import { isFiltered, readLogs } from '../../../shared/logs/line-store.js';
 import { getService, type ServiceView } from '../../../shared/services/store.js';
 import { planOf } from '../../../shared/workspaces/catalog.js';
 import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
+import type { WorkspaceAccess } from '../../http/context.js';
 import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { readService } from '../services/find-service.js';
 import { isHosted } from '../services/present.js';
 import { LogQuery, LogResponse } from './schema.js';
-
-type Searching = Pick<ReadRequest<'/workspaces/:workspaceId'>, 'deps' | 'workspace'>;
 
 const MOST_LINES = 500;
 const LOOKBACK_HOURS = 24;
@@ -21,6 +20,8 @@ export const logRoutes = [
     operation: 'log.read',
     summary: "Read a service's logs, in ascending order of id",
     query: LogQuery,
+    isSearch: ({ query: { search, source, deploymentId }, workspace }) =>
+      isFiltered({ search, source }) || (deploymentId === undefined && !showsPreviews(workspace)),
     response: LogResponse,
     handler: async (request) => {
       const service = await readService(request);
@@ -38,9 +39,7 @@ export const logRoutes = [
         before,
         limit,
       };
-      const { lines, hasMore, cursor, unsearchedBefore } = await inTurn(request, isFiltered(query), () =>
-        readLogs(request.db, query),
-      );
+      const { lines, hasMore, cursor, unsearchedBefore } = await readLogs(request.db, query);
       return {
         available: isHosted(request.deps.config, service),
         cursor,
@@ -59,15 +58,8 @@ export const logRoutes = [
   }),
 ];
 
-/** Runs a search when fewer than a few run already: they are the longest statements that callers can cause. */
-async function inTurn<T>({ deps, workspace }: Searching, search: boolean, read: () => Promise<T>): Promise<T> {
-  if (!search) return read();
-  const end = await deps.searches.take(workspace.row.id);
-  try {
-    return await read();
-  } finally {
-    end();
-  }
+function showsPreviews({ row }: WorkspaceAccess): boolean {
+  return workspaceConfiguration(row.configuration).includePreviewLogs;
 }
 
 /**
@@ -75,11 +67,10 @@ async function inTurn<T>({ deps, workspace }: Searching, search: boolean, read: 
  * is the branch of its service, of which it has no lines.
  */
 async function shownBranch(
-  { db, workspace }: Searching & Pick<ReadRequest, 'db'>,
+  { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,
   service: ServiceView,
 ): Promise<string | undefined> {
-  const { includePreviewLogs } = workspaceConfiguration(workspace.row.configuration);
-  if (includePreviewLogs) return undefined;
+  if (showsPreviews(workspace)) return undefined;
   const base = service.preview_of === null ? service : await getService(db, service.preview_of);
   return (base ?? service).configuration.branch;
 }

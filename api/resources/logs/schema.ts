@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/logs/model.js';
 import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { Type } from 'typebox';
 import { MOST_HOURS, SERIES_NAMES } from '../../../shared/metrics/model.js';
 import { oneOf, Strict, Timestamp } from '../../http/schema.js';
 

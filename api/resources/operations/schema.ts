@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { OPERATION_KINDS, OPERATION_STATUSES } from '../../../shared/operations/model.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 

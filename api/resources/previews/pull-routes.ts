@@ -43,10 +43,11 @@ export const pullRoutes = [
     summary: 'Approve one commit of a fork and queue its deployment to a preview without variables',
     body: ApprovePullRequestBody,
     response: ApprovedPullRequestResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, caller, body, params, receiptKey, authorize, needEngine } = request;
       const base = await lockService(request);
-      await needEngine();
+      needEngine();
       const { service_id } = await approvePull(trx, deps, {
         base,
         pullId: params.pullRequestId,

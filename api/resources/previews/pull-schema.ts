@@ -1,10 +1,10 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { PULL_STATUSES } from '../../../shared/pulls/model.js';
 import { CommitSha } from '../../../shared/services/source.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { PreviewSchema } from './schema.js';
 
-export const PullRequestSchema = Strict(
+const PullRequestSchema = Strict(
   {
     id: Uuid,
     number: Type.Integer(),

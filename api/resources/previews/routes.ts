@@ -41,10 +41,11 @@ export const previewRoutes = [
     body: CreatePreviewBody,
     status: 201,
     response: PreviewResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, caller, body, receiptKey, authorize, needEngine } = request;
       const base = await lockService(request);
-      await needEngine();
+      needEngine();
       const { service_id } = await createPreview(trx, deps, {
         base,
         branch: body.branch,
@@ -76,11 +77,12 @@ export const previewRoutes = [
     operation: 'preview.delete',
     summary: 'Delete a preview with all that it owns, or queue its deletion if it has runtime infrastructure',
     response: DeleteServiceResponse,
+    engine: true,
     handler: async (request) => {
       const { trx, params, caller, needEngine } = request;
       const base = await lockService(request);
       const service = found(await findPreview(trx, base.id, params.previewId));
-      if (await hasInfrastructure(trx, service.id)) await needEngine();
+      if (await hasInfrastructure(trx, service.id)) needEngine();
       const { deleted, queued, operation } = await deleteService(trx, { service, actor: caller.email });
       return { deleted, queued, operation: operation && presentOperation(operation) };
     },

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { SERVICE_STATUSES } from '../../../shared/services/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';

@@ -1,9 +1,10 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
+import { plainText } from '../../../shared/core/plain-text.js';
 import { PROJECT_COLORS } from '../../../shared/projects/model.js';
 import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { EnvironmentSchema } from '../environments/schema.js';
 
-export const ProjectSchema = Strict(
+const ProjectSchema = Strict(
   {
     id: Uuid,
     name: Type.String(),
@@ -20,7 +21,7 @@ export type ProjectPresentation = Static<typeof ProjectSchema>;
 export const ProjectResponse = Strict({ project: ProjectSchema });
 export const ProjectListResponse = Strict({ projects: Type.Array(ProjectSchema), page: Type.Optional(PageSchema) });
 
-const Description = Type.String({ maxLength: 2000 });
+const Description = plainText(2000);
 
 export const CreateProjectBody = Strict({
   name: Name,

@@ -35,10 +35,11 @@ export const runRoutes = [
     operation: 'run.create',
     summary: 'Queue a run of the live release now',
     response: RunResponse,
+    engine: true,
     handler: async (request) => {
       const { deps, trx, caller, needEngine } = request;
       const service = await lockService(request);
-      await needEngine();
+      needEngine();
       return { run: presentRun(await queueRun(trx, deps, { service, actor: caller.email })) };
     },
   }),

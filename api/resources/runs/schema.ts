@@ -1,8 +1,8 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { RUN_STATUSES, RUN_TRIGGERS } from '../../../shared/runs/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-export const RunSchema = Strict(
+const RunSchema = Strict(
   {
     id: Uuid,
     status: oneOf(RUN_STATUSES),

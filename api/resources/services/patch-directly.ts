@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox';
+import type { Static } from 'typebox';
 import type { KeyedWrite } from '../../../shared/receipts/store.js';
 import { findServiceView, type ServiceView } from '../../../shared/services/store.js';
 import { updateServiceDirectly } from '../../../shared/services/update-service.js';
@@ -6,11 +6,7 @@ import type { DirectRequest } from '../../http/route.js';
 import { presentService } from './present.js';
 import type { ServicePresentation, UpdateServiceBody } from './schema.js';
 
-type Patch = DirectRequest<
-  '/workspaces/:workspaceId/services/:serviceId',
-  Record<string, never>,
-  Static<typeof UpdateServiceBody>
->;
+type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', object, Static<typeof UpdateServiceBody>>;
 
 /** The last change of each service that is being changed by this process. */
 const underWay = new Map<string, Promise<ServiceView | undefined>>();

@@ -47,9 +47,10 @@ export const serviceRoutes = [
     body: CreateServiceBody,
     status: 201,
     response: ServiceResponse,
+    engine: true,
     handler: async ({ deps, trx, caller, params, body, receiptKey, authorize, needEngine }) => {
       const { deploy = false } = body;
-      if (deploy) await needEngine();
+      if (deploy) needEngine();
       const { id } = await createService(trx, deps, {
         workspaceId: params.workspaceId,
         actor: caller.email,
@@ -84,6 +85,7 @@ export const serviceRoutes = [
     body: UpdateServiceBody,
     response: ServiceResponse,
     direct: patchDirectly,
+    engine: true,
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
@@ -141,11 +143,12 @@ export const serviceRoutes = [
     summary: 'Delete a service, or queue its deletion if it has runtime infrastructure',
     body: ConfirmBody,
     response: DeleteServiceResponse,
+    engine: true,
     handler: async (request) => {
       const { trx, caller, body, needEngine } = request;
       const service = await lockService(request);
       assertConfirmed(body.confirm, service);
-      if (await hasInfrastructure(trx, service.id)) await needEngine();
+      if (await hasInfrastructure(trx, service.id)) needEngine();
       const { deleted, queued, operation } = await deleteService(trx, { service, actor: caller.email });
       return { deleted, queued, operation: operation && presentOperation(operation) };
     },

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox';
+import type { Static } from 'typebox';
 import {
   assertPassword,
   confirmSecondFactor,
@@ -7,7 +7,6 @@ import {
   removeSecondFactor,
 } from '../../../shared/identity/second-factor.js';
 import { writeCookie } from '../../auth/cookies.js';
-import { clientOf } from '../../http/client.js';
 import { defineRoute, type SignedInRequest } from '../../http/route.js';
 import { CodeBody, EnrolmentResponse, FactorResponse, PasswordBody } from './schema.js';
 
@@ -23,9 +22,9 @@ export const mfaRoutes = [
     response: EnrolmentResponse,
     handler: async ({ deps, limits, ctx, caller, body }) => {
       // A thief who has only the session must not lock its owner out with another authenticator.
-      const giveBack = await limits.guesses.password(ctx, caller.email);
-      const client = await clientOf(ctx);
-      await limits.hashing.run(client, () => assertPassword(deps.db, caller.email, body.password));
+      const { client, giveBack } = await limits.guesses.password(ctx, caller.email);
+      const hasher = { client, account: caller.email };
+      await limits.hashing.run(hasher, () => assertPassword(deps.db, caller.email, body.password));
       await giveBack();
       const { secret, uri } = await deps.db.transaction((trx) => enrolSecondFactor(trx, deps, caller.userId));
       return { secret, otpauthUri: uri };

@@ -1,7 +1,14 @@
 import { AppError } from '../../../shared/core/errors.js';
-import { acceptInvitation } from '../../../shared/identity/invitation-commands.js';
+import { acceptInvitation, assertInvited } from '../../../shared/identity/invitation-commands.js';
 import { deleteSession } from '../../../shared/identity/session-store.js';
-import { type SignedIn, type SignInInput, signIn, signInWithLink } from '../../../shared/identity/sign-in.js';
+import {
+  beginSession,
+  type SignedIn,
+  type SignInInput,
+  signIn,
+  signInWithLink,
+} from '../../../shared/identity/sign-in.js';
+import { hashPassword, verifyPassword } from '../../../shared/secrets/password.js';
 import { hashToken } from '../../../shared/secrets/token.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
 import { clientOf } from '../../http/client.js';
@@ -39,10 +46,11 @@ export const sessionRoutes = [
     response: BootstrapResponse,
     handler: async (request) => {
       const { deps, limits, ctx, body } = request;
-      const giveBack = await limits.guesses.password(ctx, body.email);
-      const input = { ...body, ...(await inputOf(request)) };
-      const signedIn = await limits.hashing.run(input.client, () => signIn(deps.db, deps, input));
-      await giveBack();
+      const guess = await limits.guesses.password(ctx, body.email);
+      // Only the comparison is in its turn: what waits for the database afterwards keeps nobody from signing in.
+      const verify: typeof verifyPassword = (...given) => limits.hashing.run(guess, () => verifyPassword(...given));
+      const signedIn = await signIn(deps.db, deps, { ...body, ...(await inputOf(request)), verify });
+      await guess.giveBack();
       return welcome(request, signedIn);
     },
   }),
@@ -70,12 +78,12 @@ export const sessionRoutes = [
     handler: async (request) => {
       const { deps, limits, body } = request;
       const input = await inputOf(request);
-      // Both hash the password, which is slow on purpose.
-      const signedIn = await limits.hashing.run(input.client, async () => {
-        const email = await deps.db.transaction((trx) => acceptInvitation(trx, body));
-        return signIn(deps.db, deps, { email, password: body.password, ...input });
-      });
-      return welcome(request, signedIn);
+      await assertInvited(deps.db, body.token);
+      const passwordHash = await limits.hashing.run({ client: input.client, account: null }, () =>
+        hashPassword(body.password),
+      );
+      const user = await deps.db.transaction((trx) => acceptInvitation(trx, { token: body.token, passwordHash }));
+      return welcome(request, await beginSession(deps.db, deps, user, input));
     },
   }),
   defineRoute({

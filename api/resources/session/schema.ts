@@ -1,8 +1,8 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { Nullable, Strict, Uuid } from '../../http/schema.js';
 import { WorkspaceSchema } from '../workspaces/schema.js';
 
-export const UserSchema = Strict(
+const UserSchema = Strict(
   {
     id: Uuid,
     email: Type.String(),

@@ -1,4 +1,4 @@
-import type { Static } from '@sinclair/typebox';
+import type { Static } from 'typebox';
 import { COMPLETE } from '../../../shared/core/database/page.js';
 import { AppError, invalidRequest } from '../../../shared/core/errors.js';
 import { createVariable, updateVariable } from '../../../shared/variables/commands.js';

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import {
   MOST_VARIABLES,
   VARIABLE_SCOPES,
@@ -9,7 +9,7 @@ import {
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 /** Masked metadata: the API never returns the content of a variable. */
-export const VariableSchema = Strict(
+const VariableSchema = Strict(
   {
     id: Uuid,
     key: Type.String(),

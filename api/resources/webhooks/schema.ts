@@ -1,4 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
+import { plainLine } from '../../../shared/core/plain-text.js';
 import { LONGEST_URL, WEBHOOK_EVENTS } from '../../../shared/webhooks/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
@@ -12,10 +13,10 @@ const FIELDS = {
   lastOutcome: Type.String(),
 };
 
-export const WebhookSchema = Strict(FIELDS, 'Webhook');
+const WebhookSchema = Strict(FIELDS, 'Webhook');
 export type WebhookView = Static<typeof WebhookSchema>;
 
 export const WebhookListResponse = Strict({ webhooks: Type.Array(WebhookSchema), page: PageSchema });
-export const CreateWebhookBody = Strict({ url: Type.String({ minLength: 1, maxLength: LONGEST_URL }), events: Events });
+export const CreateWebhookBody = Strict({ url: plainLine(LONGEST_URL, { minLength: 1 }), events: Events });
 /** The secret is shown this once. */
 export const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Type.String() }) });

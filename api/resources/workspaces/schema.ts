@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, Type } from 'typebox';
 import { ROLES } from '../../../shared/identity/policy.js';
 import { PartialWorkspaceConfigurationSchema, WorkspaceConfigurationSchema } from '../../../shared/workspaces/model.js';
 import { Nullable, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';

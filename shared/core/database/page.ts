@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 /** A place in a collection: the record that was last seen. */
-export interface Position {
+interface Position {
   createdAt: Date;
   id: string;
 }

@@ -54,8 +54,6 @@ async function finish(connection: pg.Client, { statement, values }: Statement<ne
 }
 
 async function rollBack(connection: pg.Client): Promise<void> {
-  await runOn(connection, ROLLBACK, []).catch((error: unknown) => {
-    // The pool throws connections away that have this mark.
-    Object.assign(connection, { __knex__disposed: error });
-  });
+  // The pool throws away a connection that has ended.
+  await runOn(connection, ROLLBACK, []).catch(() => connection.end().catch(() => undefined));
 }

@@ -31,7 +31,7 @@ function describedOf(connection: pg.Connection): Described {
  * the rows of a short statement. A statement's description never changes on a connection (PostgreSQL refuses to run it
  * if it would), so here it is asked for once.
  */
-export class PreparedQuery<Row> extends pg.Query {
+class PreparedQuery<Row> extends pg.Query {
   /** pg looks at it to know which statements a connection has parsed. */
   readonly name: string;
   readonly #client: pg.Client;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Db, Transaction } from './client.js';
-import { runBatch } from './prepared-batch.js';
 import { runPrepared } from './prepared-query.js';
 import { SharedConnections } from './shared-connections.js';
 
@@ -34,6 +33,9 @@ export async function rowsOfPrepared<Row>(
   return withConnection(db, (connection) => runOn(connection, statement, values));
 }
 
+const BEGIN = prepare<never>('begin');
+const COMMIT = prepare<never>('commit');
+
 /**
  * The rows of several prepared statements without values, in a transaction of their own unless `db` is one. They are sent at once, so
  * that they cost one round trip.
@@ -42,8 +44,12 @@ export async function rowsOfBatch<Rows extends readonly unknown[]>(
   db: Db,
   statements: { readonly [Index in keyof Rows]: Prepared<Rows[Index]> },
 ): Promise<{ [Index in keyof Rows]: Rows[Index][] }> {
-  const rows = await withConnection(db, (connection) => throwing(runBatch(connection, statements)));
-  return rows as { [Index in keyof Rows]: Rows[Index][] };
+  const inner: readonly Prepared<unknown>[] = statements;
+  const sent = db.isTransaction ? inner : [BEGIN, ...inner, COMMIT];
+  const rows = await withConnection(db, (connection) =>
+    allOf(sent.map((statement) => runOn(connection, statement, []))),
+  );
+  return (db.isTransaction ? rows : rows.slice(1, -1)) as { [Index in keyof Rows]: Rows[Index][] };
 }
 
 /** The first row of a prepared statement, or null. */
@@ -74,13 +80,28 @@ export async function rowOfShared<Row>(
   return row ?? null;
 }
 
-/** The rows of a prepared statement on this connection. */
+/** The rows of a prepared statement on this connection. Statements may be sent before those sent earlier have their answers. */
 export async function runOn<Row>(
   connection: pg.Client,
   statement: Prepared<Row>,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  return throwing(runPrepared<Row>(connection, statement, values));
+  try {
+    return await runPrepared<Row>(connection, statement, values);
+  } catch (error) {
+    // The stack of the caller: the one that leads to the socket tells nothing.
+    if (error instanceof Error) Error.captureStackTrace(error);
+    throw error;
+  }
+}
+
+/** Waits for all, so that none is under way when the connection is used again. Throws what the first that failed has thrown. */
+async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
+  const outcomes = await Promise.allSettled(sent);
+  return outcomes.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value;
+  });
 }
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
@@ -91,15 +112,5 @@ async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promis
     return await work(connection);
   } finally {
     db.client.releaseConnection(connection);
-  }
-}
-
-/** Gives an error the stack of the caller: the one that leads to the socket tells nothing. */
-async function throwing<T>(rows: Promise<T>): Promise<T> {
-  try {
-    return await rows;
-  } catch (error) {
-    if (error instanceof Error) Error.captureStackTrace(error);
-    throw error;
   }
 }

@@ -80,8 +80,8 @@ export const API_FAULTS: readonly Fault[] = [
   },
   {
     name: 'turns: any number waits',
-    file: 'api/http/turns.ts',
-    find: 'line.waiting.length >= this.#limits.waiting',
+    file: 'api/http/fair-places.ts',
+    find: 'places.size >= this.#limits.each',
     replace: 'false',
   },
   {
@@ -99,8 +99,8 @@ export const API_FAULTS: readonly Fault[] = [
   {
     name: 'guesses: right ones count',
     file: 'api/auth/guess-limit.ts',
-    find: 'return () => giveBack(taken);',
-    replace: 'return async () => {};',
+    find: 'giveBack: () => giveBack(taken)',
+    replace: 'giveBack: async () => {}',
   },
   {
     name: 'guesses: other clients lock a known one out',
@@ -123,14 +123,14 @@ export const API_FAULTS: readonly Fault[] = [
   {
     name: 'hashing: any number at once',
     file: 'api/auth/hash-gate.ts',
-    find: 'AT_ONCE = 2',
-    replace: 'AT_ONCE = 200',
+    find: 'strangers: 2',
+    replace: 'strangers: 200',
   },
   {
     name: 'hashing: one client takes the queue',
     file: 'api/auth/hash-gate.ts',
-    find: ' || ofOne >= WAITING.ofOne',
-    replace: '',
+    find: 'each: 8',
+    replace: 'each: 800',
   },
   {
     name: 'slow lane: there is no wait',

@@ -35,8 +35,8 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
   {
     name: 'session: survives a new password',
     file: 'shared/identity/store.ts',
-    find: 'delete from sessions where user_id = :userId',
-    replace: 'delete from sessions where false and user_id = :userId',
+    find: 'await deleteSessions(trx, userId);',
+    replace: '',
   },
   {
     name: 'session: a code is good twice',

@@ -128,7 +128,7 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'edge: a client says who it is',
     file: 'workers/edge/proxy/headers.ts',
-    find: 'FORWARDED_HEADERS.has(canonical) || ',
+    find: 'isOfProxies(canonical) || ',
     replace: '',
   },
   {

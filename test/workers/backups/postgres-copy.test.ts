@@ -101,6 +101,7 @@ describe('The copy of a PostgreSQL', () => {
         userNumber: 7,
         limits: { memoryMb: 1024, cpu: 2, pids: 100 },
         tools: [server.installation],
+        limitMs: 120_000,
         signal: NEVER,
       },
       manifest,

@@ -86,6 +86,7 @@ describe('A backup of an older PostgreSQL', function () {
               userNumber: 9,
               limits: { memoryMb: 1024, cpu: 2, pids: 100 },
               tools: [installation],
+              limitMs: 120_000,
               signal: NEVER,
             },
             manifest,

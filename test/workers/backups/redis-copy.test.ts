@@ -70,6 +70,7 @@ describe('The copy of a Redis', () => {
         userNumber: 8,
         limits: { memoryMb: 512, cpu: 2, pids: 50 },
         tools: [],
+        limitMs: 120_000,
         signal: NEVER,
         binary: '/usr/bin/redis-server',
       },

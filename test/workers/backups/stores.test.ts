@@ -6,23 +6,33 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
-import S3rver from 's3rver';
 import { Sensitive } from '../../../shared/core/sensitive.js';
 import { isDiskFull } from '../../../workers/backups/archive.js';
 import type { BackupStore } from '../../../workers/backups/backup-store.js';
 import { FolderStore } from '../../../workers/backups/folder-store.js';
 import { S3Store } from '../../../workers/backups/s3-store.js';
 import { assertRoom } from '../../../workers/backups/work-folders.js';
+import { eventually } from '../../support/processes.js';
+import { ACCESS_KEY, S3Server } from '../../support/s3-server.js';
 
 const NEVER = new AbortController().signal;
 const SERVICE = '01a20226-de96-73e7-b4c7-183e263599aa';
+
+const S3 = {
+  store: 's3' as const,
+  bucket: 'backups',
+  endpoint: null,
+  region: 'us-east-1',
+  accessKeyId: ACCESS_KEY,
+  secretAccessKey: new Sensitive('secret-of-the-stub'),
+  prefix: 'ranvier',
+};
 
 interface Place {
   store: BackupStore;
   /** Everything that the store holds, as it names it itself. */
   raw: () => Promise<string[]>;
   end: () => Promise<void>;
-  endpoint?: string;
 }
 
 async function folderPlace(): Promise<Place> {
@@ -37,35 +47,15 @@ async function folderPlace(): Promise<Place> {
   };
 }
 
-/** A real server of the protocol, on a folder. */
-async function s3Place(): Promise<Place> {
-  const directory = await mkdtemp(join(tmpdir(), 'ranvier-s3-'));
-  const server = new S3rver({
-    port: 0,
-    address: '127.0.0.1',
-    silent: true,
-    directory,
-    configureBuckets: [{ name: 'backups', configs: [] }],
-  });
-  const { port } = await server.run();
-  const settings = {
-    store: 's3' as const,
-    bucket: 'backups',
-    endpoint: `http://127.0.0.1:${port}`,
-    region: 'us-east-1',
-    accessKeyId: 'S3RVER',
-    secretAccessKey: new Sensitive('S3RVER'),
-    prefix: 'ranvier',
-  };
-  const store = new S3Store(settings);
+async function s3Place(): Promise<Place & { endpoint: string; server: S3Server; store: S3Store }> {
+  const server = new S3Server();
+  const endpoint = await server.listen();
   return {
-    store,
-    endpoint: settings.endpoint,
-    raw: async () => (await new S3Store({ ...settings, prefix: '' }).list('')).map(({ name }) => name),
-    end: async () => {
-      await server.close();
-      await rm(directory, { recursive: true, force: true });
-    },
+    store: new S3Store({ ...S3, endpoint }),
+    endpoint,
+    server,
+    raw: async () => [...server.objects.keys(), ...server.uploads.keys()],
+    end: () => server.close(),
   };
 }
 
@@ -182,27 +172,44 @@ describe('Backups on a disk that is full (skipped without root)', () => {
   });
 });
 
-describe('S3-compatible storage that refuses', () => {
-  it('says which setting to check, and never shows the secret', async () => {
-    const place = await s3Place();
-    try {
-      const store = new S3Store({
-        store: 's3',
-        bucket: 'nowhere',
-        endpoint: place.endpoint ?? null,
-        region: 'us-east-1',
-        accessKeyId: 'S3RVER',
-        secretAccessKey: new Sensitive('S3RVER'),
-        prefix: '',
-      });
+describe('S3-compatible storage', () => {
+  let place: Awaited<ReturnType<typeof s3Place>>;
+  before(async () => {
+    place = await s3Place();
+  });
+  after(() => place.end());
+
+  it('gets large archives in parts, and unfinished ones are listed and removed', async () => {
+    const { store, server } = place;
+    const content = randomBytes(70 * 1024 * 1024);
+    const abort = new AbortController();
+    const halves = async function* () {
+      yield content;
+      abort.abort(new Error('enough'));
+      yield content;
+    };
+    await store.write(`${SERVICE}/a-1`, Readable.from([content], { objectMode: false }), NEVER);
+    expect((await buffer(await store.read(`${SERVICE}/a-1`, NEVER))).equals(content)).to.equal(true);
+    await store.write(`${SERVICE}/b-1`, Readable.from(halves(), { objectMode: false }), abort.signal).catch(() => null);
+    await eventually('the upload is given up', () => server.uploads.size === 0);
+    const key = `ranvier/${SERVICE}/c-1/archive`;
+    server.uploads.set('begun', { key, startedAt: new Date().toISOString(), parts: new Map() });
+    expect((await store.list(`${SERVICE}/c-`)).map(({ name }) => name)).to.deep.equal([`${SERVICE}/c-1`]);
+    await store.remove(`${SERVICE}/c-1`);
+    expect([...server.uploads.keys()]).to.deep.equal([]);
+  });
+
+  it('that refuses says which setting to check, and never shows the secret', async () => {
+    for (const [wrong, code, setting] of [
+      [{ bucket: 'nowhere' }, 'NoSuchBucket', 'BACKUP_S3_BUCKET'],
+      [{ accessKeyId: 'other' }, 'InvalidAccessKeyId', 'BACKUP_S3'],
+    ] as const) {
+      const store = new S3Store({ ...S3, endpoint: place.endpoint, ...wrong });
       const error = await store.write('s/a-1', Readable.from([Buffer.from('x')]), NEVER).then(
         () => null,
         (reason: Error) => reason,
       );
-      expect(error?.message).to.contain('NoSuchBucket');
-      expect(error?.message).to.contain('BACKUP_S3_BUCKET');
-    } finally {
-      await place.end();
+      expect(error?.message).to.contain(code).and.to.contain(setting).and.not.to.contain(S3.secretAccessKey.reveal());
     }
   });
 });

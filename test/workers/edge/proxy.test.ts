@@ -64,7 +64,9 @@ describe('edge proxy', () => {
       const socket = connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen: true });
       const errors: Error[] = [];
       socket.on('error', (error) => errors.push(error));
-      socket.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: ${rest.length}\r\n\r\n`);
+      socket.write(
+        `POST / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: ${rest.length + 1}\r\n\r\nx`,
+      );
       let answer = '';
       socket.on('data', (chunk) => (answer += chunk.toString()));
       await once(socket, 'end');

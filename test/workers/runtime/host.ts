@@ -27,7 +27,7 @@ import { removeCgroupFolders, tokenOf } from '../sandbox/support.js';
 import { goLive, storeRelease } from './release-record.js';
 
 /** Listens on PORT, prints what happens, ends gracefully on TERM. `/die` ends it, `/slow` answers late. */
-export const SERVER = `
+const SERVER = `
 const http = require('node:http');
 console.log('begins', process.env.PORT);
 const server = http.createServer((request, response) => {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { access, rmdir } from 'node:fs/promises';
+import { access, readFile, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import {
   type CgroupRoots,
@@ -46,6 +47,15 @@ describe('control groups of sandboxes (skipped if the host does not allow any)',
     const found = await Promise.all(Array.from({ length: 12 }, () => detectCgroups(name, explain)));
     expect(found).to.deep.equal(Array.from({ length: 12 }, () => roots));
     expect(reasons).to.deep.equal([]);
+  });
+
+  it('count the memory of sockets', async function () {
+    if (roots?.version !== 1) this.skip();
+    const id = 'sockets-test';
+    await makeCgroup(roots, id, { memoryMb: 64, cpu: 1, pids: 10 });
+    const limit = await readFile(join(roots.memory, id, 'memory.kmem.tcp.limit_in_bytes'), 'utf8');
+    await removeCgroup(roots, id);
+    expect(Number(limit)).to.equal(64 * 1024 ** 2);
   });
 
   it('are made in the next place if the first does not allow them, without a message', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { hasMounts } from '../../../workers/sandbox/sandbox.js';
 import { ownDirectory, uidOf } from '../../../workers/sandbox/service-users.js';
 import { LEVELS, Playground, USER } from './support.js';
 
@@ -236,6 +237,22 @@ for (const level of LEVELS) {
         'CapBnd:\t0000000000000000',
         'NoNewPrivs:\t1',
       ]);
+    });
+
+    it('gets no descriptor of the platform, and no contexts of asynchronous I/O', async () => {
+      const list = `perl -e 'opendir D, "/proc/self/fd"; print join(" ", sort { $a <=> $b } grep { /^[0-9]+$/ && $_ != fileno D } readdir D), "\\n"'`;
+      const ioSetup = process.arch === 'x64' ? 206 : 0;
+      const contexts = `perl -e 'my $c = pack "Q", 0; my $r = syscall(${ioSetup}, 1, $c); print "$r ", $! + 0, "\\n"'`;
+      const { stdout } = await ground.run(`${list}; ${contexts}`);
+      expect(stdout).to.deep.equal(['0 1 2', '-1 38']);
+    });
+
+    it('has few pseudo-terminals of its own, and does not see the links of others', async function () {
+      if (!hasMounts(level)) this.skip();
+      const open = `perl -e 'my @held; while (@held < 200 && open my $f, "+<", "/dev/ptmx") { push @held, $f } print scalar(@held), "\\n"'`;
+      const { stdout } = await ground.run(`${open}; ls /sys/class/net /sys/devices/virtual/net | grep -c rv`);
+      expect(Number(stdout[0])).to.be.within(1, 64);
+      expect(stdout[1]).to.equal('0');
     });
 
     it("cannot read the platform's secrets, root's folder, or another service's", async () => {

@@ -22,7 +22,7 @@ export interface DockerfileInput {
 }
 
 /** Paths in a container. In the context, the repository's files are below `app/`. */
-export const APP = '/app';
+const APP = '/app';
 export const CERTIFICATES = '/opt/ranvier/certificates';
 const TOOLS = '/opt/ranvier/tools';
 const CACHES = '/opt/ranvier/caches';

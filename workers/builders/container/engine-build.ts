@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Sensitive } from '../../../shared/core/sensitive.js';
 import type { Engine } from '../../docker/engine.js';
@@ -82,6 +82,14 @@ export function cacheNamespace(secretsKey: Sensitive, serviceId: string): string
   return createHmac('sha256', secretsKey.reveal()).update(`build caches of ${serviceId}`).digest('hex').slice(0, 40);
 }
 
+/**
+ * A host name that every command of a build has in its `/etc/hosts`, so that it counts in the key of the command's layer.
+ * Without it, services of all tenants would share layers, and the key leaves out what a command reads from secrets and proxies.
+ */
+function layerMark(namespace: string): string {
+  return `cache-${createHash('sha256').update(namespace).digest('hex').slice(0, 40)}.invalid`;
+}
+
 function assertArgumentsFit({ buildArgs }: EngineBuild): void {
   const bytes = encodeURIComponent(JSON.stringify(buildArgs)).length;
   if (bytes <= MOST_ARGUMENT_BYTES) return;
@@ -96,6 +104,7 @@ function startBuild({ streams }: Engine, build: EngineBuild, session: string, si
   const options = {
     dockerfile: build.dockerfile,
     buildargs: { ...Object.fromEntries(given), BUILDKIT_CACHE_MOUNT_NS: build.cacheNamespace },
+    extrahosts: `${layerMark(build.cacheNamespace)}:127.0.0.1`,
     labels: build.labels,
     rm: true,
     forcerm: true,

@@ -8,7 +8,7 @@ import { authconfig } from '../../docker/registry.js';
 import { BuildError, type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 
 /** The name and digest of a stored image. */
-export interface KeptImage {
+interface KeptImage {
   /** 64 hex digits: the digest of the registry's manifest, or the image's id if there is no registry. */
   digest: string;
   /** A name that always means this image and no other. */
@@ -27,7 +27,7 @@ export interface EngineImageStore extends ImageStore {
   removeOldCaches(): Promise<number>;
 }
 
-export interface KeepOptions {
+interface KeepOptions {
   signal: AbortSignal;
   limitBytes: number;
   log: (line: string) => Promise<void>;

@@ -71,7 +71,7 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
  * The platform's variables for builds. If a value is the path of a file, the file becomes part of the build stage;
  * folders are left out.
  */
-export async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
+async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
   variables: Record<string, string>;
   certificates: Record<string, Buffer>;
 }> {

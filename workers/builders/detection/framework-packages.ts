@@ -8,7 +8,7 @@ export const PACKAGES: ReadonlySet<string> = new Set(
   @shopify/hydrogen @solidjs/start @stencil/core @sveltejs/kit @tanstack/react-router @tanstack/react-start @tanstack/solid-start
   @tanstack/start @vue/cli-service assemble astro blitz brunch docpad docusaurus ember-cli expo gatsby gridsome grunt gulp harp
   hexo hono metalsmith next nuxt nuxt-edge nuxt3 parcel parcel-bundler quasar-cli react-scripts react-static remix roots sapper
-  solid-js solid-start svelte vike vite vitepress vuepress waku wintersmith wmr`.split(/\s+/),
+  solid-js solid-start svelte vike vite vite-plus vitepress vuepress waku wintersmith wmr`.split(/\s+/),
 );
 
 /** False if build-info finds no framework by this package.json. It takes a fifth of a second to load. */

@@ -8,7 +8,7 @@ import { isRecord } from '../toolchains/package-json.js';
 import { type PackageManifest, readManifest } from './package-manifest.js';
 import { parentOf, type RepositoryTree } from './repository-tree.js';
 
-export interface WorkspacePackage {
+interface WorkspacePackage {
   /** Relative to the repository. */
   folder: string;
   manifest: PackageManifest;
@@ -110,7 +110,7 @@ export function ancestors(folder: string): string[] {
 }
 
 /** The packages that a package needs from its workspace, each after those that it needs itself. */
-export function neededPackages({ packages }: Pick<Workspace, 'packages'>, folder: string): WorkspacePackage[] {
+function neededPackages({ packages }: Pick<Workspace, 'packages'>, folder: string): WorkspacePackage[] {
   const byName = new Map(packages.flatMap((one) => (one.manifest.name === null ? [] : [[one.manifest.name, one]])));
   const ordered: WorkspacePackage[] = [];
   const seen = new Set<string>();

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../command-wrappers.js';
+import { join } from 'node:path';
+import { isMissing, resultOf } from '../../../shared/core/run-limited.js';
+import { OWN_PATH } from '../../own-programs.js';
 import { BuildError } from '../builder.js';
 
 /** Time limits, in milliseconds. */
@@ -41,7 +41,6 @@ interface NpmAnswer {
  */
 export class NpmRegistry {
   readonly #options: NpmRegistryOptions;
-  #wrapper: Promise<string[]> | null = null;
 
   constructor(options: NpmRegistryOptions) {
     this.#options = options;
@@ -81,14 +80,12 @@ export class NpmRegistry {
 
   async #npm(args: string[], cache: string, timeoutMs: number, signal: AbortSignal): Promise<NpmAnswer> {
     await mkdir(cache, { recursive: true, mode: 0o700 });
-    this.#wrapper ??= findWrappers([DIES_WITH_WORKER]);
-    const [file = '', ...rest] = [...(await this.#wrapper), 'npm', ...args];
     const env = {
       npm_config_fetch_retries: '1',
       npm_config_fetch_retry_mintimeout: '1000',
       npm_config_fetch_timeout: '60000',
       ...this.#options.buildEnvironment,
-      PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`,
+      PATH: OWN_PATH,
       HOME: homedir(),
       LC_ALL: 'C',
       npm_config_audit: 'false',
@@ -97,25 +94,17 @@ export class NpmRegistry {
       npm_config_loglevel: 'error',
       npm_config_cache: cache,
     };
-    const options = {
-      cwd: cache,
-      env,
-      signal,
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-      maxBuffer: LARGEST_ANSWER,
-    } as const;
-    return new Promise((resolve, reject) => {
-      execFile(file, rest, options, (error, stdout, stderr) => {
-        if (signal.aborted) return reject(signal.reason);
-        if (error === null) return resolve({ code: null, stdout, stderr });
-        if (error.code === 'ENOENT') return reject(new BuildError(NO_NPM));
-        const late = error.killed === true ? `npm did not end within ${timeoutMs / 1000} s` : stderr;
-        resolve({ code: errorCode(stdout, stderr) ?? 'UNKNOWN', stdout, stderr: late });
-      });
-    });
+    const options = { cwd: cache, env, signal, limits: NPM_LIMITS, timeout: timeoutMs, maxBuffer: LARGEST_ANSWER };
+    const { code, stdout, stderr, cut } = await resultOf('npm', args, options);
+    if (code === 0 && cut === null) return { code: null, stdout, stderr };
+    if (isMissing({ code, stderr })) throw new BuildError(NO_NPM);
+    const late = cut === 'time' ? `npm did not end within ${timeoutMs / 1000} s` : stderr;
+    return { code: errorCode(stdout, stderr) ?? 'UNKNOWN', stdout, stderr: late };
   }
 }
+
+/** npm unpacks tools of hundreds of megabytes. */
+const NPM_LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 600 };
 
 const NO_NPM =
   'the host has no npm, with which the platform installs the tools that projects name. Install npm beside Node.js on the host.';

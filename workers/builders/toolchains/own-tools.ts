@@ -1,6 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { SYSTEM_PATH } from '../../command-wrappers.js';
+import { OWN_PATH } from '../../own-programs.js';
 import type { OwnTools } from './choose-tools.js';
 import { isRecord, isText } from './package-json.js';
 import type { Machine } from './tool-packages.js';
@@ -11,7 +11,7 @@ export async function ownTools(): Promise<OwnTools> {
 }
 
 async function ownNpm(): Promise<OwnTools['npm']> {
-  for (const folder of [dirname(process.execPath), ...SYSTEM_PATH.split(':')]) {
+  for (const folder of OWN_PATH.split(':')) {
     const program = await realpath(join(folder, 'npm')).catch(() => null);
     if (program === null) continue;
     // npm/bin/npm-cli.js

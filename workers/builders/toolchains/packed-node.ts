@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { runLimited } from '../../../shared/core/run-limited.js';
 
 /**
  * Unpacks the official archive that the packages of the oldest versions of Node.js contain; their install script would do
@@ -12,7 +9,7 @@ const run = promisify(execFile);
 export async function unpackNode(folder: string, signal: AbortSignal): Promise<void> {
   const archive = (await readdir(folder)).find((name) => /^node-v[\w.-]{1,60}\.tar\.gz$/.test(name));
   if (archive === undefined) return;
-  await run('tar', ['-xzf', join(folder, archive), '-C', folder, '--strip-components=1', '--no-same-owner'], {
+  await runLimited('tar', ['-xzf', join(folder, archive), '-C', folder, '--strip-components=1', '--no-same-owner'], {
     signal,
   });
 }

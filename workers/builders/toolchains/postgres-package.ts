@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import semver from 'semver';
 import { ownPostgres } from '../../../shared/core/postgres-package.js';
-
-const run = promisify(execFile);
+import { runLimited } from '../../../shared/core/run-limited.js';
 
 /** Copies the platform's own package if it is of this version, so that no registry is needed. False if it is not. */
 export async function copyOwnPostgres(
@@ -18,7 +15,7 @@ export async function copyOwnPostgres(
   if (own === null || own.version !== version) return false;
   const target = join(fresh, 'node_modules', packageName);
   await mkdir(dirname(target), { recursive: true });
-  await run('cp', ['-RP', '--', own.folder, target], { signal });
+  await runLimited('cp', ['-RP', '--', own.folder, target], { signal });
   return true;
 }
 

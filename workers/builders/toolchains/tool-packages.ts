@@ -51,7 +51,7 @@ export function packageOf({ name, version }: ToolVersion, machine: Machine): Too
   }
 }
 
-export const MODERN_YARN = '@yarnpkg/cli-dist';
+const MODERN_YARN = '@yarnpkg/cli-dist';
 
 /** The packages whose versions are the versions of a tool. */
 export function listedIn(name: ToolName, machine: Machine): string[] {

@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { promisify } from 'node:util';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { linkLibraries, ownPostgres } from '../../../shared/core/postgres-package.js';
+import { runLimited } from '../../../shared/core/run-limited.js';
 import { withFileLock } from '../../file-lock.js';
 import { discardTree, removeTree, touch } from '../../folders.js';
 import { type BuildContext, BuildError } from '../builder.js';
@@ -29,8 +28,6 @@ import {
 } from './tool-packages.js';
 import { toolsToRemove } from './tool-sweep.js';
 import type { ToolWishes } from './version-wish.js';
-
-const run = promisify(execFile);
 
 /** Versions of a package are asked for again after this time, in milliseconds. */
 const LIST_MS = 60 * 60_000;
@@ -226,7 +223,7 @@ export class ToolchainStore {
       await symlink(relative(join(fresh, 'bin'), target), join(fresh, 'bin', command));
     }
     // Whatever the worker's umask is, the users of services read and execute the files, and only the platform writes them.
-    await run('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal });
+    await runLimited('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal });
     if (wanted.programs !== null) await this.#tryOut(tool, join(fresh, 'bin'), signal);
   }
 
@@ -234,7 +231,7 @@ export class ToolchainStore {
   async #tryOut(tool: ToolVersion, folder: string, signal: AbortSignal): Promise<void> {
     const program = join(folder, tool.name);
     const options = { cwd: '/', env: { PATH: dirname(program), HOME: '/nonexistent' }, timeout: TRIAL_MS, signal };
-    await run(program, ['--version'], options).catch((error: unknown) => {
+    await runLimited(program, ['--version'], options).catch((error: unknown) => {
       signal.throwIfAborted();
       const reason = errorMessage(error).split('\n').slice(0, 2).join(' ').slice(0, 300);
       throw new BuildError(

@@ -1,11 +1,11 @@
-import { MAX_HEADER_BYTES } from '../proxy/answer-parser.js';
 import { REQUEST_ID } from '../proxy/headers.js';
 import { PAGES, type Page, pageHeaders, rendered } from '../proxy/pages.js';
+import { MAX_HEADER_BYTES } from '../proxy/replica-pool.js';
 import type { ConfigPart } from './config-part.js';
 import { type EdgeSockets, forwardRoutes, milliseconds } from './forward-config.js';
 import { certificateParts, type EdgeTls, redirectConfig } from './tls-config.js';
 
-export const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
+const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
 const REDIRECT_PATH = ['apps', 'http', 'servers', 'ranvier_redirect'];
 
 export interface ServerSettings {

@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import { connectionTokens, HOP_BY_HOP, valuesOf } from './headers.js';
 import { withoutForeignDomain } from './set-cookie.js';
 
@@ -44,4 +45,11 @@ export function clientHeaders(raw: readonly string[], { requestId, host }: Asked
   }
   headers.push('X-Request-ID', requestId);
   return headers;
+}
+
+/** The headers of an answer as it came, as a flat list of names and values. */
+export function rawHeadersOf({ rawHeaders }: Dispatcher.DispatchController): string[] {
+  return Array.isArray(rawHeaders)
+    ? rawHeaders.map((text) => (typeof text === 'string' ? text : text.toString('latin1')))
+    : [];
 }

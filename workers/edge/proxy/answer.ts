@@ -17,7 +17,7 @@ export interface AnswerSources {
   refresh: (serviceId: string) => Promise<void>;
 }
 
-/** Answers a request as the route of its host says. Throws `InvalidRequestError` if it cannot be passed on. */
+/** Answers a request as the route of its host says. */
 export function answer(exchange: Exchange, { table, imagesDir, refresh }: AnswerSources): void {
   const { req, upgrade } = exchange;
   const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);

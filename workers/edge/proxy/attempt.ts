@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import type { Writable } from 'node:stream';
-import { checkedStatus, clientHeaders, InvalidAnswerError, MAX_INTERIM } from './answer-head.js';
+import { Socket } from 'node:net';
+import type { Duplex, Writable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { checkedStatus, clientHeaders, InvalidAnswerError, MAX_INTERIM, rawHeadersOf } from './answer-head.js';
 import { encoded, joined } from './compression.js';
+import { ownSocket } from './containment.js';
 import type { Exchange } from './exchange.js';
 import { valuesOf } from './headers.js';
 import { PacedWriter } from './paced-writer.js';
-import type { AnswerHead, Asked } from './read-head.js';
-import type { ReplicaConnection, ReplicaRequest } from './replica-connection.js';
-import type { RequestBody } from './request-body.js';
+import type { ReplicaRequest } from './replica-pool.js';
 import { joinSockets, noticeEnd } from './tunnel.js';
 import type { Upstream } from './upstream.js';
 
@@ -29,40 +29,28 @@ export type Outcome =
 const ANSWERED: Outcome = { type: 'answered' };
 const CLIENT_GONE: Outcome = { type: 'client-gone' };
 const NOTHING = Buffer.alloc(0);
-/** Up to this size, Node writes a head and its body as one text, without buffers in between. */
-const ONE_TEXT_BYTES = 16_384;
 
 /** Sends the request to a replica and streams its answer to the client. The faster side waits for the slower one. */
-export class Attempt implements ReplicaRequest {
-  readonly asked: Asked;
-  readonly head: string;
-  readonly body: RequestBody | null;
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly #request: ReplicaRequest;
   readonly #exchange: Exchange;
   readonly #upstream: Upstream;
   readonly #res: ServerResponse;
   readonly #ended: (outcome: Outcome) => void;
-  #connection: ReplicaConnection | null = null;
+  /** Set when the request is sent. */
+  #controller: Dispatcher.DispatchController | null = null;
   /** Takes the body, unless all of the answer arrives at once. */
   #writer: PacedWriter | null = null;
-  /** A piece that may be the whole body. */
-  #held: Buffer | null = null;
   #begun = false;
-  /** Without a length the answer may be a stream: its client must learn at once that it is connected. */
-  #flushes = false;
+  /** The length that the answer declares; null for a stream, whose client must learn at once that it is connected. */
+  #length: number | null = null;
   #settled = false;
   #counted = true;
   #interim = 0;
 
-  /** `head` is the request's, `ended` is called once and must not throw. */
-  constructor(
-    exchange: Exchange,
-    upstream: Upstream,
-    request: Pick<ReplicaRequest, 'asked' | 'head' | 'body'>,
-    ended: (outcome: Outcome) => void,
-  ) {
-    this.asked = request.asked;
-    this.head = request.head;
-    this.body = request.body;
+  /** `ended` is called once and must not throw. */
+  constructor(exchange: Exchange, upstream: Upstream, request: ReplicaRequest, ended: (outcome: Outcome) => void) {
+    this.#request = request;
     this.#exchange = exchange;
     this.#upstream = upstream;
     this.#res = exchange.res;
@@ -72,25 +60,70 @@ export class Attempt implements ReplicaRequest {
   start(): void {
     this.#upstream.requests.add();
     this.#exchange.onClientGone = () => this.#clientGone();
-    this.#upstream.pool.send(this);
+    this.#upstream.pool.send(this.#request, this);
   }
 
-  onSend(connection: ReplicaConnection): void {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
     // The client may have left while the connection was opened.
-    if (this.#settled) connection.destroy();
-    else this.#connection = connection;
+    if (this.#settled) controller.abort(new Error('the client has closed the connection'));
+    else this.#controller = controller;
   }
 
-  onInterim(): void {
-    this.#interim += 1;
-    if (this.#interim > MAX_INTERIM) throw new InvalidAnswerError(`more than ${MAX_INTERIM} interim answers`);
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    this.#guarded(controller, () => this.#begin(status, rawHeadersOf(controller)));
   }
 
-  onHead(head: AnswerHead): void {
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#guarded(controller, () => this.#pass(piece));
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.#guarded(controller, () => this.#end());
+  }
+
+  onRequestUpgrade(
+    controller: Dispatcher.DispatchController,
+    _status: number,
+    _headers: unknown,
+    socket: Duplex,
+  ): void {
+    this.#guarded(controller, () => {
+      if (!(socket instanceof Socket)) throw new Error('undici handed over no socket');
+      ownSocket(socket, () => socket.destroy());
+      joinSockets(this.#exchange, rawHeadersOf(controller), socket);
+      this.#settle(ANSWERED);
+    });
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.#res.destroyed) this.#settle(CLIENT_GONE);
+    else this.#settle({ type: 'failed', error, sent: this.#controller !== null, begun: this.#begun });
+  }
+
+  /** An error of the edge itself ends the exchange. A bad answer fails the attempt: undici ends the connection and reports it. */
+  #guarded(controller: Dispatcher.DispatchController, work: () => void): void {
+    if (this.#settled) return;
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof InvalidAnswerError) throw error;
+      this.#settle(CLIENT_GONE);
+      controller.abort(new Error('the edge failed on the request'));
+      this.#exchange.containment.caught(error);
+    }
+  }
+
+  #begin(statusCode: number, raw: string[]): void {
+    if (statusCode < 200) {
+      this.#interim += 1;
+      if (this.#interim > MAX_INTERIM) throw new InvalidAnswerError(`more than ${MAX_INTERIM} interim answers`);
+      return;
+    }
     const { req, encoders, connection, containment, upgrade } = this.#exchange;
-    const status = checkedStatus(head.status);
-    const forClient = clientHeaders(head.headers, this.#exchange, status);
-    const answer = encoded(req, status, forClient, () => encoders.take(connection.client));
+    const status = checkedStatus(statusCode);
+    const answer = encoded(req, status, clientHeaders(raw, this.#exchange, status), () =>
+      encoders.take(connection.client),
+    );
     try {
       this.#res.writeHead(status, answer.headers);
     } catch (error) {
@@ -98,98 +131,56 @@ export class Attempt implements ReplicaRequest {
       throw error;
     }
     this.#begun = true;
-    this.#flushes = head.body === 'chunked' || head.body === 'until-end';
-    if (upgrade !== null && this.asked.upgrade) noticeEnd(upgrade.socket);
+    const length = valuesOf(raw, 'content-length');
+    this.#length = length === '' ? null : Number(length);
+    // The head of a stream goes out at once, together with what has arrived with it.
+    if (this.#length === null) process.nextTick(this.#flushHead);
+    if (upgrade !== null && this.#request.upgrade !== null) noticeEnd(upgrade.socket);
     if (answer.encoder !== null) this.#writer = this.#writerTo(joined(answer.encoder, this.#res, containment));
-    if (isEventStream(head)) {
+    if (valuesOf(raw, 'content-type').startsWith('text/event-stream')) {
       this.#exchange.streams = true;
       this.#uncount();
     }
   }
 
-  onData(piece: Buffer): void {
-    if (this.#writer === null && this.#held === null) {
-      this.#held = piece;
-      return;
-    }
-    this.#keepHeld();
-    this.#writer?.write(Buffer.from(piece));
-  }
-
-  onRead(): void {
-    // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
-    if (this.#flushes && this.#held === null && !this.#res.destroyed) this.#res.write(NOTHING);
-    this.#flushes = false;
-    this.#keepHeld();
-  }
-
-  onEnd(): void {
-    const held = this.#held;
-    this.#settle(ANSWERED);
-    if (this.#res.destroyed) return;
-    if (this.#writer !== null) {
-      this.#keepHeld();
-      this.#writer.end();
-    } else if (held === null) this.#res.end();
-    else this.#endWith(held);
-  }
-
-  /** Answers with a body that is there as a whole. */
-  #endWith(body: Buffer): void {
-    const res = this.#res;
-    const { socket } = res;
-    if (body.length > ONE_TEXT_BYTES) res.end(Buffer.from(body));
-    else if (this.#flushes || socket === null) res.end(body.toString('latin1'), 'latin1');
+  #pass(piece: Buffer): void {
+    if (this.#writer === null && piece.length === this.#length) this.#endWith(piece);
     else {
-      // Head and body go out in one write. Otherwise, the response adds an empty write for its end.
-      socket.cork();
-      res.write(body.toString('latin1'), 'latin1');
-      socket.uncork();
-      res.end();
+      this.#writer ??= this.#writerTo(this.#res);
+      this.#writer.write(piece);
     }
   }
 
-  onUpgrade(head: AnswerHead, socket: Socket, rest: Buffer): void {
-    try {
-      joinSockets(this.#exchange, head, socket, rest);
-      this.#settle(ANSWERED);
-    } catch (error) {
-      socket.destroy();
-      if (error instanceof InvalidAnswerError) this.onFail(error);
-      else this.onFault(error);
-    }
+  #end(): void {
+    this.#settle(ANSWERED);
+    if (this.#res.destroyed || this.#res.writableEnded) return;
+    if (this.#writer === null) this.#res.end();
+    else this.#writer.end();
   }
 
-  onFail(error: Error): void {
-    if (this.#res.destroyed) this.#settle(CLIENT_GONE);
-    else this.#settle({ type: 'failed', error, sent: this.#connection !== null, begun: this.#begun });
-  }
+  readonly #flushHead = (): void => {
+    // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
+    if (this.#writer === null && !this.#res.destroyed && !this.#res.writableEnded) this.#res.write(NOTHING);
+  };
 
-  onFault(error: unknown): void {
-    this.#settle(CLIENT_GONE);
-    this.#exchange.containment.caught(error);
+  /** Answers with a body that is there as a whole. Head and body go out in one write. */
+  #endWith(body: Buffer): void {
+    const { socket } = this.#res;
+    socket?.cork();
+    this.#res.end(body);
+    socket?.uncork();
   }
 
   #clientGone(): void {
-    const connection = this.#connection;
+    const controller = this.#controller;
     this.#settle(CLIENT_GONE);
-    if (connection === null) this.#upstream.pool.withdraw(this);
-    else connection.destroy();
-  }
-
-  /** Copies the piece that was held, because what follows it is not here yet. */
-  #keepHeld(): void {
-    const held = this.#held;
-    if (held === null) return;
-    this.#held = null;
-    this.#writer ??= this.#writerTo(this.#res);
-    this.#writer.write(Buffer.from(held));
+    controller?.abort(new Error('the client has closed the connection'));
   }
 
   #writerTo(target: Writable): PacedWriter {
     return new PacedWriter(target, {
-      pause: () => this.#connection?.pause(),
-      resume: () => this.#connection?.resume(),
+      pause: () => this.#controller?.pause(),
+      resume: () => this.#controller?.resume(),
     });
   }
 
@@ -202,13 +193,9 @@ export class Attempt implements ReplicaRequest {
   #settle(outcome: Outcome): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#connection = null;
+    this.#controller = null;
     this.#exchange.onClientGone = null;
     this.#uncount();
     this.#ended(outcome);
   }
-}
-
-function isEventStream({ headers }: AnswerHead): boolean {
-  return valuesOf(headers, 'content-type').startsWith('text/event-stream');
 }

@@ -6,9 +6,9 @@ import { eachPair, valuesOf } from './headers.js';
 import { PacedWriter } from './paced-writer.js';
 
 /** Smaller answers gain nothing. */
-export const COMPRESS_FROM_BYTES = 1_024;
+const COMPRESS_FROM_BYTES = 1_024;
 /** Event streams are not among them: each event is to arrive at once. */
-export const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set([
+const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set([
   'text/html',
   'text/css',
   'text/plain',

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
+import { errors } from 'undici';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { InvalidAnswerError } from './answer-head.js';
 import { Attempt, type Outcome } from './attempt.js';
 import type { Backlog } from './client-connection.js';
 import type { Exchange } from './exchange.js';
 import { hasBody, upstreamHeaders } from './headers.js';
-import { PAGES, type Page, sendPage } from './pages.js';
-import type { Asked } from './read-head.js';
-import { ReplicaTimeoutError } from './replica-connection.js';
+import { badRequest, PAGES, type Page, sendPage } from './pages.js';
+import type { ReplicaRequest } from './replica-pool.js';
 import { BodyIdleError, RequestBody } from './request-body.js';
 import { noticeEnd } from './tunnel.js';
 import { choose, type Upstream } from './upstream.js';
@@ -17,22 +17,6 @@ const MAX_REPLAYS = 2;
 /** The most replicas that are tried if connections are refused. */
 const MAX_ATTEMPTS = 10;
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Some servers refuse these without a length (RFC 9110, 8.6). */
-const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
-/** Node's parser refuses most of these before. Here they cannot become part of another line. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-const FORBIDDEN_IN_PATH = /[\x00-\x20\x7f]|[^\x00-\xff]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-const FORBIDDEN_IN_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]/;
-
-/** The request has characters that cannot be passed on. */
-export class InvalidRequestError extends Error {
-  constructor(where: string) {
-    super(`${where} cannot be passed on`);
-    this.name = 'InvalidRequestError';
-  }
-}
-
 type Failure = Extract<Outcome, { type: 'failed' }>;
 
 export interface ForwardSource {
@@ -53,8 +37,7 @@ export function forward(exchange: Exchange, source: ForwardSource): void {
 class Forwarding {
   readonly #exchange: Exchange;
   readonly #source: ForwardSource;
-  readonly #asked: Asked;
-  readonly #head: string;
+  readonly #request: Omit<ReplicaRequest, 'body'>;
   readonly #hasBody: boolean;
   #body: RequestBody | null = null;
   #upstream: Upstream | null = null;
@@ -71,10 +54,14 @@ class Forwarding {
     this.#exchange = exchange;
     this.#source = source;
     this.#hasBody = hasBody(req);
-    this.#asked = { method: req.method ?? 'GET', upgrade: wantsTunnel(exchange) };
-    this.#head = requestHead(exchange, this.#asked);
+    this.#request = {
+      method: req.method ?? 'GET',
+      path: req.url ?? '/',
+      headers: upstreamHeaders(req, exchange.client, exchange.requestId),
+      upgrade: wantedProtocol(exchange),
+    };
     if (this.#hasBody) connection.upload = () => heldBack(req);
-    if (upgrade !== null && !this.#asked.upgrade) noticeEnd(upgrade.socket);
+    if (upgrade !== null && this.#request.upgrade === null) noticeEnd(upgrade.socket);
   }
 
   /** Tries the next replica. */
@@ -87,8 +74,7 @@ class Forwarding {
     this.#attempts += 1;
     this.#upstream = upstream;
     this.#body = this.#hasBody ? new RequestBody(this.#exchange.req) : null;
-    const request = { asked: this.#asked, head: this.#head, body: this.#body };
-    new Attempt(this.#exchange, upstream, request, this.#ended).start();
+    new Attempt(this.#exchange, upstream, { ...this.#request, body: this.#body }, this.#ended).start();
   }
 
   #choose(): Upstream | null {
@@ -109,6 +95,11 @@ class Forwarding {
     const { upgrade, req } = this.#exchange;
     const upstream = this.#upstream;
     this.#last = failure;
+    if (failure.error instanceof errors.InvalidArgumentError) {
+      // undici refuses characters that could become part of another line.
+      sendPage(this.#exchange, badRequest('The request cannot be passed on.'));
+      return;
+    }
     if (upstream !== null) {
       this.#failed.push(upstream);
       if (!failure.sent) {
@@ -136,24 +127,6 @@ class Forwarding {
   }
 }
 
-/** Throws `InvalidRequestError` if the request cannot be passed on. */
-function requestHead({ req, client, requestId }: Exchange, { method, upgrade }: Asked): string {
-  const path = req.url ?? '/';
-  if (FORBIDDEN_IN_PATH.test(path)) throw new InvalidRequestError('its path');
-  let head = `${method} ${path} HTTP/1.1\r\n`;
-  const headers = upstreamHeaders(req, client, requestId);
-  for (let i = 0; i < headers.length; i += 2) {
-    const value = headers[i + 1] ?? '';
-    if (FORBIDDEN_IN_VALUE.test(value)) throw new InvalidRequestError('a header');
-    head += `${headers[i]}: ${value}\r\n`;
-  }
-  if (req.headers['transfer-encoding'] !== undefined) head += 'Transfer-Encoding: chunked\r\n';
-  else if (WITH_BODY.has(method) && req.headers['content-length'] === undefined) head += 'Content-Length: 0\r\n';
-  if (upgrade) return `${head}Connection: Upgrade\r\nUpgrade: ${req.headers.upgrade ?? 'websocket'}\r\n\r\n`;
-  // The connection is not used again after HEAD, see replica-connection.ts.
-  return method === 'HEAD' ? `${head}Connection: close\r\n\r\n` : `${head}Connection: keep-alive\r\n\r\n`;
-}
-
 /** The bytes of the body that the client has sent and no replica has read. */
 function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog {
   return { pending, taken: socket.bytesRead - pending };
@@ -173,15 +146,21 @@ function pageFor(failure: Failure): Page {
 }
 
 function isTimeout(error: Error): boolean {
-  return error instanceof ReplicaTimeoutError;
+  return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
 }
 
 /** True if another try would end the same: the replica timed out or gave a bad answer. */
 function isFinal(error: Error): boolean {
-  return isTimeout(error) || error instanceof InvalidAnswerError;
+  return (
+    isTimeout(error) ||
+    error instanceof InvalidAnswerError ||
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError
+  );
 }
 
-/** True for every protocol except HTTP/2, whose offer a server may ignore (RFC 9110, 7.8). */
-function wantsTunnel({ req, upgrade }: Exchange): boolean {
-  return upgrade !== null && !/(^|[\s,])h2c/i.test(req.headers.upgrade ?? '');
+/** The protocol that a request asks for; null for none, and for HTTP/2, whose offer a server may ignore (RFC 9110, 7.8). */
+function wantedProtocol({ req, upgrade }: Exchange): string | null {
+  const wanted = req.headers.upgrade ?? 'websocket';
+  return upgrade === null || /(^|[\s,])h2c/i.test(wanted) ? null : wanted;
 }

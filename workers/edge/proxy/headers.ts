@@ -15,17 +15,30 @@ export const HOP_BY_HOP = new Set([
   'expect',
   'http2-settings',
 ]);
-/** Headers about the client that only the edge sets. Those of clients are dropped. */
-export const FORWARDED_HEADERS = new Set([
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-real-ip',
+/**
+ * Headers by which a proxy tells an application who asks, how and for what. Only the edge sets them. Those of clients are dropped: frameworks
+ * take an address, a scheme or a path from them.
+ */
+const OF_PROXIES = new Set([
   'forwarded',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'client-ip',
+  'x-host',
+  'x-scheme',
+  'x-url-scheme',
+  'x-script-name',
+  'x-rewrite-url',
+  'front-end-https',
+  'x-envoy-external-address',
+  'proxy',
   'x-request-id',
 ]);
+
+function isOfProxies(name: string): boolean {
+  return OF_PROXIES.has(name) || name.startsWith('x-forwarded') || name.startsWith('x-original-');
+}
 /**
  * End-to-end headers cannot be removed by naming them in `Connection` (RFC 9110, 7.6.1 forbids to name them). A proxy in
  * front may have added one, such as a credential, and an application relies on what its clients send.
@@ -144,7 +157,7 @@ function isRepeated(raw: readonly string[], name: string): boolean {
 }
 
 /** Whether this is the header's name, given in lower case. */
-export function isNamed(name: string | undefined, lower: string): boolean {
+function isNamed(name: string | undefined, lower: string): boolean {
   return name?.length === lower.length && name.toLowerCase() === lower;
 }
 
@@ -162,7 +175,7 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
     const lower = name.toLowerCase();
     // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For.
     const canonical = lower.includes('_') ? lower.replaceAll('_', '-') : lower;
-    if (HOP_BY_HOP.has(lower) || FORWARDED_HEADERS.has(canonical) || named.has(lower)) continue;
+    if (HOP_BY_HOP.has(lower) || isOfProxies(canonical) || named.has(lower)) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   headers.push('X-Forwarded-For', client.address, 'X-Forwarded-Proto', client.protocol);

@@ -2,7 +2,8 @@ import type { BlockList } from 'node:net';
 import type { Route, RouteTable } from '../table.js';
 import type { ServiceTraffic, TrafficMeter } from '../traffic-meter.js';
 import { compileAllowList } from './allow-list.js';
-import { Upstream, type UpstreamTimeouts } from './upstream.js';
+import type { ReplicaTimes } from './replica-pool.js';
+import { Upstream } from './upstream.js';
 
 /** A route made ready to serve: its allow list compiled, its replicas with their connections. */
 export interface LiveRoute {
@@ -14,12 +15,12 @@ export interface LiveRoute {
 
 /** The table that the proxy serves. A swap is one assignment; connections of replicas that stay are kept. */
 export class LiveTable {
-  readonly #timeouts: UpstreamTimeouts;
+  readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;
   #routes: ReadonlyMap<string, LiveRoute> = new Map();
   #upstreams = new Map<string, Upstream>();
 
-  constructor(timeouts: UpstreamTimeouts, meter: TrafficMeter) {
+  constructor(timeouts: ReplicaTimes, meter: TrafficMeter) {
     this.#timeouts = timeouts;
     this.#meter = meter;
   }

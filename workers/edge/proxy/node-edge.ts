@@ -8,20 +8,19 @@ import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
 import { TrafficMeter } from '../traffic-meter.js';
 import { type AnswerSources, answer } from './answer.js';
-import { MAX_HEADER_BYTES } from './answer-parser.js';
+
 import { ClientConnection } from './client-connection.js';
 import { admitOnly, drainRest, refuseMalformed } from './client-socket.js';
 import { type ConnectionLimits, Connections } from './connections.js';
 import { Containment, type EdgeCounters, ownSocket } from './containment.js';
 import { EncoderBudget } from './encoder-budget.js';
 import type { Exchange } from './exchange.js';
-import { InvalidRequestError } from './forward.js';
 import { Gauge } from './gauge.js';
 import { hasBody } from './headers.js';
 import { LiveTable } from './live-table.js';
 import { type EdgeSide, openExchange, passTurn, pipelinesTooMuch, takeTurn } from './open-exchange.js';
-import { badRequest, PAGES, sendPage } from './pages.js';
-import type { UpstreamTimeouts } from './upstream.js';
+import { PAGES, sendPage } from './pages.js';
+import { MAX_HEADER_BYTES, type ReplicaTimes } from './replica-pool.js';
 
 export interface NodeEdgeOptions {
   /** 0 picks a free port; `port` returns it. */
@@ -39,7 +38,7 @@ export interface NodeEdgeOptions {
   traffic?: TrafficMeter;
 }
 
-export interface EdgeTimeouts extends UpstreamTimeouts {
+export interface EdgeTimeouts extends ReplicaTimes {
   /** Time for a client to send its headers, in milliseconds, as all of these. */
   clientHeadersMs: number;
   /** How long `apply` waits for requests in progress to replicas that the new table leaves out. */
@@ -59,7 +58,7 @@ export const TIMEOUTS: EdgeTimeouts = {
   refreshMs: 2_000,
 };
 /** Defaults of the settings (shared/core/settings). */
-export const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
+const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
 /** After this time without a byte the kernel probes the client. Without probes, quiet streams of lost clients would stay. */
 const TCP_KEEP_ALIVE_MS = 60_000;
@@ -238,8 +237,7 @@ export class NodeEdge implements Edge {
       if (admitted) answer(exchange, this.#sources);
       else sendPage(exchange, PAGES.tooManyRequests);
     } catch (error) {
-      if (error instanceof InvalidRequestError) sendPage(exchange, badRequest('The request cannot be passed on.'));
-      else containment.caught(error);
+      containment.caught(error);
     }
   }
 

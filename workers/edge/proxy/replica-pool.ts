@@ -1,137 +1,99 @@
+import type { Readable } from 'node:stream';
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import type { ReadyReplica } from '../../../shared/routing/store.js';
-import {
-  type ConnectionOwner,
-  type ConnectionTimes,
-  ReplicaConnection,
-  type ReplicaRequest,
-} from './replica-connection.js';
+import { ownSocket } from './containment.js';
 
-/** How often connections are looked at that have waited for too long. */
-const LOOK_MS = 250;
+/** The largest head of a request or of an answer, in bytes. */
+export const MAX_HEADER_BYTES = 32_768;
+/** How long an idle connection is kept if the replica does not say: shorter than servers keep theirs (2 s and more). */
+const KEEP_ALIVE_MS = 1_500;
+/** The edge closes a connection this much earlier than the replica says that it would, and after a minute in any case. */
+const KEEP_ALIVE_MARGIN_MS = 2_000;
+const MAX_KEEP_ALIVE_MS = 60_000;
+/** After this time without a byte the kernel probes the replica. */
+const TCP_KEEP_ALIVE_MS = 60_000;
+/** Shorter than for other answers, because a client that leaves in the meantime is not noticed. */
+const UPGRADE_MS = 30_000;
 
-/**
- * The connections to one replica. A request takes one that is idle, or opens another. Requests go out at the end of a turn of the
- * event loop, when all that has arrived in the turn is read: a connection that its replica has closed, or on which it has sent what
- * nobody asked for, is not used then.
- */
-export class ReplicaPool implements ConnectionOwner {
-  readonly #replica: ReadyReplica;
-  readonly #times: ConnectionTimes;
-  readonly #connections = new Set<ReplicaConnection>();
-  readonly #idle: ReplicaConnection[] = [];
-  /** Connections whose answers ended in this turn. They are idle from the next one on. */
-  #freed: ReplicaConnection[] = [];
-  #waiting: ReplicaRequest[] = [];
-  #scheduled = false;
-  #closed = false;
+export interface ReplicaTimes {
+  connectMs: number;
+  /** Time until the head of the answer has arrived, in milliseconds. */
+  headersMs: number;
+}
 
-  constructor(replica: ReadyReplica, times: ConnectionTimes) {
-    this.#replica = replica;
-    this.#times = times;
+/** A request as it is sent to a replica. */
+export interface ReplicaRequest {
+  method: string;
+  path: string;
+  /** A flat list of names and values. */
+  headers: string[];
+  body: Readable | null;
+  /** The protocol that the client asked for on this connection; null if it asked for none. */
+  upgrade: string | null;
+}
+
+/** The connections to one replica, each with one request at a time. undici parses the answers and bounds their heads and times. */
+export class ReplicaPool {
+  readonly #pool: Pool;
+  readonly #headersMs: number;
+
+  constructor({ address, port }: ReadyReplica, { connectMs, headersMs }: ReplicaTimes) {
+    this.#headersMs = headersMs;
+    this.#pool = new Pool(`http://${address.includes(':') ? `[${address}]` : address}:${port}`, {
+      connect: connector(connectMs),
+      pipelining: 1,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: headersMs,
+      // A stream may be quiet for hours. The kernel probes its connection.
+      bodyTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
+      keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
+      clientTtl: MAX_KEEP_ALIVE_MS,
+      allowH2: false,
+    });
   }
 
-  /** Sends a request. It fails without having been sent if the pool is closed. */
-  send(request: ReplicaRequest): void {
-    if (this.#closed) {
-      request.onFail(new Error('the replica has left the route'));
-      return;
-    }
-    this.#waiting.push(request);
-    this.#schedule();
-  }
-
-  /** Takes a request back that was not sent yet. */
-  withdraw(request: ReplicaRequest): void {
-    this.#waiting = this.#waiting.filter((other) => other !== request);
+  /**
+   * Sends a request at the end of this turn of the event loop. By then the loop has read everything that had arrived, so a connection
+   * that the replica has closed meanwhile is not used. The request fails without having been sent if the pool is closed.
+   */
+  send({ method, path, headers, body, upgrade }: ReplicaRequest, handler: Dispatcher.DispatchHandler): void {
+    setImmediate(() => {
+      this.#pool.dispatch(
+        {
+          method,
+          path,
+          headers,
+          body,
+          upgrade,
+          headersTimeout: upgrade === null ? this.#headersMs : Math.min(UPGRADE_MS, this.#headersMs),
+          // Some servers send a body after HEAD, which would be read as the next answer.
+          reset: method === 'HEAD',
+        },
+        handler,
+      );
+    });
   }
 
   /** Lets the requests in progress finish. */
   close(): void {
-    this.#closed = true;
-    for (const connection of this.#idle.splice(0)) connection.destroy();
+    void this.#pool.close().catch(() => undefined);
   }
 
   /** Ends every connection, whatever is under way on it. */
   destroy(): void {
-    this.close();
-    for (const connection of [...this.#connections]) connection.fail(new Error('the edge ends'));
-  }
-
-  free(connection: ReplicaConnection): void {
-    this.#freed.push(connection);
-    this.#schedule();
-  }
-
-  gone(connection: ReplicaConnection): void {
-    this.#connections.delete(connection);
-    if (this.#connections.size === 0) pools.delete(this);
-  }
-
-  look(now: number): void {
-    for (const connection of this.#connections) connection.look(now);
-    // Those that were looked at first are the longest idle.
-    while (this.#idle[0]?.usable === false) this.#idle.shift();
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(this.#turn);
-  }
-
-  readonly #turn = (): void => {
-    this.#scheduled = false;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const request of waiting) {
-      const connection = request.asked.upgrade ? null : this.#takeIdle();
-      if (connection === null) this.#open(request);
-      else connection.send(request);
-    }
-    const freed = this.#freed;
-    this.#freed = [];
-    for (const connection of freed) {
-      if (this.#closed) connection.destroy();
-      else this.#idle.push(connection);
-    }
-  };
-
-  #takeIdle(): ReplicaConnection | null {
-    for (let last = this.#idle.pop(); last !== undefined; last = this.#idle.pop()) {
-      if (last.usable) return last;
-      last.destroy();
-    }
-    return null;
-  }
-
-  #open(request: ReplicaRequest): void {
-    pools.add(this);
-    watch();
-    const { address, port } = this.#replica;
-    try {
-      this.#connections.add(new ReplicaConnection(address, port, this.#times, this, request));
-    } catch (error) {
-      request.onFail(error instanceof Error ? error : new Error(String(error)));
-    }
+    void this.#pool.destroy(new errors.ClientDestroyedError('the edge ends')).catch(() => undefined);
   }
 }
 
-/** The pools that have connections. */
-const pools = new Set<ReplicaPool>();
-let timer: NodeJS.Timeout | null = null;
-
-/** One timer for all connections, for as long as there are any. */
-function watch(): void {
-  timer ??= setInterval(() => {
-    // After what has arrived is read, because the event loop itself may have been late.
-    setImmediate(look);
-  }, LOOK_MS).unref();
-}
-
-function look(): void {
-  const now = performance.now();
-  for (const pool of pools) pool.look(now);
-  if (pools.size > 0 || timer === null) return;
-  clearInterval(timer);
-  timer = null;
+/** An exception that escapes from an event of a connection ends this connection, and not the edge. */
+function connector(timeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS });
+  return (options, callback) =>
+    connect(options, (...result) => {
+      const [, socket] = result;
+      if (socket) ownSocket(socket, () => socket.destroy());
+      callback(...result);
+    });
 }

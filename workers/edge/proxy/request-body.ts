@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 
 /** A client that sends no byte of its body for this time fails its request. */
 const IDLE_MS = 60_000;
@@ -11,29 +11,20 @@ export class BodyIdleError extends Error {
   }
 }
 
-/** What happens to a body while it is sent. */
-export interface BodySink {
-  /** A part was written. False if the replica does not read: then `resume` is called when it does. */
-  onWritten(taken: boolean): void;
-  onEnd(): void;
-  onError(error: Error): void;
-}
-
 /**
- * A request's body for one attempt. If the attempt fails, the client's connection survives and can be answered. Nothing is read
- * before the first replica is sent it.
+ * A request's body for one attempt. If the attempt fails, only this stream is destroyed: the client's connection survives and can be
+ * answered. Nothing is read before the first replica is sent it.
  */
-export class RequestBody {
+export class RequestBody extends Readable {
   readonly #source: IncomingMessage;
-  readonly #chunked: boolean;
-  #target: Socket | null = null;
-  #sink: BodySink | null = null;
   #idle: NodeJS.Timeout | null = null;
   #touched = false;
 
   constructor(source: IncomingMessage) {
+    super();
     this.#source = source;
-    this.#chunked = source.headers['transfer-encoding'] !== undefined;
+    // Errors reach the attempt through undici, also after it has stopped to listen.
+    this.on('error', () => undefined);
   }
 
   /** Once true, the body cannot be sent again. */
@@ -41,66 +32,44 @@ export class RequestBody {
     return this.#touched;
   }
 
-  /** Sends the body, in chunks if the client did not tell its length. */
-  start(target: Socket, sink: BodySink): void {
-    this.#target = target;
-    this.#sink = sink;
-    this.#touched = true;
-    this.#source.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
-    this.resume();
-  }
-
-  /** The replica reads again. */
-  resume(): void {
-    if (this.#sink === null || this.#source.readableEnded) return;
-    this.#idle ??= setTimeout(() => this.#sink?.onError(new BodyIdleError()), IDLE_MS);
-    this.#sink.onWritten(true);
+  /** The replica reads. */
+  override _read(): void {
+    if (!this.#touched) {
+      this.#touched = true;
+      this.#source.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
+    }
+    this.#idle ??= setTimeout(() => this.destroy(new BodyIdleError()), IDLE_MS);
     this.#source.resume();
   }
 
-  /** Sends nothing more. */
-  stop(): void {
-    if (this.#sink === null) return;
-    this.#sink = null;
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#calm();
+    // What still arrives is dropped, see `drainRest`.
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
-    this.#source.pause();
+    callback(error);
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const target = this.#target;
-    if (target === null || this.#sink === null) return;
-    const taken = this.#chunked ? writeChunk(target, chunk) : target.write(chunk);
-    this.#sink.onWritten(taken);
-    if (taken) {
+    if (this.push(chunk)) {
       this.#idle?.refresh();
       return;
     }
+    // The time runs only while the replica reads and the client sends nothing.
     this.#calm();
     this.#source.pause();
   };
 
   readonly #onEnd = (): void => {
     this.#calm();
-    if (this.#chunked) this.#target?.write('0\r\n\r\n', 'latin1');
-    this.#sink?.onEnd();
+    this.push(null);
   };
 
   readonly #onClose = (): void => {
-    if (!this.#source.complete) this.#sink?.onError(new Error('the client closed the connection'));
+    if (!this.#source.complete) this.destroy(new Error('the client closed the connection'));
   };
 
   #calm(): void {
     if (this.#idle) clearTimeout(this.#idle);
     this.#idle = null;
   }
-}
-
-function writeChunk(target: Socket, chunk: Buffer): boolean {
-  target.cork();
-  target.write(`${chunk.length.toString(16)}\r\n`, 'latin1');
-  target.write(chunk);
-  const taken = target.write('\r\n', 'latin1');
-  target.uncork();
-  return taken;
 }

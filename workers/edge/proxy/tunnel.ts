@@ -4,22 +4,20 @@ import { backlogOf } from './client-connection.js';
 import type { Exchange } from './exchange.js';
 import { valuesOf } from './headers.js';
 import { PacedWriter } from './paced-writer.js';
-import type { AnswerHead } from './read-head.js';
 
 /**
  * Joins the sockets of a client and of a replica that has changed the protocol as asked. They stay joined when the route changes.
- * `rest` is what the replica has sent already. Throws `InvalidAnswerError` before anything is sent.
+ * `raw` are the headers of its answer. Throws `InvalidAnswerError` before anything is sent.
  */
-export function joinSockets(exchange: Exchange, head: AnswerHead, socket: Socket, rest: Buffer): void {
+export function joinSockets(exchange: Exchange, raw: readonly string[], socket: Socket): void {
   const { res, upgrade, connection } = exchange;
   if (upgrade === null || upgrade.socket.destroyed) return void socket.destroy();
-  const answer = switchingHead(head, exchange);
+  const answer = switchingHead(raw, exchange);
   res.detachSocket(upgrade.socket);
   exchange.onJoined();
   connection.upload = () => backlogOf(socket);
   join(exchange, upgrade.socket, socket);
   upgrade.socket.write(answer, 'latin1');
-  if (rest.length > 0) socket.unshift(rest);
   if (upgrade.head.length > 0) upgrade.socket.unshift(upgrade.head);
 }
 
@@ -33,9 +31,9 @@ export function noticeEnd(client: Socket): void {
 }
 
 /** Throws `InvalidAnswerError`. */
-function switchingHead(answer: AnswerHead, exchange: Exchange): string {
-  const headers = ['Connection', 'Upgrade', 'Upgrade', valuesOf(answer.headers, 'upgrade')];
-  headers.push(...clientHeaders(answer.headers, exchange));
+function switchingHead(raw: readonly string[], exchange: Exchange): string {
+  const headers = ['Connection', 'Upgrade', 'Upgrade', valuesOf(raw, 'upgrade')];
+  headers.push(...clientHeaders(raw, exchange));
   let head = 'HTTP/1.1 101 Switching Protocols\r\n';
   for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
   return `${head}\r\n`;

@@ -1,12 +1,6 @@
 import type { ReadyReplica } from '../../../shared/routing/store.js';
 import { Gauge } from './gauge.js';
-import { ReplicaPool } from './replica-pool.js';
-
-export interface UpstreamTimeouts {
-  connectMs: number;
-  /** Time until the response's headers have arrived, in milliseconds. */
-  headersMs: number;
-}
+import { ReplicaPool, type ReplicaTimes } from './replica-pool.js';
 
 /** For this time, a replica that refused a connection is tried only after all others. */
 const AVOIDED_MS = 1_000;
@@ -18,8 +12,8 @@ export class Upstream {
   readonly requests = new Gauge();
   #avoidedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(replica: ReadyReplica, timeouts: UpstreamTimeouts) {
-    this.pool = new ReplicaPool(replica, timeouts);
+  constructor(replica: ReadyReplica, times: ReplicaTimes) {
+    this.pool = new ReplicaPool(replica, times);
   }
 
   /** Lets the requests in progress finish. No request may be sent afterwards. */

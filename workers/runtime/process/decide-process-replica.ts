@@ -57,7 +57,7 @@ export function startingCpu(cpu: number, cores: number): number {
 }
 
 /** A replica may lose its port this often and start again at once. */
-export const PORT_LOSSES_FORGIVEN = 3;
+const PORT_LOSSES_FORGIVEN = 3;
 
 /** What a controller does, in this order, to a replica whose port another process of the host listens on. */
 export type PortLossAction =

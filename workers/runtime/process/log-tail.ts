@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Db, isRefusal } from '../../../shared/core/database/client.js';
+import { resultOf } from '../../../shared/core/run-limited.js';
 import { BATCH_LINES } from '../../../shared/logs/batch-store.js';
 import type { LogLine } from '../../../shared/logs/model.js';
 import type { ReplicaRow } from '../../../shared/replicas/rows.js';
@@ -124,9 +123,8 @@ export class LogTail {
     const end = this.#offset - (this.#offset % BLOCK);
     if (process.platform !== 'linux' || end - this.#reclaimed < RECLAIM_BYTES) return;
     const args = ['--punch-hole', '--offset', '0', '--length', String(end), this.#file];
-    const child = spawn('fallocate', args, { stdio: 'ignore' });
     // If the tool or the file system cannot do it, the space is freed when the replica stops.
-    await once(child, 'close').catch(() => undefined);
+    await resultOf('fallocate', args);
     this.#reclaimed = end;
   }
 }

@@ -14,7 +14,7 @@ export interface AgentAddress {
 }
 
 /** A command ended with another code than 0, or the connection broke before it ended. */
-export class AgentError extends Error {
+class AgentError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'AgentError';

@@ -159,5 +159,13 @@ function environmentOf(spec: ReleaseSpec): string[] {
     RANVIER_DEPLOYMENT_ID: spec.deploymentId,
     ...(port === null ? {} : { PORT: String(port) }),
   };
-  return Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  return Object.entries(variables).map(([name, value]) => `${name}=${literal(value)}`);
+}
+
+/**
+ * Swarm runs each variable as a Go template, in the managers and on the node: a short one can ask for more steps than the engine
+ * ever ends. This writes a template whose result is the text itself.
+ */
+function literal(text: string): string {
+  return text.replaceAll('{{', '{{"{{"}}');
 }

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endChild, SYSTEM_PATH, spawnLimited } from '../../../shared/core/limited-child.js';
 import { DATA, type VolumeFiles } from '../../data/data-host.js';
 import { unlessGone } from '../../docker/engine.js';
 import { discardTree } from '../../folders.js';
@@ -101,18 +101,21 @@ class RemoteVolume implements VolumeFiles {
 
   async adopt(name: string, signal: AbortSignal): Promise<void> {
     const staging = this.stagingOf(name);
-    const archive = spawn('tar', ['-C', staging, '-cf', '-', DATA], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const archive = spawnLimited(['tar', '-C', staging, '-cf', '-', DATA], {
+      env: { PATH: SYSTEM_PATH },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const ended = new Promise<number | null>((resolve) => {
       archive.once('error', () => resolve(null));
       archive.once('close', resolve);
     });
     try {
       const unpack = `mkdir ${quote(name)} && tar -C ${quote(name)} -xpf - && ${SYNC}`;
-      await this.#run(unpack, signal, archive.stdout);
+      await this.#run(unpack, signal, archive.stdout ?? undefined);
       const code = await ended;
       if (code !== 0) throw new Error(`the checked copy cannot be read (tar: exit code ${code})`);
     } finally {
-      archive.kill('SIGKILL');
+      endChild(archive);
     }
     await discardTree({ dataDir: this.#deps.config.dataDir, log: this.#deps.log }, staging);
   }

@@ -67,7 +67,7 @@ export function useGet<P extends PathsWith<'get'>>(
 }
 
 /** Asks again for everything below these paths. */
-export function refresh(...paths: string[]): Promise<unknown> {
+function refresh(...paths: string[]): Promise<unknown> {
   return queryClient.invalidateQueries({
     predicate: ({ queryKey }) => paths.length === 0 || paths.some((path) => String(queryKey[0]).startsWith(path)),
   });

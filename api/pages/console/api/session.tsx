@@ -4,7 +4,7 @@ import { queryClient } from './hooks.js';
 import type { Answer, OperationOf, Role, Schemas, Workspace } from './types.js';
 
 export type Bootstrap = Answer<OperationOf<'/bootstrap', 'get'>>;
-export type User = Schemas['User'];
+type User = Schemas['User'];
 
 interface Session {
   user: User | null;

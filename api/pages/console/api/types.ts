@@ -1,8 +1,7 @@
-import type { components, paths } from '../../../../test/client/schema.js';
+import type { components, paths } from './schema.js';
 
 /** The types of the API's OpenAPI document; `npm run types` writes them anew. */
 export type Schemas = components['schemas'];
-export type { paths as ApiPaths };
 
 export type Service = Schemas['Service'];
 export type ServiceConfiguration = Schemas['ServiceConfiguration'];
@@ -12,9 +11,7 @@ export type LogLine = Schemas['LogLine'];
 export type Run = Schemas['Run'];
 export type Workspace = Schemas['Workspace'];
 export type Canvas = Schemas['Canvas'];
-export type Catalog = Schemas['Catalog'];
 export type Detection = Schemas['Detection'];
-export type Project = Schemas['Project'];
 export type Role = Workspace['role'];
 
 /** Paths that have an operation of a method. */

@@ -10,7 +10,7 @@ const MOST = 200;
 export const FIRST_ROWS = 30;
 
 /** How many rows are asked for when a reader wants older ones than these. */
-export function moreThan(limit: number): number {
+function moreThan(limit: number): number {
   return Math.min(MOST, limit + 2 * FIRST_ROWS);
 }
 

@@ -10,6 +10,7 @@ import { type Change, claim as claimRecord, transition } from '../../../../share
 import { insertOperation } from '../../../../shared/operations/store.js';
 import { eraseService } from '../../../../shared/services/lifecycle-store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
+import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import type { BackupStore } from '../../../../workers/backups/backup-store.js';
 import { removeHiddenBackups } from '../../../../workers/backups/remove-backups.js';
 import { expireBackups, removeBackupLeftovers, scheduleBackups } from '../../../../workers/sweeps/backups.js';
@@ -58,6 +59,7 @@ describe('Backups in the database', () => {
     }) as unknown as JobDeps;
   const claim = (id: string) => claimRecord<BackupRow>(db, BACKUPS, id, uuidv7());
   const move = (lease: Lease, event: string, set: Change['set'] = {}) => transition(db, BACKUPS, lease, event, { set });
+  const workspace = () => db<WorkspaceRow>('workspaces').where({ id: service.workspace_id }).first();
   const all = () => db<BackupRow>('backups').where({ service_id: service.id }).orderBy('created_at');
   const insert = () =>
     db.transaction((trx) => insertBackup(trx, { service, trigger: 'manual', actor: '', scheduledFor: null }));
@@ -101,6 +103,43 @@ describe('Backups in the database', () => {
       expect(await move(second, 'succeeded', { size_bytes: 42, data_bytes: 99 })).to.not.equal(null);
       expect((await all())[0]).to.include({ status: 'succeeded', size_bytes: 42, object: 'o' });
       expect(await claim(id)).to.equal(null);
+    });
+
+    it('of a workspace is made at a time, and those of other workspaces beside it', async () => {
+      const others = [
+        await makeService(db, await workspace(), { plan: 'starter' }, 'postgres'),
+        await makeService(db, undefined, { plan: 'starter' }, 'postgres'),
+      ];
+      const backupOf = async (of: ServiceRow) =>
+        (await db.transaction((trx) =>
+          insertBackup(trx, { service: of, trigger: 'manual', actor: '', scheduledFor: null }),
+        )) as BackupRow;
+      const [mine, neighbour, stranger] = [
+        await backupOf(service),
+        await backupOf(others[0] as ServiceRow),
+        await backupOf(others[1] as ServiceRow),
+      ];
+      const claimed = await Promise.all([mine, neighbour].map(({ id }) => claim(id)));
+      const [first, ...more] = claimed.filter((row) => row !== null);
+      expect(more, 'two are claimed at once').to.deep.equal([]);
+      expect(await claim(stranger.id)).to.not.equal(null);
+      const waiting = first?.id === mine.id ? neighbour : mine;
+      expect(await claim(waiting.id)).to.equal(null);
+      await move(first as BackupRow, 'failed', { error: 'the disk is full' });
+      expect(await claim(waiting.id)).to.not.equal(null);
+    });
+
+    it('of a worker that died keeps no other one of its workspace from being made', async () => {
+      const neighbour = await makeService(db, await workspace(), { plan: 'starter' }, 'postgres');
+      const dead = (await insert()) as BackupRow;
+      await claim(dead.id);
+      await db('backups')
+        .where({ id: dead.id })
+        .update({ lease_expires_at: ago(1) });
+      const backup = await db.transaction((trx) =>
+        insertBackup(trx, { service: neighbour, trigger: 'manual', actor: '', scheduledFor: null }),
+      );
+      expect(await claim(backup?.id ?? '')).to.not.equal(null);
     });
 
     it('that failed keeps its reason and no key', async () => {

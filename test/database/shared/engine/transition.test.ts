@@ -4,7 +4,7 @@ import { claim as claimRecord, transition } from '../../../../shared/engine/tran
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import type { OperationRow } from '../../../../shared/operations/model.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
-import { makeService, makeWorker } from '../../../support/factories.js';
+import { makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 describe('A record that the engine changes', () => {
@@ -43,6 +43,29 @@ describe('A record that the engine changes', () => {
     expect(await move(id, 1, 'failed', 'x')).to.equal(null);
     await move(id, 2, 'released');
     expect(await read(id)).to.include({ status: 'queued', worker_id: null, lease_expires_at: null });
+  });
+
+  it('that restores waits while another one of its workspace does', async () => {
+    const workspace = await makeWorkspace(database.db);
+    const service = await makeService(database.db, workspace);
+    const restore = async (workspaceId: string, serviceId: string) => {
+      const input = { workspaceId, serviceId, kind: 'restore' as const, actor: 'test' };
+      return (await database.db.transaction((trx) => insertOperation(trx, input))).id;
+    };
+    const neighbour = await makeService(database.db, workspace);
+    const stranger = await makeService(database.db);
+    const [first, second, other] = [
+      await restore(service.workspace_id, service.id),
+      await restore(service.workspace_id, neighbour.id),
+      await restore(stranger.workspace_id, stranger.id),
+    ];
+    const take = async (id: string) => claim(id);
+    expect(await take(first)).to.not.equal(null);
+    expect(await take(second)).to.equal(null);
+    expect(await take(other)).to.not.equal(null);
+    expect(await take(first), 'it is claimed anew by itself').to.not.equal(null);
+    await move(first, 2, 'succeeded');
+    expect(await take(second)).to.not.equal(null);
   });
 
   it('ends once, and is not claimed after its end', async () => {

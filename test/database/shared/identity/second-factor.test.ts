@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { Secret, TOTP } from 'otpauth';
+import type { Transaction } from '../../../../shared/core/database/client.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { addMember, createWorkspace, removeMember } from '../../../../shared/identity/commands.js';
+import { createOwnKey } from '../../../../shared/identity/key-commands.js';
 import {
   assertPassword,
   confirmSecondFactor,
@@ -10,10 +12,12 @@ import {
 } from '../../../../shared/identity/second-factor.js';
 import { findSession } from '../../../../shared/identity/session-store.js';
 import { signIn } from '../../../../shared/identity/sign-in.js';
+import { setPasswordHash } from '../../../../shared/identity/store.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { hashToken } from '../../../../shared/secrets/token.js';
-import { makeUser } from '../../../support/factories.js';
+import { cheapHash, makeUser } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { eventually } from '../../../support/processes.js';
 
 const EMAIL = 'user@example.com';
 const PASSWORD = 'correct horse';
@@ -90,6 +94,59 @@ describe('A user', () => {
     expect(await codeOf(attempt())).to.equal('mfa_required');
     expect(await remove(code(secret, 1))).to.equal('done');
     expect(await codeOf(attempt())).to.equal('done');
+  });
+
+  describe('whose password or second factor changes while somebody signs in', () => {
+    const waiting = async (count: number) => {
+      const { rows } = await database.db.raw(
+        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+      );
+      return rows.length >= count;
+    };
+    const changes = {
+      'a new second factor': async (trx: Transaction) => {
+        const { session } = await attempt();
+        const { secret } = await enrolSecondFactor(trx, deps, userId);
+        await confirmSecondFactor(trx, deps, { userId, sessionId: session.id, code: code(secret) });
+      },
+      'a new password': (trx: Transaction) => setPasswordHash(trx, userId, cheapHash('another password')),
+    };
+
+    for (const [name, change] of Object.entries(changes)) {
+      it(`refuses the sign-in that comes second: ${name}`, async () => {
+        const signedIn = await database.db.transaction(async (trx) => {
+          await change(trx);
+          const coming = codeOf(attempt());
+          await eventually('1 wait for a lock', () => waiting(1), 20_000);
+          return { coming };
+        });
+        expect(await signedIn.coming).to.be.oneOf(['mfa_required', 'unauthenticated']);
+      });
+
+      it(`ends the session that comes first: ${name}`, async () => {
+        const before = await attempt();
+        const { coming, changed } = await database.db.transaction(async (trx) => {
+          // The sign-in waits in the middle of its transaction: it replaces a session that is locked.
+          await trx.raw('select 1 from sessions where id = ? for update', [before.session.id]);
+          const coming = attempt({ replaces: before.token });
+          await eventually('1 wait for a lock', () => waiting(1), 20_000);
+          const changed = database.db.transaction((other) => change(other));
+          await Promise.race([changed, eventually('2 wait for a lock', () => waiting(2), 20_000)]);
+          return { coming, changed };
+        });
+        const { token } = await coming;
+        await changed;
+        expect(await findSession(database.db, hashToken(token), null)).to.equal(undefined);
+      });
+    }
+  });
+
+  it('makes no key for a workspace that they left a moment before', async () => {
+    const { db } = database;
+    const owner = await makeUser(db, { email: 'other-owner@example.com' });
+    const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: 'Ours', owner: owner.email }));
+    const input = { workspaceId: workspace.id, userId, name: 'late', scope: 'write' as const, expiresAt: null };
+    expect(await codeOf(db.transaction((trx) => createOwnKey(trx, input)))).to.equal('not_found');
   });
 
   it('stays the owner of a workspace that has no other', async () => {

@@ -110,29 +110,6 @@ describeEngines('The queue engine', (name) => {
     }
   });
 
-  it('looks for stalled jobs in queues that have running ones, and in no other', async () => {
-    const pool = new BullPool(database.url, 'test-stalled', 2).on('error', () => undefined);
-    const { db } = database;
-    const check = async (queue: QueueName, now: number) => {
-      const sql = 'select id from move_stalled_jobs_to_wait($1, $2, $3, $4) as t(id)';
-      return (await pool.query(sql, [queue, 50, now, 1])).rows.map(({ id }) => id);
-    };
-    const recordId = uuidv7();
-    await engine.add([{ queue: 'deploy', recordId, dispatch: 1, payload: { deploymentId: recordId } }]);
-    await db.raw(`update bullmq.job set state = 'active', locked_until_ms = 1 where queue = 'deploy'`);
-    try {
-      const now = Date.now();
-      expect(await check('deploy', now), 'it is marked').to.deep.equal([]);
-      expect(await check('deploy', now + 10)).to.have.length(1);
-      expect(await check('routing-reconciliation', now)).to.deep.equal([]);
-      const checked = await db('bullmq.meta').where({ field: 'stalled-check' }).pluck('queue');
-      expect(checked).to.include('deploy').and.not.include('routing-reconciliation');
-    } finally {
-      await engine.queues.deploy.obliterate({ force: true });
-      await pool.end();
-    }
-  });
-
   it('goes on after the columns of a prepared command have changed', async () => {
     await run('commit', 1);
     await database.db.raw('alter table bullmq.job add column test_only integer');

@@ -1,6 +1,9 @@
+import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ago, oneLine, parseDuration, printable, seconds, shortId, table } from '../../../../api/cli/text.js';
+import { CliError, EXIT } from '../../../../api/cli/exit.js';
+import { Terminal } from '../../../../api/cli/terminal.js';
+import { ago, escaped, oneLine, parseDuration, printable, seconds, shortId, table } from '../../../../api/cli/text.js';
 
 describe('Texts of the command line', () => {
   it('show nothing that a terminal obeys; colours stay if they are wanted', () => {
@@ -14,6 +17,39 @@ describe('Texts of the command line', () => {
         expect(printable(text)).to.not.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
       }),
     );
+  });
+
+  it('write out what a terminal obeys where a name or an answer has it', () => {
+    expect(escaped('a\u001b]52;c;aGk=\u0007\u009b2J\u001b[31m\r\u202e\n\tb')).to.equal(
+      'a\\u001b]52;c;aGk=\\u0007\\u009b2J\\u001b[31m\\u000d\\u202e\n\tb',
+    );
+    expect(escaped('\u001b[31mred\u001b[0m\u001b[2J', { colours: true })).to.equal('\u001b[31mred\u001b[0m\\u001b[2J');
+    expect(new CliError(EXIT.conflict, 'refused: \u001b]0;title\u0007').message).to.equal(
+      'refused: \\u001b]0;title\\u0007',
+    );
+  });
+
+  it('of the terminal have nothing but colours', () => {
+    let output = '';
+    const stream = Object.assign(
+      new Writable({
+        write: (chunk, _, done) => {
+          output += chunk;
+          done();
+        },
+      }),
+      { isTTY: true },
+    );
+    const streams = { stdin: process.stdin, stdout: stream, stderr: stream };
+    const terminal = new Terminal(streams, { quiet: false, colours: true });
+    const hostile = '\u001b]0;title\u0007\u001b[2J\u009b1;1H';
+    terminal.data(terminal.paintData('red', hostile));
+    terminal.say(hostile);
+    terminal.complain(hostile);
+    terminal.json({ name: hostile });
+    terminal.progress(hostile);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what the terminal itself writes
+    expect(output.replace(/\r\u001b\[2K|\u001b\[\d+m/g, '')).to.not.match(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
 
   it('name durations as people do', () => {

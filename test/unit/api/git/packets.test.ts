@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { printable } from '../../../../api/git/hook-channel.js';
 import { FLUSH, PacketReader, packet } from '../../../../api/git/packets.js';
 import { basic } from '../../../../api/git/serve-git.js';
-import { Slots } from '../../../../api/git/slots.js';
 
 describe("Git's packets", () => {
   it('are read back, however they are cut', () => {
@@ -42,19 +41,5 @@ describe('Basic authentication', () => {
     for (const other of ['', 'Bearer x', 'Basic', 'Basic %%%']) {
       expect(basic(other), other).to.deep.equal({ user: '', password: '' });
     }
-  });
-});
-
-describe('Slots', () => {
-  it('are limited for each workspace and in all, and given back once', () => {
-    const slots = new Slots({ each: 1, all: 2 });
-    const release = slots.take('a');
-    expect(() => slots.take('a')).to.throw('Too many');
-    slots.take('b');
-    expect(() => slots.take('c')).to.throw('Too many');
-    release();
-    release();
-    slots.take('c');
-    expect(() => slots.take('a')).to.throw('Too many');
   });
 });

@@ -1,5 +1,5 @@
-import { type TSchema, Type } from '@sinclair/typebox';
 import { expect } from 'chai';
+import { type TSchema, Type } from 'typebox';
 import { problemsOf } from '../../../../api/http/problems.js';
 import { createAjv, Name, Nullable, Strict, Uuid } from '../../../../api/http/schema.js';
 import { SaveCanvasBody } from '../../../../api/resources/canvas/schema.js';
@@ -37,7 +37,7 @@ describe('What is wrong with a request', () => {
     ]);
     expect(told(Strict({ name: Name }), { name: '' })).to.deep.equal(['/name must not be empty']);
     expect(told(Strict({ name: Name }), { name: ' ' })).to.deep.equal([
-      '/name must be a text with a visible character',
+      '/name must be one line with a visible character and without control characters',
     ]);
   });
 

@@ -1,5 +1,5 @@
-import { Type } from '@sinclair/typebox';
 import { expect } from 'chai';
+import { Type } from 'typebox';
 import { defineRoute } from '../../../../api/http/route.js';
 import { createAjv } from '../../../../api/http/schema.js';
 import { ROUTES } from '../../../../api/resources/index.js';

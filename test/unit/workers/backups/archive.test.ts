@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -34,8 +34,8 @@ describe('An archive', () => {
     await writeFile(join(folder, 'empty'), '');
     archive = await write(async (writer) => {
       writer.addFolder('an/empty/folder');
-      await writer.addFile('base/large', join(folder, 'large'), NEVER);
-      await writer.addFile('empty', join(folder, 'empty'), NEVER);
+      await writer.addFile('base/large', await open(join(folder, 'large')), NEVER);
+      await writer.addFile('empty', await open(join(folder, 'empty')), NEVER);
       await writer.addText('label', 'START');
       await writer.finish(ABOUT);
     });
@@ -178,7 +178,7 @@ describe('An archive', () => {
     const path = join(folder, 'changing');
     await writeFile(path, Buffer.alloc(2_000_000, 'a'));
     const shorter = await write(async (writer) => {
-      const added = writer.addFile('changing', path, NEVER);
+      const added = writer.addFile('changing', await open(path), NEVER);
       await truncate(path, 1000);
       await added;
       await writer.finish(ABOUT);
@@ -187,9 +187,7 @@ describe('An archive', () => {
     expect((await readFile(join(target, 'changing'))).length).to.be.oneOf([1000, 2_000_000]);
   });
 
-  it('follows no link, and unpacks nothing outside of its folder', async () => {
-    await symlink('/etc/passwd', join(folder, 'link'));
-    expect(await problem(write((writer) => writer.addFile('link', join(folder, 'link'), NEVER)))).to.contain('ELOOP');
+  it('unpacks nothing outside of its folder', async () => {
     for (const name of ['../outside', '/outside', 'a/../../outside', 'a//b']) {
       const bad = await write(async (writer) => {
         await writer.addText(name, 'x');

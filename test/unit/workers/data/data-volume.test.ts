@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chown, link, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -16,7 +17,12 @@ describe('The volume of a data service', () => {
   });
   afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-  const fill = (version: string) => (folder: string) => writeFile(join(folder, 'PG_VERSION'), `${version}\n`);
+  /** As the server does it: what it makes is its user's, as its folder is. */
+  const fill = (version: string) => async (folder: string) => {
+    await writeFile(join(folder, 'PG_VERSION'), `${version}\n`);
+    const { uid, gid } = await stat(folder);
+    await chown(join(folder, 'PG_VERSION'), uid, gid);
+  };
 
   it('takes no folder that is not named by an id', () => {
     expect(() => new DataVolume({ dataDir, log: { warn: () => undefined } as never }, '../other')).to.throw(
@@ -61,5 +67,44 @@ describe('The volume of a data service', () => {
     await volume.remove();
     await volume.remove();
     expect(await readdir(join(dataDir, 'volumes'))).to.deep.equal([]);
+  });
+
+  describe('whose tenant has put something else in place of a file', () => {
+    let version: string;
+    let secret: string;
+    beforeEach(async () => {
+      await volume.initialize(1, fill('18'));
+      version = join(volume.data, 'PG_VERSION');
+      secret = join(dataDir, 'secret');
+      await writeFile(secret, 'SECRETS_KEY=abc');
+      await rm(version);
+    });
+    const observed = async () => (await volume.observe(true)).dataVersion;
+
+    it('shows no file of the host through a link, a hard link or a link in place of the folder', async () => {
+      await symlink(secret, version);
+      expect(await observed()).to.equal(null);
+      await rm(version);
+      await link(secret, version);
+      expect(await observed()).to.equal(null);
+      await rename(volume.data, join(dataDir, 'other'));
+      await rm(join(dataDir, 'other', 'PG_VERSION'));
+      await fill('17')(join(dataDir, 'other'));
+      await symlink(join(dataDir, 'other'), volume.data);
+      expect(await volume.observe(true)).to.include({ hasData: false, dataVersion: null });
+    });
+
+    it('shows no content that is no version, and reads no more than a few bytes', async () => {
+      for (const content of ['SECRETS_KEY=abc', '18'.repeat(1_000_000)]) {
+        await writeFile(version, content);
+        expect(await observed()).to.equal(null);
+      }
+    });
+
+    it('is observed at once if it is a FIFO, which keeps no thread waiting', async function () {
+      this.timeout(5_000);
+      execFileSync('mkfifo', [version]);
+      expect(await observed()).to.equal(null);
+    });
   });
 });

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
+import { connectionBounds } from '../../../../workers/network/connection-bounds.js';
 import type { NetworkSlot } from '../../../../workers/network/network-model.js';
 import {
   admitRules,
@@ -21,6 +22,7 @@ const SETTINGS: NetworkSettings = {
   loopbackPorts: [4873],
   loopbackForAll: false,
   publicEndpoints: [{ address: '198.51.100.7', port: 443 }],
+  connections: connectionBounds(262_144, true),
   edgeUsers: [0, 998],
   uplink: null,
 };
@@ -53,6 +55,18 @@ describe('Network rules', () => {
     expect(rules).to.contain('meta skuid != { 0, 998 } reject');
   });
 
+  it('bound the connections of each sandbox, by the size of the table of the host', () => {
+    expect(connectionBounds(262_144, true)).to.deep.equal({ atOnce: 4096, perSecond: 500, forgets: true });
+    expect(connectionBounds(131_072, true).atOnce).to.equal(2048);
+    expect(connectionBounds(0, false)).to.deep.equal({ atOnce: 1024, perSecond: 100, forgets: false });
+    expect(rules).to.contain('bounded add @open { ip saddr ct count over 4096 } reject');
+    expect(rules, 'a count that begins anew each minute is none').to.not.match(
+      /(delete|flush) (table|set) inet ranvier_use/,
+    );
+    for (const chain of ['input', 'forward'])
+      expect(rules).to.contain(`${chain} iifname "rv012345*" ct state new jump bounded`);
+  });
+
   it('open the registries of the platform to builds, not to applications', () => {
     expect(rules).to.contain('set builds { type ifname; elements = { "rv012345bbbbbb" }; }');
     expect(rules).to.contain('set loopback { type ifname; elements = { "rv012345bbbbbb" }; }');
@@ -70,7 +84,7 @@ describe('Network rules', () => {
 
   it('replace only their own table, and cannot be broken out of by the name of a folder', () => {
     const odd = networkRules({ ...SETTINGS, dataDir: '/x" } flush ruleset #' }, []);
-    expect(odd).to.not.contain('flush');
+    expect(odd).to.not.match(/flush (ruleset|table)/);
     expect(odd.match(/delete table .*/g)).to.deep.equal(['delete table inet ranvier_net_0123456789abcdef']);
   });
 

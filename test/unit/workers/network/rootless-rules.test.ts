@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
+import { connectionBounds } from '../../../../workers/network/connection-bounds.js';
 import { mirrorOf, type NetworkSlot } from '../../../../workers/network/network-model.js';
 import {
   admitRules,
@@ -20,6 +21,7 @@ const SETTINGS: NetworkSettings = {
   loopbackPorts: [4873],
   loopbackForAll: false,
   publicEndpoints: [{ address: '198.51.100.7', port: 443 }],
+  connections: connectionBounds(262_144, true),
   edgeUsers: [0],
   uplink: {
     link: 'tap0',

@@ -19,7 +19,7 @@ const HOST: Host = {
   tools: { setsid: true, prlimit: true },
   filter: ['perl', 'filter'],
   mounter: [],
-  nodeFolder: '/usr/bin',
+  ownFolders: ['/usr/bin'],
   hidden: ['/run', '/root', '/var/lib/ranvier'],
 };
 const PLAN: Plan = {
@@ -59,7 +59,7 @@ const MOUNTS = [
   ...['file', '/var/lib/ranvier/sandboxes/id/passwd', '/etc/passwd'],
   ...['file', '/var/lib/ranvier/sandboxes/id/group', '/etc/group'],
   ...['hide', '/run', 'hide', '/root', 'hide', '/var/lib/ranvier', 'restore-resolver', '/mnt'],
-  ...['bind', '/mnt/tmp', '/tmp', 'bind', '/mnt/tmp', '/var/tmp', 'shm', 'proc'],
+  ...['bind', '/mnt/tmp', '/tmp', 'bind', '/mnt/tmp', '/var/tmp', 'shm', 'terminals', 'proc'],
 ];
 
 describe('Sandbox plan', () => {
@@ -81,7 +81,7 @@ describe('Sandbox plan', () => {
         '--core=0',
         '--nofile=16384',
         '--fsize=1048576',
-        '--data=536870912',
+        '--data=1073741824',
         '--nproc=512',
         '--',
       ],
@@ -145,7 +145,7 @@ describe('Sandbox plan', () => {
   });
 
   it('mounts an image below the folder, caches at their own path, and a hidden node at a visible path', () => {
-    const host = { ...HOST, nodeFolder: '/root/.nvm/v20/bin' };
+    const host = { ...HOST, ownFolders: ['/opt/node/bin', '/root/platform/node/bin', '/root/.nvm/v20/bin'] };
     const operations = mountOperations(host, {
       ...PLAN,
       image: '/var/lib/ranvier/images/x',
@@ -155,9 +155,11 @@ describe('Sandbox plan', () => {
     expect(text).to.include(
       'overlay /mnt /var/lib/ranvier/images/x /var/lib/ranvier/work /mnt/app own 300007:300007 /mnt/app',
     );
-    expect(text).to.include('readonly /root/.nvm/v20 /mnt/node bind /var/lib/ranvier/cache /mnt/writable/0');
+    expect(text).to.include(
+      'readonly /root/platform/node /mnt/node readonly /root/.nvm/v20 /mnt/node1 bind /var/lib/ranvier/cache /mnt/writable/0',
+    );
     expect(text).to.match(/hide \/var\/lib\/ranvier .* bind \/mnt\/writable\/0 \/var\/lib\/ranvier\/cache proc$/);
-    expect(searchPath(host)).to.match(/^\/mnt\/node\/bin:/);
+    expect(searchPath(host)).to.match(/^\/opt\/node\/bin:\/mnt\/node\/bin:\/mnt\/node1\/bin:\/usr\/local\/sbin:/);
   });
 
   it('uses another stage if the sources are below the usual one', () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
@@ -73,6 +74,33 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
     );
     expect((await ground.build(escaped)).lines.filter((line) => line === SECRET)).to.deep.equal([]);
   });
+
+  it('share no layer of their commands with another service: not what a secret opened, nor what a proxy answered', async () => {
+    const secret = 'RUN --mount=type=secret,id=TOKEN cat /run/secrets/TOKEN >/fetched';
+    const withSecret = (serviceId: string, TOKEN: string): Wanted => ({
+      ...ofService(serviceId, secret),
+      request: { serviceId, environment: { TOKEN } },
+    });
+    const fetched = async (wanted: Wanted) => ground.run((await ground.build(wanted)).reference, 'cat /fetched');
+    expect(await fetched(withSecret('victim', SECRET))).to.equal(SECRET);
+    expect(await fetched(withSecret('thief', 'none'))).to.equal('none');
+    const again = await ground.build(withSecret('victim', SECRET));
+    expect(again.output, 'the service itself finds its layer').to.include(`CACHED [2/2] ${secret}`);
+
+    const honest = await answering('honest');
+    const poison = await answering('poison');
+    const tool = `RUN wget -q -O /fetched ${honest.url}/tool`;
+    const poisoner = { serviceId: 'poisoner', environment: { http_proxy: poison.url } };
+    expect(await fetched({ ...ofService('poisoner', tool), request: poisoner })).to.equal('poison');
+    expect(await fetched(ofService('victim', tool))).to.equal('honest');
+    for (const { server } of [honest, poison]) server.close();
+  });
+
+  async function answering(word: string) {
+    const server = createServer((_, response) => response.end(word)).listen(0, ground.machines.hostAddress);
+    await once(server, 'listening');
+    return { server, url: `http://${ground.machines.hostAddress}:${(server.address() as AddressInfo).port}` };
+  }
 
   it("use only the engine's own frontend, in whichever form they name another one", async () => {
     const asked: string[] = [];

@@ -34,7 +34,7 @@ const log = createLogger('test', 'silent');
 const SECRETS_KEY = new Sensitive(Buffer.alloc(32, 7).toString('base64'));
 
 /** `NODE_IMAGE` with npm and all of busybox. */
-export const NPM_IMAGE = 'local/node-npm:latest';
+const NPM_IMAGE = 'local/node-npm:latest';
 
 /** A shell only, so that pushes are quick. */
 export const TINY_IMAGE = 'local/tiny:latest';

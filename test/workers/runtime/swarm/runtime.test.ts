@@ -88,12 +88,13 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
       program: `
         process.on('SIGTERM', () => { console.log('ends'); process.exit(0); });
         require('node:http').createServer((_, r) => r.end(process.env.GREETING + process.env.PORT)).listen(process.env.PORT)`,
-      environment: { GREETING: "it's " },
+      // Not a template that Swarm runs: neither one that tells about the node, nor one that never ends.
+      environment: { GREETING: "it's {{.Node.Hostname}}{{{x}}} " },
       configuration: { port: 8123 },
     });
     await runtime.release(spec, never);
     const replica = await host.replica(spec);
-    expect(await askSwarm(replica)).to.equal("it's 8123");
+    expect(await askSwarm(replica)).to.equal("it's {{.Node.Hostname}}{{{x}}} 8123");
     const { health_status, route_version } = await host.service(spec);
     expect(health_status).to.equal('ready');
     expect(route_version).to.be.greaterThan(0);
@@ -109,7 +110,7 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     ]);
     const stopped = runtime.stop(spec.deploymentId);
     await eventually('it is to be stopped', async () => (await host.replica(spec)).desired === 'stopped');
-    expect(await askSwarm(replica)).to.equal("it's 8123");
+    expect(await askSwarm(replica)).to.equal("it's {{.Node.Hostname}}{{{x}}} 8123");
     const version = (await host.service(spec)).route_version;
     await acknowledgeRoutes(db, edge, [{ serviceId: spec.serviceId, version }]);
     await stopped;

@@ -1,8 +1,8 @@
 import type { Edge, Node } from '@xyflow/react';
 import type { Canvas, Service } from '../../api/types.js';
 
-export const CARD = { width: 232, height: 84 };
-export const GROUP = { width: 168, height: 44 };
+const CARD = { width: 232, height: 84 };
+const GROUP = { width: 168, height: 44 };
 const GAP = { x: 40, y: 36 };
 
 export type ServiceNode = Node<{ service: Service }, 'service'>;

@@ -35,5 +35,5 @@ export function shownOf({ provider, url, secret }: { provider: Provider; url: st
   return { provider, secrets: provider === 'generic' ? [address] : [address, { label: 'Secret', value: secret }] };
 }
 
-export type WebhookBody = NonNullable<BodyOf<OperationOf<'/workspaces/{workspaceId}/webhooks', 'post'>>>;
+type WebhookBody = NonNullable<BodyOf<OperationOf<'/workspaces/{workspaceId}/webhooks', 'post'>>>;
 export type WebhookEvent = WebhookBody['events'][number];

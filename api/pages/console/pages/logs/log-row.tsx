@@ -1,6 +1,6 @@
-import { AnsiUp } from 'ansi_up';
 import { memo } from 'react';
 import type { LogLine } from '../../api/types.js';
+import { colouredHtml } from './coloured-html.js';
 import l from './logs.module.css';
 
 const ESCAPE = '\u001b';
@@ -21,8 +21,5 @@ export const LogRow = memo(function LogRow({ line, top }: { line: LogLine; top: 
 });
 
 function Coloured({ text }: { text: string }) {
-  const ansi = new AnsiUp();
-  // Inline styles are against the page's policy.
-  ansi.use_classes = true;
-  return <span className={l.text} dangerouslySetInnerHTML={{ __html: ansi.ansi_to_html(text) }} />;
+  return <span className={l.text} dangerouslySetInnerHTML={{ __html: colouredHtml(text) }} />;
 }

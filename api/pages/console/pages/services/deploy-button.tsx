@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';
 
 /** Why a service cannot be deployed at all; null if it can. */
-export function deployRefusal(service: Service): string | null {
+function deployRefusal(service: Service): string | null {
   if (service.archived) return 'The service is archived: restore it first';
   if (service.status === 'deleting') return 'The service is being deleted';
   return null;

@@ -54,9 +54,19 @@ describe('The headers of a request', () => {
 
   it('say what the edge knows about the client, whatever the client claims, also with underscores', () => {
     const passed = passedOn(
-      ['X-Forwarded-For', 'X_Forwarded_For', 'X-Real-IP', 'Forwarded', 'X-Forwarded-Proto', 'X-Request-ID'].flatMap(
-        (name) => [name, 'forged'],
-      ),
+      [
+        ...['X-Forwarded-For', 'X_Forwarded_For', 'X-Real-IP', 'Forwarded', 'X-Forwarded-Proto', 'X-Request-ID'],
+        ...['X-Forwarded-Ssl', 'X-Forwarded-Scheme', 'X-Forwarded-Prefix', 'X_Forwarded_Prefix', 'X-Forwarded-Port'],
+        ...[
+          'X-Forwarded-Server',
+          'X-Forwarded',
+          'X-Original-URL',
+          'x_original_url',
+          'X-Original-Host',
+          'X-Rewrite-URL',
+        ],
+        ...['X-Scheme', 'X-Url-Scheme', 'X-Script-Name', 'X-Client-IP', 'X-Host', 'Front-End-Https', 'Proxy'],
+      ].flatMap((name) => [name, 'forged']),
     );
     expect(JSON.stringify(passed)).to.not.contain('forged');
     expect(passed.slice(1)).to.deep.equal([

@@ -70,6 +70,14 @@ describe('Swarm service of a replica', () => {
     });
   });
 
+  it('gives variables as they are, although Swarm runs them as templates', () => {
+    const environment = { PAGE: 'a {{{b}}} {{- .Node.Hostname}}', ODD: '{{{{{' };
+    const { ContainerSpec } = task(replicaService(release({ environment }), REPLICA, CONTEXT));
+    expect(ContainerSpec)
+      .to.have.property('Env')
+      .which.includes.members(['PAGE=a {{"{{"}}{b}}} {{"{{"}}- .Node.Hostname}}', 'ODD={{"{{"}}{{"{{"}}{']);
+  });
+
   it("without a command starts the image's own, in the image's folder or the given one", () => {
     const { image } = release();
     const own = { ...image, manifest: { ...image.manifest, startCommand: '', workingDirectory: '/srv' } };

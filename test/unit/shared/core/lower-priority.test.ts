@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
-import { lowerPriority } from '../../../workers/lower-priority.js';
+import { lowerPriority } from '../../../../shared/core/lower-priority.js';
 
 describe('lowerPriority', () => {
   it('lowers that of a process and of its session, and not that of its parent', async () => {

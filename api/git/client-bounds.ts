@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Transform } from 'node:stream';
+import { AppError } from '../../shared/core/errors.js';
+import { MOST_UPDATES } from '../../shared/pushes/model.js';
+
+/** What a client of git may send, and how slow it may be. */
+export interface BodyLimits {
+  /** All of the body, as it arrives. */
+  maxBytes: number;
+  /** What comes before the pack, which git holds in memory: the changes of refs and the options. Null if no pack follows. */
+  maxCommandBytes: number | null;
+}
+
+const MIB = 1024 ** 2;
+/** A command names two commits and a ref. */
+const MAX_COMMAND_BYTES = MOST_UPDATES * 4 * 1024;
+
+/** The limits of a push whose pack may have so many bytes. Git itself refuses a larger pack, with its own words. */
+export function pushLimits(maxPackBytes: number): BodyLimits {
+  return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
+}
+
+/** What a client asks for with one request of a fetch. */
+export const FETCH_LIMITS: BodyLimits = { maxBytes: 16 * MIB, maxCommandBytes: null };
+
+/** Passes a body on and counts it. Calls `refuse` once if it is larger than its limits, and drops the rest. */
+export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (error: AppError) => void): Transform {
+  const commands = maxCommandBytes === null ? null : new CommandCounter();
+  let bytes = 0;
+  let refused = false;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      commands?.push(chunk);
+      if (!refused && (bytes > maxBytes || (commands?.bytes ?? 0) > (maxCommandBytes ?? 0))) {
+        refused = true;
+        refuse(new AppError('payload_too_large', 'The request of git is larger than this installation takes'));
+      }
+      if (refused) done();
+      else done(null, chunk);
+    },
+  });
+}
+
+const HEAD_BYTES = 4;
+const PACK = 'PACK';
+
+/** Counts the bytes before the pack of a push, which are packets with their length before them. */
+export class CommandCounter {
+  bytes = 0;
+  #head = '';
+  /** Bytes of the present packet that are still to come. */
+  #left = 0;
+  #ended = false;
+
+  push(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length && !this.#ended; ) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, chunk.length - at);
+        this.#left -= taken;
+        this.bytes += taken;
+        at += taken;
+        continue;
+      }
+      this.#head += String.fromCharCode(chunk[at] ?? 0);
+      at += 1;
+      this.bytes += 1;
+      if (this.#head.length < HEAD_BYTES) continue;
+      this.#ended = this.#head === PACK;
+      // Git refuses what is no length. All that follows is counted.
+      const length = /^[0-9a-f]{4}$/i.test(this.#head) ? Number.parseInt(this.#head, 16) : Number.POSITIVE_INFINITY;
+      this.#left = Math.max(0, length - HEAD_BYTES);
+      this.#head = '';
+    }
+  }
+}
+
+/** A client may keep the platform waiting for so long, and in addition for as long as its bytes take at the least rate. */
+const PATIENCE_MS = 30_000;
+const LEAST_BYTES_PER_SECOND = 32 * 1024;
+const LOOK_MS = 500;
+
+/** Whether a client that let the platform wait for so long, for so many bytes, is too slow to keep its place. */
+export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE_MS): boolean {
+  return waitedMs > patienceMs + (bytes / LEAST_BYTES_PER_SECOND) * 1000;
+}
+
+/**
+ * Calls `end` once if the client is too slow: it neither sends its body, which goes to `body`, nor reads the answer. Time in which the
+ * platform works is not the client's. Returns how to stop watching.
+ */
+export function watchPace(
+  { req, res, body }: { req: IncomingMessage; res: ServerResponse; body: Transform },
+  end: () => void,
+  patienceMs?: number,
+): () => void {
+  let waited = 0;
+  let last = performance.now();
+  const { bytesRead, bytesWritten } = req.socket;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const sends = !req.readableEnded && !body.writableNeedDrain;
+    if (sends || res.writableNeedDrain) waited += now - last;
+    last = now;
+    const bytes = req.socket.bytesRead - bytesRead + req.socket.bytesWritten - bytesWritten;
+    if (!isTooSlow(waited, bytes, patienceMs)) return;
+    clearInterval(timer);
+    end();
+  }, LOOK_MS);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,79 @@
+import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from 'node:child_process';
+import { lowerPriority } from './lower-priority.js';
+import { signalGroup } from './signal-process.js';
+
+/** The PATH of tools that the platform runs itself. It does not depend on the platform's own environment. */
+export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** What one process may use. Each process that it starts has the same limits for itself. */
+export interface ChildLimits {
+  /** Memory that it may write to. Files that it only reads through memory, and reserved addresses, do not count. */
+  memoryBytes: number;
+  processorSeconds: number;
+  /** The largest file that it may write. */
+  fileBytes: number;
+  openFiles: number;
+}
+
+const GIB = 1024 ** 3;
+const USUAL_LIMITS: ChildLimits = {
+  memoryBytes: GIB,
+  processorSeconds: 300,
+  fileBytes: 64 * GIB,
+  openFiles: 1024,
+};
+
+/** Seconds between the signal that tells which limit was reached (XCPU), and KILL. */
+const KILL_AFTER_SECONDS = 5;
+/** If the host's memory is short, the kernel ends these processes before the platform's own. From -1000 to 1000. */
+const OOM_SCORE = 500;
+
+/**
+ * The program of /bin/sh that stands before a command. Every system has `ulimit`; a limit that it cannot set is one that is stricter already.
+ * The descriptor `tether` is a pipe whose other end only this process holds. If it ends, because this process has ended or the command has, a
+ * watcher kills what is left of the process group. While the watcher runs, the number of the group is not used again.
+ */
+function program({ memoryBytes, processorSeconds, fileBytes, openFiles }: ChildLimits, tether: number): string {
+  const closed = Array.from({ length: tether - 2 }, (_, i) => `${i + 3}>&-`).join(' ');
+  return `
+limit() { ulimit "$@" 2>/dev/null || :; }
+limit -c 0
+limit -d ${Math.floor(memoryBytes / 1024)}
+limit -f ${Math.floor(fileBytes / 512)}
+limit -n ${openFiles}
+limit -S -t ${processorSeconds}
+limit -H -t ${processorSeconds + KILL_AFTER_SECONDS}
+{ echo ${OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null
+( exec <&${tether} >/dev/null 2>&1 ${closed}; trap '' TERM INT HUP; read -r never; kill -s KILL 0 ) &
+exec "$@" ${tether}>&-`;
+}
+
+/**
+ * Starts a command with limits, in a process group of its own, which ends when the command or this process ends. To end it, signal the group
+ * (`endChild`). A command that does not exist exits with 127.
+ */
+export function spawnLimited(
+  [file, ...args]: readonly [file: string, ...args: string[]],
+  {
+    stdio,
+    limits = {},
+    ...options
+  }: Pick<SpawnOptions, 'env' | 'cwd'> & { stdio: Exclude<StdioOptions, string>; limits?: Partial<ChildLimits> },
+): ChildProcess {
+  const script = program({ ...USUAL_LIMITS, ...limits }, stdio.length);
+  const child = spawn('/bin/sh', ['-c', script, 'limited', file, ...args], {
+    ...options,
+    detached: true,
+    stdio: [...stdio, 'pipe'],
+  });
+  const tether = (child.stdio as readonly unknown[])[stdio.length] as { destroy(): void; on: ChildProcess['on'] };
+  tether?.on('error', () => undefined);
+  child.once('exit', () => tether?.destroy());
+  lowerPriority(child.pid);
+  return child;
+}
+
+/** Kills a child of `spawnLimited` and all that it started, unless it has ended. */
+export function endChild({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) signalGroup(pid, 'SIGKILL');
+}

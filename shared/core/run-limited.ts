@@ -1,0 +1,114 @@
+import type { ChildProcess } from 'node:child_process';
+import { type ChildLimits, endChild, SYSTEM_PATH, spawnLimited } from './limited-child.js';
+import { onAbort } from './on-abort.js';
+
+export interface RunOptions {
+  /** By default a fixed PATH and nothing of the platform's own environment. */
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  limits?: Partial<ChildLimits>;
+  /** How long it may take, in milliseconds. */
+  timeout?: number;
+  /** The most that it may print, in bytes. */
+  maxBuffer?: number;
+  /** An abort ends the command, and the call rejects with its reason. */
+  signal?: AbortSignal | undefined;
+  /** Called with each part of the output. It ends the command by returning false. */
+  accept?: (chunk: Buffer) => boolean;
+}
+
+export interface ChildResult {
+  code: number | null;
+  killedBy: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  /** Why it was ended, if it was. */
+  cut: 'time' | 'output' | null;
+}
+
+/** Usual bounds on time and output. */
+const TIMEOUT_MS = 15 * 60_000;
+const MAX_OUTPUT_BYTES = 1024 ** 2;
+/** Of what a command prints as its errors, the end is kept. */
+const MAX_ERROR_BYTES = 256 * 1024;
+const NOT_FOUND = 127;
+
+/** A command that failed, with the fields of the errors of Node's `execFile`. */
+export class CommandFailed extends Error {
+  readonly code: number | 'ENOENT' | null;
+  readonly killed: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+
+  constructor(file: string, { code, killedBy, stdout, stderr, cut }: ChildResult) {
+    const end = cut === null ? (killedBy ?? `code ${code}`) : `too much ${cut}`;
+    super(`${file} failed (${end}): ${stderr.trim().slice(-1000)}`);
+    this.name = 'CommandFailed';
+    this.code = isMissing({ code, stderr }) ? 'ENOENT' : code;
+    this.killed = cut !== null;
+    this.stdout = stdout;
+    this.stderr = stderr;
+  }
+}
+
+/** Whether a command did not run because the host does not have it. */
+export function isMissing({ code, stderr }: Pick<ChildResult, 'code' | 'stderr'>): boolean {
+  return code === NOT_FOUND && /exec: .*not found/.test(stderr);
+}
+
+/** Runs a command with limits (`spawnLimited`) and returns what it printed. Throws `CommandFailed` unless it exits with 0. */
+export async function runLimited(
+  file: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Pick<ChildResult, 'stdout' | 'stderr'>> {
+  const result = await resultOf(file, args, options);
+  if (result.code !== 0 || result.cut !== null) throw new CommandFailed(file, result);
+  return result;
+}
+
+/** Runs a command as `runLimited` does, and returns how it ended, also if it failed. Rejects if it is aborted. */
+export async function resultOf(
+  file: string,
+  args: readonly string[],
+  { env = { PATH: SYSTEM_PATH, LC_ALL: 'C' }, cwd = '/', limits = {}, ...bounds }: RunOptions = {},
+): Promise<ChildResult> {
+  bounds.signal?.throwIfAborted();
+  return collect(spawnLimited([file, ...args], { env, cwd, limits, stdio: ['ignore', 'pipe', 'pipe'] }), bounds);
+}
+
+async function collect(
+  child: ChildProcess,
+  { timeout = TIMEOUT_MS, maxBuffer = MAX_OUTPUT_BYTES, signal, accept = () => true }: RunOptions,
+): Promise<ChildResult> {
+  let cut: ChildResult['cut'] = null;
+  const stop = (reason: typeof cut) => {
+    cut ??= reason;
+    endChild(child);
+  };
+  const timer = setTimeout(() => stop('time'), timeout);
+  const forgetAbort = signal ? onAbort(signal, () => endChild(child)) : () => undefined;
+  const stdout: Buffer[] = [];
+  let length = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > maxBuffer || !accept(chunk)) stop('output');
+    else stdout.push(chunk);
+  });
+  let stderr = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString('utf8')).slice(-MAX_ERROR_BYTES);
+  });
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, killedBy) => {
+        if (signal?.aborted) reject(signal.reason);
+        else resolve({ code, killedBy, stdout: Buffer.concat(stdout).toString('utf8'), stderr, cut });
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+    forgetAbort();
+  }
+}

@@ -1,0 +1,46 @@
+import pg from 'pg';
+import { Sensitive } from '../../shared/core/sensitive.js';
+import { openPasswords } from '../../shared/data/commands.js';
+import { findDataServer } from '../../shared/data/store.js';
+import { Keyring } from '../../shared/secrets/keyring.js';
+import type { ApiClient } from '../support/client.js';
+import type { Platform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
+
+interface Backup {
+  id: string;
+  status: string;
+  error: string;
+}
+
+/** Takes a backup and waits until its check has ended. Rejects if it failed. */
+export async function takeBackup(client: ApiClient, serviceId: string, withinMs = 90_000): Promise<void> {
+  const path = `/services/${serviceId}/backups`;
+  const { backup } = await client.expect<{ backup: Backup }>('POST', path, {});
+  const ended = await eventually(
+    `backup ${backup.id} ends`,
+    async () => {
+      const { backup: now } = await client.expect<{ backup: Backup }>('GET', `${path}/${backup.id}`);
+      return ['succeeded', 'failed'].includes(now.status) ? now : undefined;
+    },
+    withinMs,
+  );
+  if (ended.status === 'failed') throw new Error(`the backup failed: ${ended.error}`);
+}
+
+/** Runs SQL as the owner of a database, who has no more rights than its applications. */
+export async function asOwner(platform: Platform, serviceId: string, sql: (database: string) => string): Promise<void> {
+  const { db } = platform.database;
+  const row = await findDataServer(db, serviceId);
+  const replica = await db('replicas').where({ service_id: serviceId, state: 'ready' }).first('address', 'port');
+  if (!row || !replica) throw new Error('the database does not run');
+  const { user: password } = openPasswords(new Keyring(new Sensitive(platform.env.SECRETS_KEY ?? '')), row);
+  const { address: host, port } = replica;
+  const client = new pg.Client({ host, port, user: row.user_name, password, database: row.database_name });
+  await client.connect();
+  try {
+    await client.query(sql(row.database_name));
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { type HostileCase, hostileCase, unless } from './hostile-case.js';
+import type { HostileTenant } from './hostile-tenant.js';
+
+const MAX_TERMINALS = 512;
+const MAX_TRACKED = 4_096;
+const CONNECTIONS = 8_000;
+
+/** An application that answers each request with the result of this body of an asynchronous function. */
+function answering(body: string, before = ''): Record<string, string> {
+  return {
+    Procfile: `web: ${before}exec node server.js\n`,
+    'server.js': `const fs = require('node:fs'), net = require('node:net'), child = require('node:child_process'), os = require('node:os');
+      const ask = async () => { ${body} };
+      let asked;
+      require('node:http').createServer(async (request, response) => {
+        if (request.url !== '/attack') return response.end('ready');
+        response.end(String(await (asked ??= ask()).catch((error) => 'ERROR ' + error.message)));
+      }).listen(process.env.PORT);`,
+  };
+}
+
+/** Hosts the application, and returns what it answered; null if it did not go live. */
+async function attack(tenant: HostileTenant, signal: AbortSignal, body: string, before = ''): Promise<string | null> {
+  let seen: string | null = null;
+  await tenant.host(answering(body, before), {}, signal, async (service) => {
+    seen = await tenant.answerOf(service, {}, '/attack');
+  });
+  return seen;
+}
+
+const NOT_LIVE = 'the hostile application did not go live, so nothing was tried';
+const about = (seen: string | null, holds: (answer: string) => boolean, fault: (answer: string) => string): string =>
+  seen === null ? NOT_LIVE : unless(holds(seen), fault(seen));
+
+/** What applications do that the platform hosts. */
+export const HOSTED: readonly HostileCase[] = [
+  hostileCase({
+    name: 'devices: a thousand pseudo-terminals',
+    rule: 3,
+    short: true,
+    run: ({ tenants: [tenant], signal }) =>
+      attack(
+        tenant,
+        signal,
+        `const held = []; try { while (held.length < 1000) held.push(fs.openSync('/dev/ptmx', 'r+')); } catch {}
+         for (const fd of held) fs.closeSync(fd);
+         return held.length;`,
+      ),
+    check: (seen) =>
+      about(
+        seen,
+        (text) => Number(text) < MAX_TERMINALS,
+        (text) => `it has opened ${text}`,
+      ),
+  }),
+  hostileCase({
+    name: 'devices: asynchronous I/O of the whole host',
+    rule: 3,
+    run: ({ tenants: [tenant], signal }) =>
+      attack(
+        tenant,
+        signal,
+        `const number = process.arch === 'x64' ? 206 : 0;
+         return child.execFileSync('perl', ['-e', 'my $c = pack("Q", 0); print syscall(' + number + ', 1000, $c)']).toString();`,
+      ),
+    check: (seen) =>
+      about(
+        seen,
+        (text) => text === '-1',
+        (text) => `io_setup returned ${text}`,
+      ),
+  }),
+  hostileCase({
+    name: 'descriptors of the worker in a child',
+    rule: 1,
+    run: ({ tenants: [tenant], signal }) =>
+      attack(
+        tenant,
+        signal,
+        `return fs.readFileSync('/tmp/descriptors', 'utf8').split('\\n').map((line) => / (\\d+) -> (.*)$/.exec(line))
+          .filter((found) => found && Number(found[1]) > 2 && !/^\\/proc\\/.*\\/fd$/.test(found[2])).map((found) => found[0]).join(',');`,
+        'ls -l /proc/self/fd > /tmp/descriptors; ',
+      ),
+    check: (seen) =>
+      about(
+        seen,
+        (text) => text === '',
+        (text) => `it has inherited${text}`,
+      ),
+  }),
+  hostileCase({
+    name: '/sys: figures of neighbours',
+    rule: 0,
+    run: ({ tenants: [tenant], signal }) =>
+      attack(
+        tenant,
+        signal,
+        `const list = (path) => { try { return fs.readdirSync(path); } catch { return []; } };
+         const groups = list('/sys/fs/cgroup').flatMap((name) => [name, ...list('/sys/fs/cgroup/' + name)]);
+         return JSON.stringify([...list('/sys/class/net').filter((name) => !(name in os.networkInterfaces())),
+           ...groups.filter((name) => /ranvier|replica|build/.test(name)), ...list('/sys/kernel/debug'), ...list('/sys/fs/bpf')]);`,
+      ),
+    check: (seen) =>
+      about(
+        seen,
+        (text) => text === '[]',
+        (text) => `it sees ${text.slice(0, 200)}`,
+      ),
+  }),
+  hostileCase({
+    name: 'network: ports of the host and of an administrator',
+    rule: 0,
+    short: true,
+    run: ({ platform, tenants: [tenant], signal }) =>
+      attack(
+        tenant,
+        signal,
+        `const route = fs.readFileSync('/proc/net/route', 'utf8').split('\\n').map((line) => line.split('\\t')).find((row) => row[1] === '00000000');
+         const gateway = route && route[2].match(/../g).reverse().map((hex) => parseInt(hex, 16)).join('.');
+         const open = (host, port) => new Promise((resolve) => {
+           const socket = net.connect({ host, port, timeout: 1500 }, () => { socket.destroy(); resolve(host + ':' + port); });
+           for (const event of ['error', 'timeout']) socket.on(event, () => { socket.destroy(); resolve(''); });
+         });
+         const tries = ['127.0.0.1', gateway].flatMap((host) => [${platform.apiPort}, 2019, 5432, 6379, 22].map((port) => open(host, port)));
+         return (await Promise.all(tries)).filter((found) => found !== '').join(' ');`,
+      ),
+    check: (seen) =>
+      about(
+        seen,
+        (text) => text === '',
+        (text) => `it reaches ${text}`,
+      ),
+  }),
+  hostileCase({
+    name: 'network: one replica fills the table of connections',
+    rule: 3,
+    run: async ({ tenants: [tenant], signal, platform }) => {
+      let tracked = -1;
+      const sink = answering(`return 'sink';`);
+      await tenant.host(sink, {}, signal, async (target) => {
+        const { db } = platform.database;
+        const where = { service_id: target.id, state: 'ready' };
+        const { address, port } = await db('replicas').where(where).first('address', 'port');
+        const flood = `for (let left = ${CONNECTIONS}; left > 0; left -= 200) await Promise.all(Array.from({ length: 200 }, () =>
+          new Promise((resolve) => { const socket = net.connect({ host: '${address}', port: ${port}, timeout: 1000 }, () => socket.end());
+            for (const event of ['close', 'error', 'timeout']) socket.on(event, () => { socket.destroy(); resolve(); }); })));
+          return 'done';`;
+        await tenant.host(answering(flood), {}, signal, async (source) => {
+          await tenant.answerOf(source, {}, '/attack', 60_000);
+          const replica = await db('replicas').where({ service_id: source.id, state: 'ready' }).first('address');
+          const table = await readFile('/proc/net/nf_conntrack', 'utf8').catch(() => '');
+          tracked = table.split(`src=${replica?.address} dst=${address}`).length - 1;
+        });
+      });
+      return tracked;
+    },
+    check: (tracked) =>
+      tracked < 0 ? NOT_LIVE : unless(tracked <= MAX_TRACKED, `${tracked} connections of one replica are tracked`),
+  }),
+];

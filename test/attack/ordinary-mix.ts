@@ -1,0 +1,207 @@
+import { execFile } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { withTimeLimit } from '../../shared/core/time-limit.js';
+import { createKey, createWorkspace } from '../../shared/identity/commands.js';
+import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { Browser } from '../support/browser.js';
+import { ApiClient, visit } from '../support/client.js';
+import { createService, deploy, type Service } from '../support/deployments.js';
+import { makeUser } from '../support/factories.js';
+import type { Platform } from '../support/platform.js';
+import { takeBackup } from './backups.js';
+
+const run = promisify(execFile);
+const PASSWORD = 'correct horse battery staple';
+const WORKSPACES = 3;
+
+/** Each kind of ordinary work: the pause after it, and the time within which it has to succeed, in milliseconds. */
+const KINDS = {
+  read: { pauseMs: 150, boundMs: 5_000 },
+  write: { pauseMs: 500, boundMs: 5_000 },
+  visit: { pauseMs: 150, boundMs: 5_000 },
+  hook: { pauseMs: 1_000, boundMs: 5_000 },
+  'sign-in': { pauseMs: 2_000, boundMs: 10_000 },
+  'git fetch': { pauseMs: 2_000, boundMs: 20_000 },
+  'git push': { pauseMs: 3_000, boundMs: 20_000 },
+  deployment: { pauseMs: 15_000, boundMs: 90_000 },
+  backup: { pauseMs: 15_000, boundMs: 90_000 },
+};
+export type Kind = keyof typeof KINDS;
+/** The kinds that are single requests: the 99th percentile is of them. */
+export const REQUESTS: readonly Kind[] = ['read', 'write', 'visit'];
+
+/** One piece of ordinary work. `failure` is '' if it succeeded within its bound; times in milliseconds. */
+export interface Sample {
+  kind: Kind;
+  begun: number;
+  ms: number;
+  failure: string;
+}
+
+/** The steady work of several workspaces that mean no harm, from `begin` to `end`. */
+export class OrdinaryMix {
+  readonly samples: Sample[] = [];
+  readonly #platform: Platform;
+  readonly #stop = new AbortController();
+  readonly #repositories: AppRepository[] = [];
+  #loops: Promise<unknown> = Promise.resolve();
+
+  private constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  /** Makes the workspaces with their services, and begins to work. */
+  static async begin(platform: Platform): Promise<OrdinaryMix> {
+    const mix = new OrdinaryMix(platform);
+    setMaxListeners(WORKSPACES * Object.keys(KINDS).length, mix.#stop.signal);
+    const works: Record<Kind, () => Promise<unknown>>[] = [];
+    for (let i = 0; i < WORKSPACES; i++) works.push(await mix.#workspace(i));
+    const kinds = Object.keys(KINDS) as Kind[];
+    mix.#loops = Promise.all(works.flatMap((work) => kinds.map((kind) => mix.#repeat(kind, work[kind]))));
+    return mix;
+  }
+
+  /** What has ended since then. */
+  since(time: number): Sample[] {
+    return this.samples.filter(({ begun, ms }) => begun + ms >= time);
+  }
+
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await this.#loops;
+    for (const repository of this.#repositories.splice(0)) await repository.remove();
+  }
+
+  async #repeat(kind: Kind, work: () => Promise<unknown>): Promise<void> {
+    const { pauseMs, boundMs } = KINDS[kind];
+    while (!this.#stop.signal.aborted) {
+      const [begun, from] = [Date.now(), performance.now()];
+      const late = () => new Error(`not done within ${boundMs} ms`);
+      const failure = await withTimeLimit(work(), boundMs, late).then(
+        () => '',
+        (error: unknown) => String(error).slice(0, 300),
+      );
+      this.samples.push({ kind, begun, ms: performance.now() - from, failure });
+      await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    }
+  }
+
+  async #workspace(index: number): Promise<Record<Kind, () => Promise<unknown>>> {
+    const platform = this.#platform;
+    const { db } = platform.database;
+    const email = `ordinary${index}@example.test`;
+    await makeUser(db, { email, password: PASSWORD });
+    const name = `ordinary ${index}`;
+    const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name, owner: email }));
+    const grant = { workspaceId: workspace.id, email, scope: 'write' as const, name: 'attack', expiresAt: null };
+    const client = new ApiClient(platform.client.baseUrl, workspace.id, (await createKey(db, grant)).key);
+
+    const app = await this.#repository(`ordinary ${index}`);
+    const site = await createService(client, { name: `site-${index}`, configuration: { repository: app.url } });
+    const database = await createService(client, {
+      name: `data-${index}`,
+      kind: 'postgres',
+      configuration: { databaseVersion: '18' },
+    });
+    await Promise.all([deploy(client, site.id), deploy(client, database.id)]);
+    const deliver = await this.#hook(client, site);
+    const { push, fetch } = await this.#git(client, `pushed-${index}`);
+    const address = `203.0.113.${index + 1}`;
+    let writes = 0;
+    return {
+      read: () => client.expect('GET', '/services'),
+      write: () =>
+        client.expect('PATCH', `/services/${site.id}`, { configuration: { timeoutSeconds: 300 + (++writes % 2) } }),
+      visit: () => visited(site, platform.edgePort, `ordinary ${index}`),
+      hook: deliver,
+      'sign-in': () =>
+        new Browser(`http://127.0.0.1:${platform.apiPort}`, { 'X-Forwarded-For': address }).signIn(email, PASSWORD),
+      'git fetch': fetch,
+      'git push': push,
+      deployment: () => deploy(client, site.id),
+      backup: () => takeBackup(client, database.id),
+    };
+  }
+
+  async #repository(word: string): Promise<AppRepository> {
+    const repository = await makeRepository(nodeServer(word));
+    this.#repositories.push(repository);
+    return repository;
+  }
+
+  /** Delivers a signed ping, which changes nothing. */
+  async #hook(client: ApiClient, { id }: Service): Promise<() => Promise<void>> {
+    const { hook } = await newHook(client, id);
+    return async () => {
+      const { status } = await deliver(this.#platform, hook, 'ping', { zen: 'Keep it logically awesome.', hook_id: 1 });
+      if (status >= 300) throw new Error(`the hook answered ${status}`);
+    };
+  }
+
+  /** A branch that is not deployed is pushed to and fetched from. */
+  async #git(client: ApiClient, name: string): Promise<{ push: () => Promise<void>; fetch: () => Promise<void> }> {
+    await createService(client, { name, configuration: { sourceType: 'push' } });
+    const from = await this.#repository(name);
+    const url = gitUrl(this.#platform, client, name);
+    let pushed = 0;
+    const push = async () => {
+      await from.commit(`Push ${++pushed}`, { 'pushed.txt': String(pushed) });
+      await git(from.directory, 'push', '-q', url, 'HEAD:refs/heads/side');
+    };
+    await push();
+    const into = await this.#repository(`${name} clone`);
+    return { push, fetch: () => git(into.directory, 'fetch', '-q', '--no-tags', url, '+refs/heads/side:refs/fetched') };
+  }
+}
+
+export interface Hook {
+  id: string;
+  secret: string;
+}
+
+export function newHook(client: ApiClient, serviceId: string): Promise<{ hook: Hook }> {
+  return client.expect('POST', `/services/${serviceId}/hooks`, { provider: 'github' });
+}
+
+let deliveries = 0;
+/** Sends a delivery with its signature. */
+export function deliver(
+  { apiPort }: Platform,
+  { id, secret }: Hook,
+  event: string,
+  payload: object,
+): Promise<Response> {
+  const body = JSON.stringify(payload);
+  return fetch(`http://127.0.0.1:${apiPort}/api/hooks/${id}`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': `attack-${++deliveries}`,
+      'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+    },
+  });
+}
+
+export function gitUrl({ apiPort }: Platform, { key, workspaceId }: ApiClient, name: string): string {
+  return `http://anybody:${key}@127.0.0.1:${apiPort}/git/${workspaceId}/${name}.git`;
+}
+
+/** Git as people have it, without the configuration of this machine. Rejects with what it said, without the key. */
+export async function git(cwd: string, ...args: string[]): Promise<void> {
+  const env = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+  await run('git', ['-c', 'safe.directory=*', ...args], { cwd, env, timeout: 60_000 }).catch(
+    (error: { stderr?: string }) => {
+      throw new Error(`git ${args[0]}: ${(error.stderr || String(error)).replace(/\/\/[^@\s]*@/g, '//')}`);
+    },
+  );
+}
+
+async function visited({ url }: Service, edgePort: number, word: string): Promise<void> {
+  const { status, body } = await visit(url, edgePort);
+  if (status !== 200 || body !== word) throw new Error(`${status} ${body.slice(0, 120)}`);
+}

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Entry } from '../chaos/entries.js';
+import { CALLERS } from './cases-callers.js';
+import { DATA } from './cases-data.js';
+import { GIT } from './cases-git.js';
+import { HOSTED } from './cases-hosted.js';
+import type { Ground, HostileCase } from './hostile-case.js';
+import { type OrdinaryMix, REQUESTS, type Sample } from './ordinary-mix.js';
+
+/** Every attack on a rule that is tried from outside or from hosted code. */
+export const CASES: readonly HostileCase[] = [...DATA, ...GIT, ...CALLERS, ...HOSTED];
+
+/** A request under attack may take so many times what it takes in a quiet run. */
+const MAX_RATIO = 2;
+/** On a busy machine less than this is no harm, whatever the ratio, in milliseconds. */
+const FLOOR_MS = 50;
+const CASE_MS = 120_000;
+/** What an attack has begun may harm others a moment later. */
+const AFTER_MS = 1_000;
+
+/** How one case ended. `result` is '' if the attack did not reach its aim. */
+export interface CaseResult {
+  name: string;
+  rule: number;
+  result: string;
+  harmed: Sample[];
+  samples: Sample[];
+}
+
+/** Tries the cases one after another beside the ordinary mix. */
+export async function runCases(
+  ground: Omit<Ground, 'signal'>,
+  cases: readonly HostileCase[],
+  say: (what: string) => void,
+): Promise<CaseResult[]> {
+  const results: CaseResult[] = [];
+  for (const { name, rule, attempt } of cases) {
+    say(name);
+    const begun = Date.now();
+    const signal = AbortSignal.timeout(CASE_MS);
+    const late = delay(CASE_MS, `it did not end within ${CASE_MS} ms`, { ref: false });
+    const tried = attempt({ ...ground, signal }).catch((error: Error) => `not tried: ${error.message}`);
+    const result = await Promise.race([tried, late]);
+    await delay(AFTER_MS);
+    const { harmed, samples } = resultOf(ground.mix, name, begun);
+    if (result !== '') say(`  REACHED ITS AIM: ${result}`);
+    for (const { kind, failure } of harmed) say(`  harmed: ${kind}: ${failure}`);
+    results.push({ name, rule, result, harmed, samples });
+  }
+  return results;
+}
+
+/** What happened to ordinary work since then, without an aim of the attack to look at. */
+export function resultOf(mix: OrdinaryMix, name: string, begun: number): CaseResult {
+  const samples = mix.since(begun);
+  return { name, rule: 0, result: '', samples, harmed: samples.filter(({ failure }) => failure !== '') };
+}
+
+/** The books of the cases: which reached their aim, what ordinary work was harmed, and how long requests took. */
+export function caseEntries(results: readonly CaseResult[], quiet: readonly Sample[]): Entry[] {
+  const attacked = results.flatMap(({ samples }) => samples);
+  const [before, during] = [percentile99(quiet), percentile99(attacked)];
+  const bound = Math.max(MAX_RATIO * before, FLOOR_MS);
+  return [
+    {
+      what: 'attacks that reached their aim',
+      counted: results.length,
+      wrong: results
+        .filter(({ result }) => result !== '')
+        .map(({ name, result }) => `${name}: ${result.slice(0, 300)}`),
+    },
+    {
+      what: 'ordinary work that was harmed',
+      counted: attacked.length,
+      wrong: results.flatMap(({ name, harmed }) =>
+        harmed.map(({ kind, failure }) => `${kind} at "${name}": ${failure}`),
+      ),
+    },
+    {
+      what: `99th percentile of ordinary requests: ${before} ms quiet, ${during} ms under attack, at most ${bound} ms`,
+      counted: attacked.filter(({ kind }) => REQUESTS.includes(kind)).length,
+      wrong: during > bound ? [`${(during / before).toFixed(1)} times the quiet run`] : [],
+    },
+  ];
+}
+
+/** One line for each case: rule, result, harmed work, and the 99th percentile of ordinary requests meanwhile. */
+export function caseTable(results: readonly CaseResult[], quiet: readonly Sample[]): string {
+  const width = Math.max(...results.map(({ name }) => name.length));
+  const head = `${'case'.padEnd(width)}  rule  result   harmed  p99 quiet/attack (ms)`;
+  const lines = results.map(({ name, rule, result, harmed, samples }) => {
+    const figures = `${percentile99(quiet)}/${percentile99(samples)}`;
+    const verdict = result === '' ? 'held' : 'REACHED';
+    return `${name.padEnd(width)}  ${rule === 0 ? '   -' : String(rule).padStart(4)}  ${verdict.padEnd(7)}  ${String(harmed.length).padStart(6)}  ${figures}`;
+  });
+  return [head, ...lines].join('\n');
+}
+
+/** In whole milliseconds; 0 without requests. */
+function percentile99(samples: readonly Sample[]): number {
+  const times = samples.filter(({ kind }) => REQUESTS.includes(kind)).map(({ ms }) => ms);
+  times.sort((a, b) => a - b);
+  return Math.round(times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0);
+}

@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import { access } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/**
+ * The Node.js of this machine: the first in the PATH that is in no `node_modules`. It may be older than the one that npm carries, which
+ * runs the platform and its tests.
+ */
+export async function machineNode(): Promise<{ file: string; version: string }> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const file = join(folder, 'node');
+    const found = await access(file).then(
+      () => !folder.includes('node_modules'),
+      () => false,
+    );
+    if (!found) continue;
+    const { stdout } = await promisify(execFile)(file, ['-p', 'process.versions.node']);
+    return { file, version: stdout.trim() };
+  }
+  return { file: process.execPath, version: process.versions.node };
+}

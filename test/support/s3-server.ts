@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+const BUCKET = 'backups';
+export const ACCESS_KEY = 'stub';
+/** Small, so that lists of a few objects have several pages. */
+const PAGE = 2;
+
+interface StoredBytes {
+  key: string;
+  content: Buffer;
+  changedAt: string;
+}
+
+interface Answer {
+  status: number;
+  body?: string | Buffer;
+  headers?: Record<string, string>;
+}
+
+const refusal = (status: number, code: string): Answer => ({ status, body: `<Error><Code>${code}</Code></Error>` });
+const xml = (name: string, content: string): Answer => ({ status: 200, body: `<${name}>${content}</${name}>` });
+
+/** The part of S3 that backups use, in memory: objects, lists in pages, uploads in parts. It checks the access key, not the signature. */
+export class S3Server {
+  readonly objects = new Map<string, StoredBytes>();
+  /** Uploads in parts that were begun and have not ended, by their ids. */
+  readonly uploads = new Map<string, { key: string; startedAt: string; parts: Map<number, Buffer> }>();
+  readonly #server = createServer(async (request, response) => {
+    const { status, body = '', headers = {} } = await this.#answer(request);
+    response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  });
+
+  /** Starts it on a free port of 127.0.0.1, with one bucket, and returns its address. */
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    // A sender that goes away in the middle has stored nothing.
+    const content = await buffer(request).catch(() => null);
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://s3');
+    const [, bucket = '', key = ''] = /^\/([^/]*)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
+    if (content === null) return refusal(400, 'IncompleteBody');
+    if (!request.headers.authorization?.includes(`Credential=${ACCESS_KEY}/`))
+      return refusal(403, 'InvalidAccessKeyId');
+    if (bucket !== BUCKET) return refusal(404, 'NoSuchBucket');
+    if (searchParams.has('uploads') || searchParams.has('uploadId')) {
+      return this.#upload(request.method ?? '', key, searchParams, content);
+    }
+    return key === '' ? this.#list(searchParams) : this.#object(request.method ?? '', key, content);
+  }
+
+  #object(method: string, key: string, content: Buffer): Answer {
+    if (method === 'PUT') this.#put(key, content);
+    if (method === 'DELETE') this.objects.delete(key);
+    if (method === 'DELETE') return { status: 204 };
+    const found = this.objects.get(key);
+    return found ? { status: 200, body: method === 'GET' ? found.content : '' } : refusal(404, 'NoSuchKey');
+  }
+
+  #put(key: string, content: Buffer): void {
+    this.objects.set(key, { key, content, changedAt: new Date().toISOString() });
+  }
+
+  #list(query: URLSearchParams): Answer {
+    const first = Number(query.get('continuation-token') ?? 0);
+    const all = [...this.objects.values()].filter(({ key }) => key.startsWith(query.get('prefix') ?? ''));
+    const entries = all.slice(first, first + PAGE).map(({ key, changedAt, content }) => {
+      return `<Contents><Key>${key}</Key><LastModified>${changedAt}</LastModified><Size>${content.length}</Size></Contents>`;
+    });
+    const next = first + PAGE < all.length ? `<NextContinuationToken>${first + PAGE}</NextContinuationToken>` : '';
+    return xml('ListBucketResult', entries.join('') + next);
+  }
+
+  #upload(method: string, key: string, query: URLSearchParams, content: Buffer): Answer {
+    const id = query.get('uploadId');
+    if (id === null && method === 'GET') {
+      const begun = [...this.uploads].filter(([, upload]) => upload.key.startsWith(query.get('prefix') ?? ''));
+      const entries = begun.map(
+        ([uploadId, upload]) =>
+          `<Upload><Key>${upload.key}</Key><UploadId>${uploadId}</UploadId><Initiated>${upload.startedAt}</Initiated></Upload>`,
+      );
+      return xml('ListMultipartUploadsResult', entries.join(''));
+    }
+    if (id === null) {
+      const made = randomUUID();
+      this.uploads.set(made, { key, startedAt: new Date().toISOString(), parts: new Map() });
+      return xml('InitiateMultipartUploadResult', `<UploadId>${made}</UploadId>`);
+    }
+    const upload = this.uploads.get(id);
+    if (upload === undefined) return refusal(404, 'NoSuchUpload');
+    if (method === 'PUT') {
+      upload.parts.set(Number(query.get('partNumber')), content);
+      return { status: 200, headers: { etag: `"${query.get('partNumber')}"` } };
+    }
+    this.uploads.delete(id);
+    if (method === 'DELETE') return { status: 204 };
+    const parts = [...upload.parts].sort(([a], [b]) => a - b);
+    this.#put(key, Buffer.concat(parts.map(([, part]) => part)));
+    return xml('CompleteMultipartUploadResult', `<Key>${key}</Key><ETag>whole</ETag>`);
+  }
+}

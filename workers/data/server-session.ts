@@ -1,0 +1,84 @@
+import type { EventEmitter } from 'node:events';
+import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { onAbort } from '../../shared/core/on-abort.js';
+
+const CONNECT_MS = 5_000;
+/** A server that does not close a session within this time loses it, in milliseconds. */
+const END_MS = 1_000;
+/** The largest answer to one statement. A server that is not PostgreSQL may send without end. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/**
+ * Stand above the settings that a tenant gives its database or its user: no name of the tenant is found unless a statement
+ * names its schema.
+ */
+const SETTINGS = {
+  search_path: 'pg_catalog',
+  role: 'none',
+  default_transaction_read_only: 'off',
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+};
+
+/** A server that a tenant controls. With `path` it is reached at this socket, without a password. */
+export interface SessionAddress {
+  user: string;
+  database: string;
+  path?: string;
+  host?: string;
+  port?: number;
+  password?: string;
+}
+
+/**
+ * Runs work in a session of the platform on a tenant's PostgreSQL. The server may be any program: its answers are bounded, it gets no
+ * password but a hash that only the true server can check, and an abort ends the session at once.
+ */
+export async function withSession<T>(
+  { path, password = 'none', ...address }: SessionAddress,
+  { signal, name = 'ranvier' }: { signal: AbortSignal; name?: string },
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const socket = new Socket();
+  const connect = socket.connect.bind(socket);
+  if (path !== undefined) socket.connect = () => connect({ path });
+  const client = new pg.Client({
+    ...address,
+    // Without any, pg sends that of the environment or of a file of the host's.
+    password,
+    ssl: false,
+    stream: () => socket,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_MS,
+    application_name: name,
+    options: Object.entries(SETTINGS)
+      .map(([setting, value]) => `-c ${setting}=${value}`)
+      .join(' '),
+  });
+  // A connection that breaks while no query runs must not end this process. The next query fails.
+  client.on('error', () => undefined);
+  let received = 0;
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > MAX_ANSWER_BYTES) socket.destroy(new Error('the answer of the server is too large'));
+  });
+  client.on('drain', () => {
+    received = 0;
+  });
+  const messages: EventEmitter = Reflect.get(client, 'connection');
+  for (const way of ['authenticationCleartextPassword', 'authenticationMD5Password']) {
+    messages.on(way, () => socket.destroy(new Error('the server asks for the password itself')));
+  }
+  const forgetAbort = onAbort(signal, () => socket.destroy(new Error('the session was given up')));
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    forgetAbort();
+    await Promise.race([client.end().catch(() => undefined), delay(END_MS, undefined, { ref: false })]);
+    socket.destroy();
+  }
+}

@@ -1,0 +1,140 @@
+import { constants, type Dirent, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, opendir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+/** Opens a name alone, also that of a socket. Node does not name this flag of Linux. */
+const O_PATH = 0o10000000;
+const ON_LINUX = process.platform === 'linux';
+/** What `open` answers if the name is a link, no folder, or a socket. */
+const REFUSED = ['ELOOP', 'ENOTDIR', 'ENXIO'];
+
+/** A tenant has put something into its folder that the platform does not open. */
+export class TenantFileError extends Error {}
+
+/**
+ * A folder that a tenant's processes may change at any moment. Names in it are opened relative to its descriptor and never
+ * through a link, and opening never waits. The owner of the folder has to own what is opened. Missing names reject with ENOENT,
+ * everything else that is not as expected with a `TenantFileError`.
+ */
+export class TenantFolder {
+  readonly #handle: FileHandle;
+  /** Leads to the open folder, even if the tenant renames it; without Linux to the folder that has its name now. */
+  readonly #path: string;
+  readonly #shown: string;
+  readonly uid: number;
+
+  private constructor(handle: FileHandle, path: string, shown: string, uid: number) {
+    this.#handle = handle;
+    this.#path = ON_LINUX ? `/proc/self/fd/${handle.fd}` : path;
+    this.#shown = shown;
+    this.uid = uid;
+  }
+
+  /** Opens the uppermost folder of a tenant. The folders above it belong to the platform. */
+  static open(path: string): Promise<TenantFolder> {
+    return TenantFolder.#open(path, '');
+  }
+
+  static async #open(path: string, shown: string, owner?: number): Promise<TenantFolder> {
+    const handle = await openUnfollowed(path, O_RDONLY | O_DIRECTORY, shown);
+    try {
+      const { uid } = await handle.stat();
+      if (owner !== undefined && uid !== owner) throw unexpected(shown);
+      return new TenantFolder(handle, path, shown, uid);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** Opens a folder in this one, by a name or by names with `/` between them. The caller closes it. */
+  async folder(names: string): Promise<TenantFolder> {
+    let found: TenantFolder | null = null;
+    for (const name of names.split('/')) {
+      const above: TenantFolder = found ?? this;
+      try {
+        found = await TenantFolder.#open(above.#pathOf(name), above.#nameOf(name), this.uid);
+      } finally {
+        if (above !== this) await above.close();
+      }
+    }
+    return found ?? this;
+  }
+
+  /** The entries, as they are read. */
+  async *entries(): AsyncGenerator<Dirent> {
+    yield* await opendir(this.#path);
+  }
+
+  /** Facts about an entry itself, not about what a link leads to. */
+  stat(name: string): Promise<Stats> {
+    return lstat(this.#pathOf(name));
+  }
+
+  /** Opens a plain file that has no other name, for reading. The caller closes it. */
+  async file(name: string): Promise<FileHandle> {
+    const handle = await openUnfollowed(this.#pathOf(name), O_RDONLY, this.#nameOf(name));
+    return this.#checked(handle, name, (found) => found.isFile() && found.nlink === 1);
+  }
+
+  /** The text of a file. */
+  async text(name: string, maxBytes: number): Promise<string> {
+    const file = await this.file(name);
+    try {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0);
+      if (bytesRead > maxBytes) throw unexpected(this.#nameOf(name));
+      return buffer.toString('utf8', 0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Runs work with a path at which this very socket accepts connections. */
+  async withSocket<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
+    if (!ON_LINUX) return work(this.#pathOf(name));
+    const handle = await openUnfollowed(this.#pathOf(name), O_PATH, this.#nameOf(name));
+    const socket = await this.#checked(handle, name, (found) => found.isSocket() && found.nlink === 1);
+    return work(`/proc/self/fd/${socket.fd}`).finally(() => socket.close());
+  }
+
+  /** Removes a file, or the link that stands in its place. */
+  async remove(name: string): Promise<void> {
+    await unlink(this.#pathOf(name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  async #checked(handle: FileHandle, name: string, isExpected: (found: Stats) => boolean): Promise<FileHandle> {
+    const found = await handle.stat();
+    if (found.uid === this.uid && isExpected(found)) return handle;
+    await handle.close();
+    throw unexpected(this.#nameOf(name));
+  }
+
+  #nameOf(name: string): string {
+    return join(this.#shown, name);
+  }
+
+  #pathOf(name: string): string {
+    if (['', '.', '..'].includes(name) || /[/\0]/.test(name)) throw unexpected(JSON.stringify(name));
+    return `${this.#path}/${name}`;
+  }
+}
+
+async function openUnfollowed(path: string, flags: number, shown: string): Promise<FileHandle> {
+  return open(path, flags | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    throw REFUSED.includes(error.code ?? '') ? unexpected(shown) : error;
+  });
+}
+
+function unexpected(shown: string): TenantFileError {
+  const what = shown === '' ? 'the data folder' : `${shown} in the data folder`;
+  return new TenantFileError(
+    `${what} is not what its server makes: it is a link, has another owner or a second name, or is of another type or size; remove it`,
+  );
+}

@@ -1,0 +1,55 @@
+/** What one sandbox may take of the table in which the host tracks all connections. */
+export interface ConnectionBounds {
+  /** Open ones. */
+  atOnce: number;
+  perSecond: number;
+  /** Whether the kernel can forget closed connections of sandboxes sooner than others. */
+  forgets: boolean;
+}
+
+const MIN_CONNECTIONS = 1024;
+const MAX_CONNECTIONS = 4096;
+/** So many sandboxes with their bound fill the table. */
+const SHARES = 64;
+/** Without a time of its own a closed connection stays in the table for two minutes. */
+const PER_SECOND = { forgets: 500, keeps: 100 };
+const CLOSED_SECONDS = 5;
+const CLOSED_TIMES = `{ protocol tcp; l3proto ip; policy = { time_wait : ${CLOSED_SECONDS}, close : ${CLOSED_SECONDS} }; }`;
+
+/** The bounds of a sandbox on a host that tracks so many connections at most. */
+export function connectionBounds(tracked: number, forgets: boolean): ConnectionBounds {
+  const atOnce = Math.min(MAX_CONNECTIONS, Math.max(MIN_CONNECTIONS, Math.floor(tracked / SHARES)));
+  return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
+}
+
+/** An nft script that a kernel refuses which cannot forget closed connections sooner. */
+export const FORGETS_TRIAL = `add table inet ranvier_trial
+add ct timeout inet ranvier_trial closed ${CLOSED_TIMES}
+add chain inet ranvier_trial c
+add rule inet ranvier_trial c ct timeout set "closed"
+`;
+
+export function connectionTable(token: string): string {
+  return `inet ranvier_use_${token}`;
+}
+
+/**
+ * The nft script that bounds the connections of sandboxes, whose links are `ours`. The table is never replaced, because the count would
+ * begin anew. Its chains come after those that drop what has a false address. A connection that is refused here is not tracked.
+ */
+export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
+  const table = connectionTable(token);
+  const chains = ['input', 'forward'];
+  return `
+add table ${table}
+add set ${table} open { type ipv4_addr; size 65535; flags dynamic; }
+add set ${table} pace { type ipv4_addr; size 65535; flags dynamic,timeout; timeout 1m; }
+${forgets ? `add ct timeout ${table} closed ${CLOSED_TIMES}` : ''}
+add chain ${table} bounded
+${chains.map((name) => `add chain ${table} ${name} { type filter hook ${name} priority -9; policy accept; }`).join('\n')}
+${['bounded', ...chains].map((name) => `flush chain ${table} ${name}`).join('\n')}
+add rule ${table} bounded update @pace { ip saddr limit rate over ${perSecond}/second burst ${2 * perSecond} packets } drop
+add rule ${table} bounded add @open { ip saddr ct count over ${atOnce} } reject with icmpx type admin-prohibited
+${forgets ? `add rule ${table} bounded ct timeout set "closed"` : ''}
+${chains.map((name) => `add rule ${table} ${name} iifname ${ours} ct state new jump bounded`).join('\n')}`;
+}
