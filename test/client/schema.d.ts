@@ -272,7 +272,7 @@ export interface paths {
   "/workspaces/{workspaceId}/members": {
     /** List the members of the workspace, in the order in which they joined */
     get: operations["memberList"];
-    /** Make a user of the installation a member; needs a session */
+    /** Invite a user of the installation, who accepts in a session of their own; needs a session */
     post: operations["memberCreate"];
   };
   "/workspaces/{workspaceId}/members/{memberId}": {
@@ -322,6 +322,12 @@ export interface paths {
   "/session/invitation": {
     /** Make the account of a person who was invited, and sign in; answers as POST /api/session does */
     post: operations["sessionCreateFromInvitation"];
+  };
+  "/session/invitations": {
+    /** List the invitations of the user that can still be accepted, oldest first */
+    get: operations["sessionListInvitations"];
+    /** Accept or decline an invitation; answers with those that are left */
+    post: operations["sessionAnswerInvitation"];
   };
   "/session/mfa": {
     /** Create a secret for an authenticator, with the password; it takes effect when it is confirmed */
@@ -1188,6 +1194,19 @@ export interface components {
       emailVerified: boolean;
       mfaEnabled: boolean;
       mfaVerified: boolean;
+    };
+    OwnInvitation: {
+      /** Format: uuid */
+      id: string;
+      email: string;
+      /** @enum {string} */
+      role: "viewer" | "developer" | "admin" | "owner";
+      invitedBy: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      expiresAt: string;
+      workspaceName: string;
     };
     ErrorResponse: {
       error: {
@@ -5273,7 +5292,7 @@ export interface operations {
       503: components["responses"]["Error503"];
     };
   };
-  /** Make a user of the installation a member; needs a session */
+  /** Invite a user of the installation, who accepts in a session of their own; needs a session */
   memberCreate: {
     parameters: {
       header?: {
@@ -5309,7 +5328,7 @@ export interface operations {
         };
         content: {
           "application/json": {
-            member: components["schemas"]["Member"];
+            invitation: components["schemas"]["Invitation"];
           };
         };
       };
@@ -5943,6 +5962,84 @@ export interface operations {
             csrfToken: string;
             user: components["schemas"]["User"] | null;
             workspaces: components["schemas"]["Workspace"][];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** List the invitations of the user that can still be accepted, oldest first */
+  sessionListInvitations: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            invitations: components["schemas"]["OwnInvitation"][];
+          };
+        };
+      };
+      400: components["responses"]["Error400"];
+      401: components["responses"]["Error401"];
+      403: components["responses"]["Error403"];
+      404: components["responses"]["Error404"];
+      405: components["responses"]["Error405"];
+      409: components["responses"]["Error409"];
+      413: components["responses"]["Error413"];
+      429: components["responses"]["Error429"];
+      500: components["responses"]["Error500"];
+      503: components["responses"]["Error503"];
+    };
+  };
+  /** Accept or decline an invitation; answers with those that are left */
+  sessionAnswerInvitation: {
+    parameters: {
+      header?: {
+        "X-Request-ID"?: components["parameters"]["X-Request-ID"];
+        "X-CSRFToken"?: components["parameters"]["X-CSRFToken"];
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** Format: uuid */
+          invitationId: string;
+          accept: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description Success */
+      200: {
+        headers: {
+          "X-Request-ID": components["headers"]["X-Request-ID"];
+          "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+          "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+          "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+        };
+        content: {
+          "application/json": {
+            invitations: components["schemas"]["OwnInvitation"][];
           };
         };
       };
