@@ -9,12 +9,13 @@ import {
   type InvitationRow,
   insertInvitation,
   lockInvitation,
+  lockInvitationOf,
   setInvitationToken,
 } from './invitation-store.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from './member-commands.js';
 import type { Role } from './policy.js';
 import type { UserRow } from './rows.js';
-import { findUserByEmail, insertUser, upsertMembership } from './store.js';
+import { findMembership, findUserByEmail, insertUser, upsertMembership } from './store.js';
 
 /** Invitations that a workspace can send within the lifetime of one: they are mails to strangers. */
 export const MOST_INVITATIONS = 50;
@@ -36,6 +37,29 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
   const email = text.trim().toLowerCase();
   if (await findUserByEmail(trx, email))
     throw new AppError('conflict', `${email} is a user of this installation: make them a member instead`);
+  return replaceInvitation(trx, { workspaceId, actor, email, role });
+}
+
+/**
+ * Invites a user of the installation, who accepts in a session of their own: nobody is a member without wanting it. An earlier invitation of
+ * the address ends. Throws not_found if there is no such user, conflict if it is a member, forbidden, capacity_exceeded.
+ */
+export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
+  assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
+  const email = text.trim().toLowerCase();
+  const user = await findUserByEmail(trx, email);
+  if (!user) {
+    throw new AppError(
+      'not_found',
+      `There is no user ${email}; invite them by e-mail, or let the operator of this installation create the user: npm run admin -- user create --email ${email}`,
+    );
+  }
+  if (await findMembership(trx, workspaceId, user.id))
+    throw new AppError('conflict', `${email} is a member already; change the role with PATCH`);
+  return replaceInvitation(trx, { workspaceId, actor, email, role });
+}
+
+async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, role }: InviteInput) {
   await assertRoomForMember(trx, workspaceId);
   if ((await countSentInvitations(trx, workspaceId)) >= MOST_INVITATIONS)
     throw new AppError('capacity_exceeded', `A workspace sends at most ${MOST_INVITATIONS} invitations in seven days`);
@@ -92,6 +116,22 @@ export async function acceptInvitation(
   await upsertMembership(trx, { workspaceId, userId: user.id, role });
   await endInvitations(trx, workspaceId, email);
   return user;
+}
+
+/** Accepts or declines an invitation of the user's address. Throws not_found if it has ended, capacity_exceeded. */
+export async function answerInvitation(
+  trx: Transaction,
+  { user, invitationId, accept }: { user: { id: string; email: string }; invitationId: string; accept: boolean },
+): Promise<void> {
+  const invitation = await lockInvitationOf(trx, invitationId, user.email);
+  if (!invitation)
+    throw new AppError('not_found', 'There is no such invitation; it was withdrawn, used or has expired');
+  const { workspace_id: workspaceId, email, role } = invitation;
+  if (accept && !(await findMembership(trx, workspaceId, user.id))) {
+    await assertRoomForMember(trx, workspaceId);
+    await upsertMembership(trx, { workspaceId, userId: user.id, role });
+  }
+  await endInvitations(trx, workspaceId, email);
 }
 
 function notInvited(): AppError {

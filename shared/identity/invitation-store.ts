@@ -71,6 +71,25 @@ export function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<Inv
   return oneRow<InvitationRow>(trx, `${OF_TOKEN} for update`, { tokenHash });
 }
 
+/** The invitations of an address that can still be accepted, with the names of their workspaces, oldest first. */
+export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & { workspace_name: string })[]> {
+  return rowsOf(
+    db,
+    `select i.*, w.name as workspace_name from invitations i join workspaces w on w.id = i.workspace_id
+      where i.email = :email and i.token_hash is not null and i.expires_at > now() order by i.created_at, i.id`,
+    { email },
+  );
+}
+
+/** One of them, and locks it. */
+export function lockInvitationOf(trx: Transaction, id: string, email: string): Promise<InvitationRow | null> {
+  return oneRow<InvitationRow>(
+    trx,
+    'select * from invitations where id = :id and email = :email and token_hash is not null and expires_at > now() for update',
+    { id, email },
+  );
+}
+
 /** Ends the invitations of an address to a workspace. Returns how many could have been accepted. */
 export function endInvitations(trx: Transaction, workspaceId: string, email: string): Promise<number> {
   return trx('invitations')

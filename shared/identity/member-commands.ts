@@ -4,14 +4,7 @@ import { lockWorkspace } from '../workspaces/store.js';
 import { endInvitationsBy } from './invitation-store.js';
 import { countMembers, findMember, type MemberView } from './member-store.js';
 import type { Role } from './policy.js';
-import {
-  countOtherOwners,
-  deleteMembership,
-  findMembership,
-  findUserByEmail,
-  revokeKeysOfMember,
-  upsertMembership,
-} from './store.js';
+import { countOtherOwners, deleteMembership, findMembership, revokeKeysOfMember, upsertMembership } from './store.js';
 
 /** Members that a workspace may have. The list of them is one answer. */
 const MOST_MEMBERS = 500;
@@ -20,31 +13,6 @@ interface Change {
   workspaceId: string;
   /** The user who asks. Only an owner may make, change or remove an owner. */
   actorId: string;
-}
-
-/**
- * Makes a user of the installation a member. Throws not_found if there is no such user, conflict if it is a member,
- * forbidden, capacity_exceeded.
- */
-export async function inviteMember(
-  trx: Transaction,
-  { workspaceId, actorId, email: text, role }: Change & { email: string; role: Role },
-): Promise<MemberView> {
-  const actor = await lockForActor(trx, { workspaceId, actorId });
-  assertSetsRole(actor, role);
-  const email = text.trim().toLowerCase();
-  const user = await findUserByEmail(trx, email);
-  if (!user) {
-    throw new AppError(
-      'not_found',
-      `There is no user ${email}; invite them by e-mail, or let the operator of this installation create the user: npm run admin -- user create --email ${email}`,
-    );
-  }
-  if (await findMembership(trx, workspaceId, user.id))
-    throw new AppError('conflict', `${email} is a member already; change the role with PATCH`);
-  await assertRoomForMember(trx, workspaceId);
-  await upsertMembership(trx, { workspaceId, userId: user.id, role });
-  return memberOrThrow(trx, workspaceId, user.id);
 }
 
 /** Changes a member's role, and ends the invitations that they sent. Throws not_found, forbidden, conflict for the last owner. */

@@ -62,12 +62,47 @@ describe('Members of a workspace', () => {
     ]);
   });
 
+  /** A user who is invited and has signed in, and how they answer. */
+  async function invited(role: Role) {
+    const email = `new-${++people}@example.com`;
+    const { id } = await makeUser(api.db, { email, password: PASSWORD });
+    const { status, body } = await admin.send('POST', '/members', { email: email.toUpperCase(), role });
+    expect(status, JSON.stringify(body)).to.equal(201);
+    const browser = new Browser(api.url);
+    await browser.signIn(email, PASSWORD);
+    const answer = (accept: boolean) =>
+      browser.post('/api/session/invitations', { invitationId: body.invitation.id, accept });
+    return { id, email, browser, invitation: body.invitation, answer };
+  }
+
+  it('are invited if they are users: they accept or decline, and nobody learns of them before', async () => {
+    const { email, browser, invitation, answer } = await invited('viewer');
+    expect(Object.keys(invitation)).to.not.include.members(['mfaEnabled', 'emailVerified']);
+    expect(await roles()).to.not.have.property(email);
+    expectError(await browser.get(`/api/v1${workspace.path}`), 404, 'not_found');
+    const { invitations } = (await browser.get('/api/session/invitations')).body;
+    expect(invitations).to.have.length(1);
+    expect(invitations[0]).to.include({ id: invitation.id, role: 'viewer', invitedBy: admin.email });
+    const stranger = { invitationId: invitation.id, accept: true };
+    expectError(await owner.browser.post('/api/session/invitations', stranger), 404, 'not_found');
+    expect((await answer(true)).body).to.deep.equal({ invitations: [] });
+    expect((await roles())[email]).to.equal('viewer');
+    expectError(await answer(true), 404, 'not_found');
+
+    const other = await invited('developer');
+    expect((await other.answer(false)).status).to.equal(200);
+    expectError(await other.answer(true), 404, 'not_found');
+    expect(await roles()).to.not.have.property(other.email);
+
+    const late = await invited('developer');
+    expect((await admin.send('DELETE', `/invitations/${late.invitation.id}`)).status).to.equal(200);
+    expectError(await late.answer(true), 404, 'not_found');
+  });
+
   it('are added with a role, changed and removed', async () => {
-    const email = await user();
-    const added = await admin.send('POST', '/members', { email: ` ${email}`.trim().toUpperCase(), role: 'viewer' });
-    expect(added.status).to.equal(201);
-    expect(added.body.member).to.include({ email, role: 'viewer' });
-    const one = `/members/${added.body.member.id}`;
+    const { id, email, answer } = await invited('viewer');
+    await answer(true);
+    const one = `/members/${id}`;
     expect((await admin.send('PATCH', one, { role: 'developer' })).body.member).to.include({
       email,
       role: 'developer',

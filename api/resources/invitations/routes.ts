@@ -1,18 +1,14 @@
 import { AppError, errorMessage } from '../../../shared/core/errors.js';
 import { invite, mailInvitation } from '../../../shared/identity/invitation-commands.js';
-import {
-  endInvitation,
-  findInvitation,
-  type InvitationRow,
-  listInvitations,
-} from '../../../shared/identity/invitation-store.js';
+import { endInvitation, findInvitation, listInvitations } from '../../../shared/identity/invitation-store.js';
 import { findWorkspace } from '../../../shared/workspaces/store.js';
 import { found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
 import { INVITATION_PATH } from '../../pages/console-router.js';
 import { CreateMemberBody } from '../members/schema.js';
-import { InvitationListResponse, type InvitationPresentation, InvitationResponse } from './schema.js';
+import { presentInvitation } from './present.js';
+import { InvitationListResponse, InvitationResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/invitations';
 
@@ -73,14 +69,3 @@ export const invitationRoutes = [
     },
   }),
 ];
-
-function presentInvitation(row: InvitationRow): InvitationPresentation {
-  return {
-    id: row.id,
-    email: row.email,
-    role: row.role,
-    invitedBy: row.invited_by,
-    createdAt: row.created_at.toISOString(),
-    expiresAt: row.expires_at.toISOString(),
-  };
-}

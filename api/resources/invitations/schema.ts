@@ -19,3 +19,9 @@ export type InvitationPresentation = Static<typeof InvitationSchema>;
 export const InvitationListResponse = Strict({ invitations: Type.Array(InvitationSchema) });
 /** `sent` is false if the mail server refused the e-mail; the same request sends it again. */
 export const InvitationResponse = Strict({ invitation: InvitationSchema, sent: Type.Boolean() });
+export const MemberInvitationResponse = Strict({ invitation: InvitationSchema });
+
+/** An invitation as the person sees it who is invited. */
+const OwnInvitation = Strict({ ...InvitationSchema.properties, workspaceName: Type.String() }, 'OwnInvitation');
+export const OwnInvitationsResponse = Strict({ invitations: Type.Array(OwnInvitation) });
+export const AnswerInvitationBody = Strict({ invitationId: Uuid, accept: Type.Boolean() });

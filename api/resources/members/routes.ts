@@ -1,7 +1,10 @@
-import { changeMember, endMembership, inviteMember } from '../../../shared/identity/member-commands.js';
+import { inviteUser } from '../../../shared/identity/invitation-commands.js';
+import { changeMember, endMembership } from '../../../shared/identity/member-commands.js';
 import { listMembers } from '../../../shared/identity/member-store.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
+import { presentInvitation } from '../invitations/present.js';
+import { MemberInvitationResponse } from '../invitations/schema.js';
 import { presentMember } from './present.js';
 import { CreateMemberBody, MemberListResponse, MemberResponse, UpdateMemberBody } from './schema.js';
 
@@ -23,14 +26,13 @@ export const memberRoutes = [
     path: COLLECTION,
     access: 'key or session',
     operation: 'member.create',
-    summary: 'Make a user of the installation a member; needs a session',
+    summary: 'Invite a user of the installation, who accepts in a session of their own; needs a session',
     body: CreateMemberBody,
     status: 201,
-    response: MemberResponse,
+    response: MemberInvitationResponse,
     handler: async ({ trx, params, caller, body }) => {
-      const { email, role } = body;
-      const member = await inviteMember(trx, { workspaceId: params.workspaceId, actorId: caller.userId, email, role });
-      return { member: presentMember(member) };
+      const invitation = await inviteUser(trx, { workspaceId: params.workspaceId, actor: caller, ...body });
+      return { invitation: presentInvitation(invitation) };
     },
   }),
   defineRoute({

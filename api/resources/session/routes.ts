@@ -14,6 +14,7 @@ import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
 import { clientOf } from '../../http/client.js';
 import { defineRoute, type SessionRequest } from '../../http/route.js';
 import { bootstrap, bootstrapOf } from './bootstrap.js';
+import { ownInvitationRoutes } from './invitation-routes.js';
 import { mfaRoutes } from './mfa-routes.js';
 import {
   type BootstrapPresentation,
@@ -100,6 +101,7 @@ export const sessionRoutes = [
       return { signedOut: true } as const;
     },
   }),
+  ...ownInvitationRoutes,
   ...mfaRoutes,
   ...verificationRoutes,
 ];

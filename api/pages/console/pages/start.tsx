@@ -3,6 +3,7 @@ import type { ApiError } from '../api/client.js';
 import { useSession } from '../api/session.js';
 import { Brand } from '../ui/brand.js';
 import { Empty, ErrorNotice, Skeleton } from '../ui/states.js';
+import { OwnInvitations } from './own-invitations.js';
 import c from './shell.module.css';
 
 /** Before it is known who is signed in. */
@@ -39,8 +40,9 @@ export function Home() {
   if (first) return <Navigate to="/w/$workspaceId" params={{ workspaceId: first.id }} replace />;
   return (
     <main className={c.page}>
+      <OwnInvitations />
       <Empty title="You are in no workspace">
-        An operator adds you with <code>npm run admin -- member add</code>, or an admin of a workspace does.
+        An operator adds you with <code>npm run admin -- member add</code>, or an admin of a workspace invites you.
       </Empty>
     </main>
   );

@@ -10,6 +10,7 @@ import { Tabs } from '../ui/tabs.js';
 import { type Theme, useTheme } from '../ui/theme.js';
 import { Toasts } from '../ui/toast.js';
 import u from '../ui/ui.module.css';
+import { OwnInvitations } from './own-invitations.js';
 import { QueueCount } from './queue/queue-count.js';
 import c from './shell.module.css';
 import { NotFound } from './start.js';
@@ -108,6 +109,7 @@ export function WorkspaceShell() {
         <UserMenu />
       </header>
       <SilenceBanner />
+      <OwnInvitations />
       <main id="main" className={c.main}>
         {workspace ? <Outlet /> : <NotFound />}
       </main>

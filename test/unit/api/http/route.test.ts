@@ -54,6 +54,8 @@ describe('A declared route', () => {
       'POST /session/link: signing-in',
       'POST /session/invitation: signing-in',
       'DELETE /session: session',
+      'GET /session/invitations: session',
+      'POST /session/invitations: session',
       'POST /session/mfa: session',
       'POST /session/mfa/confirm: session',
       'DELETE /session/mfa: session',

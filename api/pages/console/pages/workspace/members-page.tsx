@@ -108,7 +108,7 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
   const body = () => ({ email: email.trim(), role });
   const add = useWrite(() => post(PATH, { path: { workspaceId }, body: body() }), {
     onDone: () => {
-      toast(`${email.trim()} is a member now`);
+      toast(`${email.trim()} is invited and finds the invitation in the console`);
       setEmail('');
     },
   });

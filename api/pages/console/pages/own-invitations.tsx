@@ -1,0 +1,36 @@
+import { post } from '../api/client.js';
+import { useGet, useWrite } from '../api/hooks.js';
+import { useSession } from '../api/session.js';
+import { Button } from '../ui/button.js';
+import { ErrorNotice } from '../ui/states.js';
+import u from '../ui/ui.module.css';
+import c from './shell.module.css';
+
+const PATH = '/session/invitations';
+
+/** The invitations that the user can accept or decline. Draws nothing if there are none. */
+export function OwnInvitations() {
+  const { reload } = useSession();
+  const { data } = useGet(PATH, {});
+  const answer = useWrite((body: { invitationId: string; accept: boolean }) => post(PATH, { body }), {
+    onDone: () => void reload(),
+  });
+  return (
+    <>
+      {answer.error ? <ErrorNotice title="The invitation was not answered" error={answer.error} /> : null}
+      {(data?.invitations ?? []).map(({ id, workspaceName, role, invitedBy }) => (
+        <div key={id} className={c.banner} role="status">
+          {invitedBy} invites you to the workspace {workspaceName} as {role}.
+          <span className={u.actions}>
+            <Button small pending={answer.isPending} onClick={() => answer.mutate({ invitationId: id, accept: true })}>
+              Accept
+            </Button>
+            <Button small pending={answer.isPending} onClick={() => answer.mutate({ invitationId: id, accept: false })}>
+              Decline
+            </Button>
+          </span>
+        </div>
+      ))}
+    </>
+  );
+}

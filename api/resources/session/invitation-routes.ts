@@ -1,0 +1,38 @@
+import { answerInvitation } from '../../../shared/identity/invitation-commands.js';
+import { invitationsOf } from '../../../shared/identity/invitation-store.js';
+import type { ApiDeps, Caller } from '../../http/context.js';
+import { defineRoute } from '../../http/route.js';
+import { presentInvitation } from '../invitations/present.js';
+import { AnswerInvitationBody, OwnInvitationsResponse } from '../invitations/schema.js';
+
+/** The invitations of the user who is signed in: nobody becomes a member without accepting one. */
+export const ownInvitationRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/session/invitations',
+    access: 'session',
+    operation: 'session.listInvitations',
+    summary: 'List the invitations of the user that can still be accepted, oldest first',
+    response: OwnInvitationsResponse,
+    handler: ({ deps, caller }) => openOf(deps, caller),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/session/invitations',
+    access: 'session',
+    operation: 'session.answerInvitation',
+    summary: 'Accept or decline an invitation; answers with those that are left',
+    body: AnswerInvitationBody,
+    response: OwnInvitationsResponse,
+    handler: async ({ deps, caller, body }) => {
+      const user = { id: caller.userId, email: caller.email };
+      await deps.db.transaction((trx) => answerInvitation(trx, { user, ...body }));
+      return openOf(deps, caller);
+    },
+  }),
+];
+
+async function openOf({ db }: ApiDeps, { email }: Caller) {
+  const rows = await invitationsOf(db, email);
+  return { invitations: rows.map((row) => ({ ...presentInvitation(row), workspaceName: row.workspace_name })) };
+}
