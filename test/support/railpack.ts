@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -22,8 +22,11 @@ export interface RailpackStandIn {
   stop(): void;
 }
 
-/** Prints its arguments and environment, calls BuildKit, and gives an image to `docker load`. */
-const PROGRAM = `#!${process.execPath}
+/**
+ * Prints its arguments and environment, calls BuildKit, and gives an image to `docker load`. Its Node.js is beside it, because no sandbox sees
+ * the folder of the platform.
+ */
+const PROGRAM = (bin: string) => `#!${bin}/node
 const { openSync, readdirSync, existsSync, symlinkSync } = require('node:fs');
 const { spawn, spawnSync } = require('node:child_process');
 const args = process.argv.slice(2);
@@ -73,7 +76,8 @@ export async function startRailpack(
 ): Promise<RailpackStandIn> {
   const bin = join(folder, 'bin');
   await mkdir(bin);
-  await writeFile(join(bin, 'railpack'), PROGRAM, { mode: 0o755 });
+  await copyFile(process.execPath, join(bin, 'node'));
+  await writeFile(join(bin, 'railpack'), PROGRAM(bin), { mode: 0o755 });
   const saved = await buffer(await docker.getImage(image).get());
   await writeFile(join(bin, 'image.tar'), await likeBuildkit(saved, names));
   await docker.getImage(image).remove();
