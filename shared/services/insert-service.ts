@@ -3,6 +3,7 @@ import { lockUntilCommit, rowsOf, type Transaction } from '../core/database/clie
 import type { ServiceConfiguration } from './configuration.js';
 import { type ServiceKind, slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
+import { assertUserLeft } from './user-numbers.js';
 
 export interface NewService {
   id: string;
@@ -26,9 +27,10 @@ const SLUG_REST_DAYS = 30;
 
 /**
  * Stores a service under its name's slug, or under one with a suffix if that is reserved, taken, or was another
- * workspace's within the last 30 days.
+ * workspace's within the last 30 days. Throws capacity_exceeded.
  */
 export async function insertService(trx: Transaction, { reservedSlugs, ...input }: NewService): Promise<ServiceRow> {
+  await assertUserLeft(trx, input.workspaceId);
   for (let attempt = 0; attempt < SLUG_TRIES; attempt++) {
     const slug = slugOf(input.name, attempt === 0 ? '' : randomSuffix());
     if (reservedSlugs.has(slug)) continue;
@@ -39,8 +41,9 @@ export async function insertService(trx: Transaction, { reservedSlugs, ...input 
        select cast(:id as uuid), cast(:workspaceId as uuid), cast(:projectId as uuid), cast(:environmentId as uuid),
               :name, :slug, :kind, cast(:configuration as jsonb), cast(:sealedRepository as bytea)
         where not exists (select from services
-                           where slug = :slug and workspace_id <> cast(:workspaceId as uuid)
-                             and deleted_at > now() - make_interval(days => ${SLUG_REST_DAYS}))
+                           where slug = :slug
+                             and (deleted_at is null or workspace_id <> cast(:workspaceId as uuid)
+                                                        and deleted_at > now() - make_interval(days => ${SLUG_REST_DAYS})))
        on conflict (slug) where deleted_at is null do nothing returning *`,
       { ...input, slug, configuration: JSON.stringify(input.configuration) },
     );

@@ -5,6 +5,7 @@ import { SEALED_COLUMNS } from '../secrets/sealed-columns.js';
 import { lockSlug } from './insert-service.js';
 import type { LifecycleStatus } from './model.js';
 import type { ServiceRow } from './rows.js';
+import { freeUserNumber } from './user-numbers.js';
 
 /** Changes a service's lifecycle status. Returns the new route version; undefined if the status is none of `from`. */
 export async function moveLifecycle(
@@ -63,21 +64,6 @@ const ERASED_WITH_SERVICE = [
   'log_batches',
   'log_lines',
 ];
-
-/** What a service has left on hosts beside its infrastructure, such as caches, is swept within this time. */
-const REST_HOURS = 6;
-
-/** Gives the user of the service to another one, later. Of a service that was never deployed no host knows anything. */
-async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
-  await trx.raw(
-    `insert into freed_user_numbers (number, free_from)
-     select user_number, now() + case when exists (select from deployments d where d.service_id = s.id)
-                                      then interval '${REST_HOURS} hours' else interval '0' end
-       from services s where id = ? and deleted_at is null
-     on conflict (number) do nothing`,
-    [serviceId],
-  );
-}
 
 /**
  * Erases a service's sealed values, its logs and its runs, and marks it as deleted. The record stays for the operations and

@@ -1,4 +1,4 @@
-import { SETUP_FAILED, TERMINALS } from './sandbox-scripts.js';
+import { DEVICE_LINKS, DEVICES, SETUP_FAILED, TERMINALS } from './sandbox-scripts.js';
 
 /**
  * Makes all mounts of a sandbox in one process, where the init needs about one process for each. It understands the operations of the
@@ -20,7 +20,8 @@ const CALLS: Readonly<Record<string, Calls>> = {
 /** Arguments: the numbers of the calls, mount operations, `--`, the command that takes this process's place. */
 const PROGRAM = `
 my ($mount, $umount, $chown) = map { $_ + 0 } splice @ARGV, 0, 3;
-my ($READ_ONLY, $NO_SUID, $NO_DEVICES, $REMOUNT, $BIND, $RECURSIVE) = (1, 2, 4, 32, 4096, 16384);
+my ($READ_ONLY, $NO_SUID, $NO_DEVICES, $NO_PROGRAMS, $REMOUNT) = (1, 2, 4, 8, 32);
+my ($BIND, $MOVE, $RECURSIVE) = (4096, 8192, 16384);
 my ($DETACH, $HERE, $NO_FOLLOW, $SET_ATTRIBUTES) = (2, -100, 256, 442);
 my %read_only = map { $_ => 1 } qw(node_modules .venv venv vendor .git);
 my $resolver;
@@ -55,6 +56,8 @@ sub folder {
     mkdir $path or -d $path or fail("cannot make $path");
   }
 }
+
+sub empty { my ($path) = @_; open my $file, '>', $path or fail("cannot make $path") }
 
 sub copy {
   my ($from, $to) = @_;
@@ -118,7 +121,25 @@ my %operations = (
     if ($resolver =~ m{^/run/}) { copy($servers, "$stage/resolv.conf") or fail("cannot copy $servers") }
     elsif (-e $resolver) { show($servers, $resolver) }
   }],
-  shm => [0, sub { must_attach('tmpfs', 'tmpfs', '/dev/shm', 0, 'mode=1777') }],
+  devices => [1, sub {
+    my $folder = "$_[0]/dev";
+    folder($folder);
+    must_attach('tmpfs', 'tmpfs', $folder, $NO_SUID | $NO_PROGRAMS, 'mode=0755,size=64k');
+    for my $name (grep { -e "/dev/$_" } qw(${DEVICES.join(' ')})) { empty("$folder/$name"); show("/dev/$name", "$folder/$name") }
+    my %links = (${Object.entries(DEVICE_LINKS)
+      .map(([name, target]) => `${name} => '/proc/self/fd${target}'`)
+      .join(', ')});
+    symlink $links{$_}, "$folder/$_" or fail("cannot make $folder/$_") for keys %links;
+    folder("$folder/$_") for qw(pts shm);
+    empty("$folder/ptmx");
+    must_attach('none', $folder, '/dev', $MOVE, '');
+    rmdir $folder or fail("cannot remove $folder");
+  }],
+  shm => [1, sub { must_attach('tmpfs', 'tmpfs', '/dev/shm', 0, $_[0]) }],
+  mask => [1, sub {
+    if (-d $_[0]) { must_attach('tmpfs', 'tmpfs', $_[0], 0, 'mode=0755,size=64k') }
+    elsif (-e $_[0]) { show('/dev/null', $_[0]) }
+  }],
   terminals => [0, sub { attach('devpts', 'devpts', '/dev/pts', 0, '${TERMINALS}') and show('/dev/pts/ptmx', '/dev/ptmx') }],
   proc => [0, sub { must_attach('proc', 'proc', '/proc', 0, '') }],
 );

@@ -20,6 +20,17 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
   return found;
 }
 
+/** The users of all processes of this host. The owner of a process's folder is another one if the process hides it. */
+export async function usersOfProcesses(): Promise<Set<number>> {
+  const found = new Set<number>();
+  for (const name of await listQuietly('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const [, users = ''] = /^Uid:\s(.*)$/m.exec((await readQuietly(`/proc/${name}/status`, 'latin1')) ?? '') ?? [];
+    for (const uid of users.split('\t')) if (uid !== '') found.add(Number(uid));
+  }
+  return found;
+}
+
 /** The inodes of the sockets that these processes hold. */
 export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   const sockets = new Set<string>();

@@ -14,11 +14,27 @@ function ownName(index: number): string {
 const TOOLS_PATH = `${INSIDE}/tools`;
 
 /** Folders of the host with secrets, sockets or files of other users. */
-const HIDDEN = [
-  ...['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'],
-  // The links of all sandboxes with their figures.
-  ...['/sys/class/net', '/sys/devices/virtual/net'],
+const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'];
+/** Files and folders of the kernel with figures of the host or of other sandboxes. Nothing is at those that the kernel does not have. */
+const MASKED = [
+  ...[
+    'acpi',
+    'asound',
+    'interrupts',
+    'kcore',
+    'key-users',
+    'keys',
+    'latency_stats',
+    'sched_debug',
+    'scsi',
+    'timer_list',
+  ].map((name) => `/proc/${name}`),
+  ...['class/net', 'devices/virtual/net', 'devices/virtual/powercap', 'firmware', 'fs/cgroup', 'kernel/slab'].map(
+    (name) => `/sys/${name}`,
+  ),
 ];
+/** What `/dev/shm` may hold: memory as the plan allows, and so many files. */
+const SHARED_FILES = 65_536;
 /** Possible places of the stage: the mounts are made there before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];
 const OPEN_FILES = 16_384;
@@ -177,6 +193,10 @@ export function mountOperations(host: Host, plan: Plan): string[] {
   const sources = [directory, scratch, ...writable, ...tools, ...(image === null ? [] : [image]), ...own];
   // Folders below the final place are covered by it.
   const hidden = host.hidden.filter((path) => !isBelow(path, INSIDE));
+  // The init joins its control groups after the mounts, and programs read there how much memory they have.
+  const groups = plan.procsFiles
+    .map((file) => dirname(file))
+    .filter((path) => MASKED.some((mask) => isBelow(path, mask)));
   const stage = STAGES.find((path) => !sources.some((source) => isBelow(source, path))) ?? INSIDE;
   const content =
     image === null
@@ -192,14 +212,17 @@ export function mountOperations(host: Host, plan: Plan): string[] {
     ...own.flatMap((path, i) => ['readonly', path, `${stage}/${ownName(i)}`]),
     ...tools.flatMap((path) => ['readonly', path, `${stage}/tools/${basename(path)}`]),
     ...writable.flatMap((path, i) => ['bind', path, `${stage}/writable/${i}`]),
+    ...groups.flatMap((path, i) => ['bind', path, `${stage}/groups/${i}`]),
     ...['file', `${scratch}/passwd`, '/etc/passwd', 'file', `${scratch}/group`, '/etc/group'],
     ...(plan.network ? ['names', plan.network.hostsFile, plan.network.resolvFile ?? '', stage] : []),
     ...(stage === INSIDE ? [] : ['tree', stage, INSIDE]),
     ...[...hidden, ...(stage === INSIDE ? [] : [stage])].flatMap((path) => ['hide', path]),
     ...['restore-resolver', INSIDE],
-    ...['bind', `${INSIDE}/tmp`, '/tmp', 'bind', `${INSIDE}/tmp`, '/var/tmp', 'shm', 'terminals'],
+    ...['bind', `${INSIDE}/tmp`, '/tmp', 'bind', `${INSIDE}/tmp`, '/var/tmp', 'devices', INSIDE],
+    ...['shm', `mode=1777,size=${plan.limits.memoryMb}m,nr_inodes=${SHARED_FILES}`, 'terminals'],
     ...writable.flatMap((path, i) => ['bind', `${INSIDE}/writable/${i}`, path]),
-    'proc',
+    ...['proc', ...MASKED.flatMap((path) => ['mask', path])],
+    ...groups.flatMap((path, i) => ['bind', `${INSIDE}/groups/${i}`, path]),
   ];
 }
 

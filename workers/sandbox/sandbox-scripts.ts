@@ -6,6 +6,12 @@
 /** Exit code of a sandbox that could not be made. */
 export const SETUP_FAILED = 125;
 
+/** The devices of a sandbox, beside its terminals. */
+export const DEVICES = ['full', 'null', 'random', 'tty', 'urandom', 'zero'];
+
+/** Links below a sandbox's `/dev`. */
+export const DEVICE_LINKS = { fd: '', stdin: '/0', stdout: '/1', stderr: '/2' };
+
 /** Options of the mount that has the pseudo-terminals of a sandbox. */
 export const TERMINALS = 'newinstance,ptmxmode=0666,mode=0620,max=64';
 
@@ -58,7 +64,22 @@ while [ "$1" != -- ]; do
         esac
       fi
       shift 4 ;;
-    shm) must mount -n -t tmpfs -o mode=1777 tmpfs /dev/shm; shift ;;
+    # The mount moves, so that nothing of it stays on the stage.
+    devices)
+      must mkdir "$2/dev"; must mount -n -t tmpfs -o mode=0755,size=64k,nosuid,noexec tmpfs "$2/dev"
+      for name in ${DEVICES.join(' ')}; do
+        [ ! -e "/dev/$name" ] || { : >"$2/dev/$name" && must mount -n --bind "/dev/$name" "$2/dev/$name"; }
+      done
+      ${Object.entries(DEVICE_LINKS)
+        .map(([name, target]) => `ln -s /proc/self/fd${target} "$2/dev/${name}"`)
+        .join('; ')}
+      must mkdir "$2/dev/pts" "$2/dev/shm"; : >"$2/dev/ptmx"
+      must mount -n --move "$2/dev" /dev; must rmdir "$2/dev"; shift 2 ;;
+    shm) must mount -n -t tmpfs -o "$2" tmpfs /dev/shm; shift 2 ;;
+    mask)
+      if [ -d "$2" ]; then must mount -n -t tmpfs -o mode=0755,size=64k tmpfs "$2"
+      elif [ -e "$2" ]; then must mount -n --bind /dev/null "$2"; fi
+      shift 2 ;;
     # Terminals of its own, and few: those of the host are numbered for all. Not every kernel allows it.
     terminals)
       mount -n -t devpts -o ${TERMINALS} devpts /dev/pts 2>/dev/null && must mount -n --bind /dev/pts/ptmx /dev/ptmx; shift ;;

@@ -17,6 +17,7 @@ import type { Engine } from '../../shared/queues/engine.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldReplicas } from '../../shared/replicas/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
+import { freeLostNumbers, recordUsersInUse } from '../../shared/services/user-numbers.js';
 import { deleteOldDeliveries } from '../../shared/webhooks/store.js';
 import { forgetSilentWorkers } from '../../shared/workers/store.js';
 import { removeHiddenBackups } from '../backups/remove-backups.js';
@@ -26,6 +27,7 @@ import { watchStorage } from '../data/storage-watch.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
 import { emptyTrash } from '../folders.js';
 import { tickSchedules } from '../runs/tick-schedules.js';
+import { usersInUse } from '../sandbox/users-in-use.js';
 import { sendWebhooks, storeBudgetDeliveries } from '../webhooks/send-webhooks.js';
 import type { JobDeps } from '../worker-deps.js';
 import { expireBackups, removeBackupLeftovers, scheduleBackups } from './backups.js';
@@ -94,6 +96,16 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     },
     { name: 'storage', schedule: '*/20 * * * * *', scope: 'host', sweep: () => watchStorage(deps) },
     { name: 'volumes', schedule: '25 * * * * *', scope: 'host', sweep: () => removeVolumes(deps) },
+    {
+      name: 'users',
+      schedule: '10 * * * * *',
+      scope: 'host',
+      sweep: async () => {
+        await recordUsersInUse(deps.db, deps.data.hostId, () => usersInUse(deps.config.dataDir));
+        return [];
+      },
+    },
+    { name: 'lost-users', schedule: '0 17 * * * *', scope: 'platform', sweep: () => findLostUsers(deps) },
     { name: 'away', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => noteHostsAway(deps) },
     { name: 'retention', schedule: '30 * * * * *', scope: 'platform', sweep: () => deleteExpired(deps) },
     {
@@ -170,6 +182,11 @@ async function removeVolumes({ db, data, config: { dataDir } }: JobDeps): Promis
     ...removed(await data.removeVolumes(), 'volumes of deleted services'),
     ...removed(await removeCaches(dataDir, gone), 'build caches of deleted services'),
   ];
+}
+
+async function findLostUsers({ db }: JobDeps): Promise<string[]> {
+  const lost = await freeLostNumbers(db);
+  return lost > 0 ? [`freed ${lost} user numbers that no service has`] : [];
 }
 
 async function noteHostsAway({ db }: JobDeps): Promise<string[]> {

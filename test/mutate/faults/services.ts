@@ -57,8 +57,8 @@ export const SERVICES_FAULTS: readonly Fault[] = [
   {
     name: 'slug: its own workspace waits too',
     file: SERVICES,
-    find: 'and workspace_id <> cast(:workspaceId as uuid)',
-    replace: 'and cast(:workspaceId as uuid) is not null',
+    find: 'or workspace_id <> cast(:workspaceId as uuid)',
+    replace: 'or cast(:workspaceId as uuid) is not null',
   },
   {
     name: 'slug: a reserved name is given',

@@ -255,6 +255,25 @@ for (const level of LEVELS) {
       expect(stdout[1]).to.equal('0');
     });
 
+    it('has devices of its own, and reads no figures of neighbours', async function () {
+      if (!hasMounts(level)) this.skip();
+      const lines = [
+        'echo $(ls /dev)',
+        // Its own control groups tell a program how much memory it has; those around them are not there.
+        `find /sys/fs/cgroup -name 'memory.*usage_in_bytes' -o -name memory.current | sed 's,/[^/]*$,,' | sort -u | wc -l`,
+        'cat /proc/keys /proc/interrupts /proc/timer_list 2>/dev/null | wc -c',
+        'ls /sys/firmware /sys/kernel/slab /sys/class/net 2>/dev/null | grep -v : | wc -w',
+        'echo $(($(stat -f -c "%b * %S" /dev/shm) / 1048576))',
+        'echo gone >/dev/null; head -c 4 /dev/zero | wc -c',
+        `node -p 'process.constrainedMemory() / 1048576'`,
+      ];
+      const usual = 'fd full null ptmx pts random shm stderr stdin stdout tty urandom zero';
+      const { stdout } = await ground.run(lines.join('; '));
+      const counted = Number(stdout[1]) > 0;
+      expect(stdout.slice(0, 6)).to.deep.equal([usual, counted ? '1' : '0', '0', '0', '256', '4']);
+      if (counted) expect(stdout[6]).to.equal('256');
+    });
+
     it("cannot read the platform's secrets, root's folder, or another service's", async () => {
       const secret = join(ground.dataDir, 'credentials.json');
       await writeFile(secret, 'secret', { mode: 0o600 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { eraseService, hasInfrastructure } from '../../../../shared/services/lifecycle-store.js';
+import { hasInfrastructure } from '../../../../shared/services/lifecycle-store.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { pretendLive } from '../../../support/records.js';
@@ -28,30 +28,5 @@ describe('What a service has outside the database', () => {
     await database.db('replicas').update({ state: 'stopped' });
     await database.db('images').where({ service_id: live.id }).update({ removed_at: null });
     expect(await has(live.id), 'an image').to.equal(true);
-  });
-});
-
-describe('The user of a service', () => {
-  const database = useTestDatabase();
-  const erase = (id: string) => database.db.transaction((trx) => eraseService(trx, id));
-  const numberOf = async () => (await makeService(database.db)).user_number;
-
-  it('returns at once if the service was never deployed, so that making and deleting services uses up none', async () => {
-    const before = await numberOf();
-    for (let round = 0; round < 20; round++) await erase((await makeService(database.db)).id);
-    expect(await numberOf()).to.equal(before + 1);
-  });
-
-  it('returns hours after a service is gone that was deployed, and goes to one service', async () => {
-    const { db } = database;
-    const service = await makeService(db);
-    await pretendLive(db, service.id);
-    await erase(service.id);
-    await erase(service.id);
-    expect(await numberOf(), 'while something may be left on a host').to.be.greaterThan(service.user_number);
-    await db.raw(`update freed_user_numbers set free_from = free_from - interval '6 hours'`);
-    const numbers = await Promise.all(Array.from({ length: 4 }, numberOf));
-    expect(new Set(numbers).size, 'no two share one').to.equal(4);
-    expect(numbers.filter((number) => number === service.user_number)).to.have.length(1);
   });
 });

@@ -59,7 +59,23 @@ const MOUNTS = [
   ...['file', '/var/lib/ranvier/sandboxes/id/passwd', '/etc/passwd'],
   ...['file', '/var/lib/ranvier/sandboxes/id/group', '/etc/group'],
   ...['hide', '/run', 'hide', '/root', 'hide', '/var/lib/ranvier', 'restore-resolver', '/mnt'],
-  ...['bind', '/mnt/tmp', '/tmp', 'bind', '/mnt/tmp', '/var/tmp', 'shm', 'terminals', 'proc'],
+  ...['bind', '/mnt/tmp', '/tmp', 'bind', '/mnt/tmp', '/var/tmp', 'devices', '/mnt'],
+  ...['shm', 'mode=1777,size=512m,nr_inodes=65536', 'terminals', 'proc'],
+  ...[
+    'acpi',
+    'asound',
+    'interrupts',
+    'kcore',
+    'key-users',
+    'keys',
+    'latency_stats',
+    'sched_debug',
+    'scsi',
+    'timer_list',
+  ].flatMap((name) => ['mask', `/proc/${name}`]),
+  ...['class/net', 'devices/virtual/net', 'devices/virtual/powercap', 'firmware', 'fs/cgroup', 'kernel/slab'].flatMap(
+    (name) => ['mask', `/sys/${name}`],
+  ),
 ];
 
 describe('Sandbox plan', () => {
@@ -158,7 +174,9 @@ describe('Sandbox plan', () => {
     expect(text).to.include(
       'readonly /root/platform/node /mnt/node readonly /root/.nvm/v20 /mnt/node1 bind /var/lib/ranvier/cache /mnt/writable/0',
     );
-    expect(text).to.match(/hide \/var\/lib\/ranvier .* bind \/mnt\/writable\/0 \/var\/lib\/ranvier\/cache proc$/);
+    expect(text).to.match(
+      /hide \/var\/lib\/ranvier .* bind \/mnt\/writable\/0 \/var\/lib\/ranvier\/cache proc( mask \S+)+$/,
+    );
     expect(searchPath(host)).to.match(/^\/opt\/node\/bin:\/mnt\/node\/bin:\/mnt\/node1\/bin:\/usr\/local\/sbin:/);
   });
 

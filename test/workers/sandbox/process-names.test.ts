@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { INIT } from '../../../workers/sandbox/sandbox-scripts.js';
+
+/** A name ends the first line that the kernel prints of its process, and looks like the rest of that line. */
+const NAME = ') /e*/passw*\\n';
+
+describe('The init of a sandbox', () => {
+  it('matches no name of a process against files, which it would do as root', async function () {
+    this.timeout(20_000);
+    if (process.platform !== 'linux') this.skip();
+    const rename = `open my $f, ">", "/proc/self/comm" or die; print $f "${NAME}"; close $f;`;
+    // It goes on for a while after TERM, so that the init looks for what is left of its group.
+    const command = `${rename} $| = 1; $SIG{TERM} = sub { select undef, undef, undef, 0.5; exit }; print "ready\\n"; sleep 15 while 1`;
+    const group = ['/bin/sh', '-c', 'trap "exit" TERM; perl -e "$1" & wait', 'sh', command];
+    // The init would throw its trace away.
+    const text = INIT.replace('exec 3>&- 2>/dev/null', 'exec 3>&-');
+    expect(text).to.not.equal(INIT);
+    const init = spawn('/bin/sh', ['-x', '-c', text, 'init', 'setsid', '--', '--', 'setsid', ...group]);
+    let trace = '';
+    init.stderr.on('data', (chunk: Buffer) => {
+      trace += chunk.toString();
+    });
+    const ended = once(init, 'close');
+    await once(init.stdout, 'data');
+    init.kill('SIGTERM');
+    await ended;
+    const read = trace.split('\n').filter((line) => /^\+ set -- .*passw/.test(line));
+    expect(new Set(read), 'it has read the name').to.deep.equal(new Set(['+ set -- /e*/passw*']));
+  });
+});

@@ -1,0 +1,24 @@
+import { exists } from '../../shared/core/exists.js';
+import { runLimited } from '../../shared/core/run-limited.js';
+import { usersOfProcesses } from './proc.js';
+import { isRoot, userRange } from './service-users.js';
+
+/** Folders outside of DATA_DIR in which hosted code may write at level `user`. */
+const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
+/** The folders of a service's user are above this depth: `volumes/<id>/data`, `sandboxes/<id>/home`. */
+const DEPTH = 4;
+const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
+
+/** The numbers of services whose users have a process or a file on this host. Throws if that cannot be found out. */
+export async function usersInUse(dataDir: string): Promise<number[]> {
+  if (!isRoot()) return [];
+  const { first, last } = userRange();
+  const places: string[] = [];
+  for (const path of [dataDir, ...SHARED]) if (await exists(path)) places.push(path);
+  // Below a folder of a user nobody else has files.
+  const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
+  const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
+  const { stdout } = await runLimited('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
+  const users = new Set([...(await usersOfProcesses()), ...stdout.trim().split('\n').map(Number)]);
+  return [...users].filter((uid) => uid >= first && uid <= last).map((uid) => uid - first);
+}
