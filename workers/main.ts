@@ -45,6 +45,8 @@ import { WorkerPool } from './worker-pool.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
 mapStackTraces();
+/** Jobs that take longer to stop do not keep replicas from being ended, in milliseconds. */
+const JOBS_END_MS = 15_000;
 const bootLog = createLogger('worker', 'info');
 try {
   const config = loadConfig();
@@ -172,7 +174,7 @@ try {
     detection: 2,
     commit: 4,
   });
-  lifecycle.onEnd('jobs', () => pool.close());
+  lifecycle.onEnd('jobs', () => pool.close(), JOBS_END_MS);
 
   const leadership = new Leadership(url, 'ranvier.sweeps', log, (leading) => leading && log.info('leads the sweeps'));
   lifecycle.onEnd('leadership', () => leadership.close());
