@@ -165,14 +165,16 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
 
 /**
  * Unpacks an archive into an empty folder and compares every file with the manifest. Throws a `BackupError` if the archive is
- * damaged, not whole, or holds anything that the manifest does not name.
+ * damaged, not whole, holds anything that the manifest does not name, or more than `maxBytes`.
  */
 export async function unpackArchive(
   archive: Readable,
   key: Buffer,
   folder: string,
   signal: AbortSignal,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Manifest> {
+  let bytes = 0;
   const entries = extract();
   const plain = pipeline(archive, new DecryptArchive(key), createGunzip(), () => {});
   const feed = pump(plain, entries);
@@ -185,6 +187,9 @@ export async function unpackArchive(
       if (manifest !== null) throw new BackupError('the archive goes on after its manifest');
       if (type !== 'file' || !isInside(name))
         throw new BackupError(`the archive holds ${name}, which is no plain file`);
+      if (name !== MANIFEST) bytes += size;
+      if (bytes > maxBytes)
+        throw new BackupError(`the archive unpacks to more than ${megabytes(maxBytes)}, for which there is no room`);
       if (name === MANIFEST) manifest = await readManifest(entry, size);
       else found.set(name, await unpackFile(entry, join(folder, name), signal));
     }
