@@ -214,6 +214,12 @@ describe('The house', () => {
     expect(offenders(rooms, (source) => named.test(source.text))).to.deep.equal([]);
   });
 
+  it('sessions on the PostgreSQL of a tenant are opened by one room, which sets what the tenant cannot override', () => {
+    const workers = all.filter(({ path }) => path.startsWith('workers/'));
+    const opens = /\bnew (pg\.)?(Client|Pool)\(|\b(psql|pg_dump|pg_restore)\b/;
+    expect(offenders(workers, (source) => opens.test(source.text))).to.deep.equal(['workers/data/server-session.ts']);
+  });
+
   it('the process that reads repositories starts without libraries', () => {
     const byPath = new Map(all.map((source) => [source.path, source]));
     // It loads the other one before its first request.

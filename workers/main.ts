@@ -46,6 +46,8 @@ import type { JobDeps } from './worker-deps.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
 mapStackTraces();
+/** Jobs that take longer to stop do not keep replicas from being ended, in milliseconds. */
+const JOBS_END_MS = 15_000;
 const bootLog = createLogger('worker', 'info');
 try {
   const config = loadConfig();
@@ -163,7 +165,7 @@ try {
   };
   const slots = { deploy: config.workerConcurrency, run: config.runConcurrency };
   const pool = new WorkerPool(deps, engine, log, slots);
-  lifecycle.onEnd('jobs', () => pool.close());
+  lifecycle.onEnd('jobs', () => pool.close(), JOBS_END_MS);
 
   const leadership = new Leadership(url, 'ranvier.sweeps', log, (leading) => leading && log.info('leads the sweeps'));
   lifecycle.onEnd('leadership', () => leadership.close());

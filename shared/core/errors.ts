@@ -70,7 +70,11 @@ export function invalidRequest(path: string, message: string): AppError {
   return new AppError('invalid_request', undefined, [{ path, message }]);
 }
 
-/** The text of anything that was thrown, for logs and for `error` fields. */
+/** A server of a tenant may answer with an error of any length. */
+const MAX_MESSAGE_CHARACTERS = 10_000;
+
+/** The text of anything that was thrown, for logs and for `error` fields: bounded, and without NUL, which PostgreSQL does not store. */
 export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return message.slice(0, MAX_MESSAGE_CHARACTERS).replaceAll('\0', '\ufffd');
 }

@@ -1,9 +1,12 @@
 import { errorMessage } from './errors.js';
 import type { Logger } from './log.js';
+import { withTimeLimit } from './time-limit.js';
 
 export interface Closer {
   name: string;
   close: () => Promise<unknown> | unknown;
+  /** After this time in milliseconds the next closer begins. */
+  maxMs: number;
 }
 
 /** npm repeats a Ctrl-C that the terminal has sent already; only a later signal is a second one. */
@@ -11,7 +14,7 @@ const SAME_SIGNAL_MS = 1000;
 
 /**
  * Ends a process in order on SIGTERM, SIGINT or the loss of its parent's pipe: the closers run one after the other,
- * newest first, each within the deadline; a second signal ends it at once.
+ * newest first, all within the deadline; a second signal ends it at once.
  */
 export class Lifecycle {
   readonly #log: Logger;
@@ -37,9 +40,12 @@ export class Lifecycle {
     return this.#reason;
   }
 
-  /** Registers what must be closed; what is registered last is closed first. */
-  onEnd(name: string, close: Closer['close']): void {
-    this.#closers.unshift({ name, close });
+  /**
+   * Registers what must be closed; what is registered last is closed first. Give `maxMs` if the work of a tenant can make it slow, so
+   * that time is left for the rest.
+   */
+  onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
+    this.#closers.unshift({ name, close, maxMs });
   }
 
   /**
@@ -76,9 +82,9 @@ export class Lifecycle {
         this.#exit(1);
       }
     }, this.#deadlineMs);
-    for (const { name, close } of this.#closers) {
+    for (const { name, close, maxMs } of this.#closers) {
       try {
-        await close();
+        await withTimeLimit(Promise.resolve(close()), maxMs, () => new Error(`it took longer than ${maxMs} ms`));
       } catch (error) {
         this.#log.error({ closer: name, err: error }, `closing failed: ${errorMessage(error)}`);
       }

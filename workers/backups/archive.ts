@@ -17,7 +17,9 @@ type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
 const LARGEST_MANIFEST = 512 * 1024 * 1024;
-const MAX_ENTRIES = 1_000_000;
+export const MAX_ENTRIES = 1_000_000;
+/** All names together. Folders of any depth would fill the memory with their paths. */
+const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 
 /** The content of an archive, and what a check of it must find. */
 export interface Manifest {
@@ -40,6 +42,7 @@ export class ArchiveWriter {
   readonly #files: Manifest['files'] = [];
   readonly #maxBytes: number;
   #bytes = 0;
+  #nameCharacters = 0;
 
   /** The entries together must not claim more than `maxBytes`: a file with holes may claim more than any disk has. */
   constructor(maxBytes = Number.POSITIVE_INFINITY) {
@@ -54,7 +57,7 @@ export class ArchiveWriter {
   }
 
   addFolder(name: string): void {
-    this.#admit(0);
+    this.#admit(name, 0);
     this.#folders.push(name);
   }
 
@@ -100,20 +103,24 @@ export class ArchiveWriter {
   }
 
   async #add(name: string, size: number, content: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
-    this.#admit(size);
+    this.#admit(name, size);
     const hash = createHash('sha256');
     await this.#write(name, size, hashed(content, hash));
     this.#files.push({ name, size, sha256: hash.digest('hex') });
   }
 
-  #admit(size: number): void {
+  #admit(name: string, size: number): void {
     this.#bytes += size;
+    this.#nameCharacters += name.length;
     if (this.#bytes > this.#maxBytes) {
       const most = megabytes(this.#maxBytes);
       throw new BackupError(`the data claims more than ${most}: it grew while it was copied, or files have holes`);
     }
-    if (this.#files.length + this.#folders.length >= MAX_ENTRIES) {
-      throw new BackupError(`the data has more than ${MAX_ENTRIES} files and folders`);
+    if (this.#files.length + this.#folders.length >= MAX_ENTRIES) throw tooManyEntries(MAX_ENTRIES);
+    if (this.#nameCharacters > MAX_NAME_CHARACTERS) {
+      throw new BackupError(
+        'the names of its files and folders are too long together; remove what the server did not make',
+      );
     }
   }
 
@@ -132,6 +139,10 @@ export class ArchiveWriter {
     entry.end();
     await end;
   }
+}
+
+export function tooManyEntries(most: number): BackupError {
+  return new BackupError(`the data has more than ${most} files and folders; remove what the server did not make`);
 }
 
 async function* hashed(content: AsyncIterable<Buffer> | Iterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
@@ -154,14 +165,16 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
 
 /**
  * Unpacks an archive into an empty folder and compares every file with the manifest. Throws a `BackupError` if the archive is
- * damaged, not whole, or holds anything that the manifest does not name.
+ * damaged, not whole, holds anything that the manifest does not name, or more than `maxBytes`.
  */
 export async function unpackArchive(
   archive: Readable,
   key: Buffer,
   folder: string,
   signal: AbortSignal,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Manifest> {
+  let bytes = 0;
   const entries = extract();
   const plain = pipeline(archive, new DecryptArchive(key), createGunzip(), () => {});
   const feed = pump(plain, entries);
@@ -174,6 +187,9 @@ export async function unpackArchive(
       if (manifest !== null) throw new BackupError('the archive goes on after its manifest');
       if (type !== 'file' || !isInside(name))
         throw new BackupError(`the archive holds ${name}, which is no plain file`);
+      if (name !== MANIFEST) bytes += size;
+      if (bytes > maxBytes)
+        throw new BackupError(`the archive unpacks to more than ${megabytes(maxBytes)}, for which there is no room`);
       if (name === MANIFEST) manifest = await readManifest(entry, size);
       else found.set(name, await unpackFile(entry, join(folder, name), signal));
     }

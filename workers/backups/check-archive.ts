@@ -27,6 +27,8 @@ export interface CheckInput {
   id: string;
   /** True if a server will run on the folder afterwards, so that everything must be on the disk. */
   durable: boolean;
+  /** The room for the unpacked data. A full disk would stop every service of this host. */
+  maxBytes: number;
   signal: AbortSignal;
 }
 
@@ -35,7 +37,7 @@ export interface CheckInput {
  * summary for the log. Throws a `BackupError` if the archive is damaged or not whole.
  */
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
-  const { backup, spec, folder, signal } = input;
+  const { backup, spec, folder, signal, maxBytes } = input;
   const { data, backups } = deps;
   const store = backups.stores.all.find(({ id }) => id === backup.store);
   if (store === undefined || backup.object === null || backup.sealed_key === null) {
@@ -43,7 +45,8 @@ export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<st
   }
   const key = Buffer.from(openFrom(deps.keyring, SEALED.backupKey, backup.id, backup.sealed_key), 'base64');
   await mkdir(join(folder, DATA), { recursive: true, mode: 0o700 });
-  const manifest = await unpackArchive(await store.read(backup.object, signal), key, join(folder, DATA), signal);
+  const content = await store.read(backup.object, signal);
+  const manifest = await unpackArchive(content, key, join(folder, DATA), signal, maxBytes);
   if (manifest.serviceId !== backup.service_id || manifest.backupId !== backup.id || manifest.kind !== spec.kind) {
     throw new BackupError('the archive belongs to another backup');
   }

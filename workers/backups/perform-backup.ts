@@ -120,6 +120,7 @@ async function makeArchive(
       folder,
       id: `backup-check-${backup.id}-${backup.fence}`,
       durable: false,
+      maxBytes,
       signal,
     });
     signal.throwIfAborted();

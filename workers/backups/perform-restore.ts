@@ -57,11 +57,11 @@ async function restoreOn(deps: Deps, volume: VolumeFiles, { operation, service, 
     throw new BackupError('the backup is gone');
   }
   const spec = await loadReleaseSpec(deps.db, deps.keyring, service.live_deployment_id ?? '');
-  await assertRoom(deps.config.dataDir, backup.data_bytes ?? 0, 'the restored data');
+  const maxBytes = await assertRoom(deps.config.dataDir, backup.data_bytes ?? 0, 'the restored data');
   const staging = volume.stagingOf(fresh);
   try {
     const id = `restore-check-${operation.id}-${operation.fence}`;
-    await checkArchive(deps, { backup, spec, folder: staging, id, durable: true, signal });
+    await checkArchive(deps, { backup, spec, folder: staging, id, durable: true, maxBytes, signal });
     // The unpacked copy must be on the disk before it replaces anything.
     await volume.adopt(fresh, signal);
     await swapIn(deps, service.id, swap);

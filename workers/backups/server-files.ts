@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type pg from 'pg';
 import { TenantFolder } from '../data/tenant-folder.js';
-import type { ArchiveWriter } from './archive.js';
+import { type ArchiveWriter, MAX_ENTRIES, tooManyEntries } from './archive.js';
 
 interface ServerFile {
   name: string;
@@ -18,25 +18,27 @@ export interface ServerFiles {
   close(): Promise<void>;
 }
 
-/** Files that this host can read, below a folder that the server may change meanwhile. */
-export async function localFiles(root: string): Promise<ServerFiles> {
-  return new LocalFiles(await TenantFolder.open(root));
+/** Files that this host can read, below a folder that the server may change meanwhile. No folder is listed beyond `maxEntries`. */
+export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promise<ServerFiles> {
+  return new LocalFiles(await TenantFolder.open(root), maxEntries);
 }
 
 class LocalFiles implements ServerFiles {
   readonly #root: TenantFolder;
+  readonly #maxEntries: number;
   /** The folder that was used last: most files are added one after another from the same one. */
   #last: { path: string; folder: TenantFolder } | null = null;
 
-  constructor(root: TenantFolder) {
+  constructor(root: TenantFolder, maxEntries: number) {
     this.#root = root;
+    this.#maxEntries = maxEntries;
   }
 
   async list(path: string): Promise<ServerFile[]> {
     const found: ServerFile[] = [];
     for await (const entry of (await this.#at(path)).entries()) {
       const type = entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : 'other';
-      found.push({ name: entry.name, type });
+      if (found.push({ name: entry.name, type }) > this.#maxEntries) throw tooManyEntries(this.#maxEntries);
     }
     return found;
   }

@@ -98,7 +98,8 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     { name: 'volumes', schedule: '25 * * * * *', scope: 'host', sweep: () => removeVolumes(deps) },
     {
       name: 'users',
-      schedule: '10 * * * * *',
+      // A number rests for hours, and every file is looked at.
+      schedule: '10 */10 * * * *',
       scope: 'host',
       sweep: async () => {
         await recordUsersInUse(deps.db, deps.data.hostId, () => usersInUse(deps.config.dataDir));

@@ -49,11 +49,15 @@ describe('An archive', () => {
     return content;
   }
 
-  async function unpack(content: Buffer | Readable, withKey = key): Promise<{ target: string; manifest: Manifest }> {
+  async function unpack(
+    content: Buffer | Readable,
+    withKey = key,
+    maxBytes?: number,
+  ): Promise<{ target: string; manifest: Manifest }> {
     const target = join(folder, `target-${++targets}`);
     await mkdir(target);
     const source = content instanceof Readable ? content : Readable.from([content]);
-    return { target, manifest: await unpackArchive(source, withKey, target, NEVER) };
+    return { target, manifest: await unpackArchive(source, withKey, target, NEVER, maxBytes) };
   }
 
   const problem = async (work: Promise<unknown>) =>
@@ -185,6 +189,21 @@ describe('An archive', () => {
     });
     const { target } = await unpack(shorter);
     expect((await readFile(join(target, 'changing'))).length).to.be.oneOf([1000, 2_000_000]);
+  });
+
+  it('that compresses to little is not unpacked beyond the room for it', async () => {
+    const bomb = await write(async (writer) => {
+      for (const name of ['a', 'b', 'c']) {
+        await writer.addContent(name, 10_000_000, async (at) => Buffer.alloc(Math.min(1_000_000, 10_000_000 - at)));
+      }
+      await writer.finish(ABOUT);
+    });
+    expect(bomb.length).to.be.lessThan(1_000_000);
+    expect(await problem(unpack(bomb, key, 20_000_000)))
+      .to.contain('BackupError')
+      .and.to.contain('19.1 MB');
+    expect(await readdir(join(folder, `target-${targets}`))).to.deep.equal(['a', 'b']);
+    expect(await problem(unpack(bomb, key, 30_000_000))).to.equal('no problem');
   });
 
   it('unpacks nothing outside of its folder', async () => {

@@ -89,6 +89,27 @@ describe('The backup of a volume that its tenant has prepared', () => {
     expect(error).to.contain('1.0 MB');
   });
 
+  it('ends if the names of its folders have no end', async () => {
+    const { error } = await archived(async (archive) => {
+      for (let depth = 1, name = ''; depth <= 1_000; depth++) {
+        name += `/${'x'.repeat(250)}`;
+        archive.addFolder(name.slice(1));
+      }
+    });
+    expect(error).to.contain('names');
+  });
+
+  it('ends if a folder has more entries than an archive, while it is listed', async () => {
+    const files = await localFiles(data, 10);
+    for (let n = 0; n < 20; n++) await writeFile(join(data, `more-${n}`), '');
+    const error = await files.list('').then(
+      () => '',
+      (reason: Error) => reason.message,
+    );
+    await files.close();
+    expect(error).to.contain('10 files');
+  });
+
   describe('of a redis', () => {
     let server: Server;
     let port: number;
