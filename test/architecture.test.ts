@@ -216,7 +216,7 @@ describe('The house', () => {
 
   it('sessions on the PostgreSQL of a tenant are opened by one room, which sets what the tenant cannot override', () => {
     const workers = all.filter(({ path }) => path.startsWith('workers/'));
-    const opens = /\bnew (pg\.)?(Client|Pool)\(|\b(psql|pg_dump|pg_restore)\b/;
+    const opens = /\bnew (pg\.Pool|(pg\.)?Client)\(|\b(psql|pg_dump|pg_restore)\b/;
     expect(offenders(workers, (source) => opens.test(source.text))).to.deep.equal(['workers/data/server-session.ts']);
   });
 

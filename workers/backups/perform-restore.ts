@@ -121,6 +121,8 @@ async function swapBack(deps: Deps, serviceId: string, { volume, before, fresh, 
 
 /** Continues after a worker died that had swapped the data: starts the server, and puts the previous data back if it does not start. */
 async function confirm(deps: Deps, serviceId: string, swap: Swap): Promise<void> {
+  // That worker may have died before the marker was whole, without which no server starts.
+  await swap.volume.writeMarker();
   try {
     await openDataServer(deps, serviceId);
     return;
