@@ -2,7 +2,7 @@ import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/clie
 import { AppError } from '../core/errors.js';
 
 /** What a service has left on hosts beside its infrastructure, such as caches, is swept within this time. */
-export const REST_HOURS = 6;
+const REST_HOURS = 6;
 
 /** The numbers that one workspace may hold, of 200,000. Those that rest after a deletion count. */
 export const MAX_USERS_OF_WORKSPACE = 10_000;
