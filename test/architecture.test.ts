@@ -157,20 +157,11 @@ describe('The house', () => {
   });
 
   it('only the engine writes leases, dispatches and ends of work', () => {
-    // What is not moved to the engine yet. Take files away; add none.
-    const own = [
-      'shared/backups/store.ts',
-      'shared/commits/store.ts',
-      'shared/deployments/admission.ts',
-      'shared/deployments/parts-store.ts',
-      'shared/deployments/store.ts',
-      'shared/deployments/transitions.ts',
-      'shared/runs/admission.ts',
-      'shared/runs/store.ts',
-    ];
+    // Admission makes records due. Commit events have no lease: they end in the transaction of their work.
+    const own = ['shared/commits/store.ts', 'shared/deployments/admission.ts', 'shared/runs/admission.ts'];
     const tables = 'deployments|operations|runs|backups|log_batches|detections|commit_events';
     const writes = new RegExp(
-      `update (${tables})\\b[^\`]*?\\bset\\b[^\`]*?\\b(status|fence|lease_expires_at|due_at|dispatches|finished_at) =`,
+      `update (${tables})\\b[^\`]*?\\bset\\b(?:(?!\\bwhere\\b)[^\`])*?\\b(status|fence|lease_expires_at|due_at|dispatches|finished_at) =`,
     );
     const found = offenders(all, ({ path, text }) => !path.startsWith('migrations/') && writes.test(text));
     expect(found.filter((path) => !own.includes(path))).to.deep.equal([]);

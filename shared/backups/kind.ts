@@ -3,7 +3,8 @@ import type { BackupStatus } from './model.js';
 
 /** The whole machine. A fault of the platform queues a backup again: its next try makes a new archive. */
 const STATES = {
-  queued: { claimed: 'running' },
+  // It fails while it waits if its service is deleted.
+  queued: { claimed: 'running', failed: 'failed' },
   running: {
     claimed: 'running',
     released: 'queued',

@@ -2,9 +2,11 @@ import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { type Lease, UNHELD } from '../engine/leases.js';
+import type { Lease } from '../engine/leases.js';
+import { failOpen } from '../engine/requests.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
+import { BACKUPS } from './kind.js';
 import type { BackupRow, BackupStatus, BackupTrigger, KeptBackup, ScheduledService } from './model.js';
 
 export interface NewBackup {
@@ -51,13 +53,8 @@ export async function recordArchive(
 }
 
 /** Ends the open backup of a service that is being deleted. Its worker notices that the lease is lost. */
-export async function abandonBackups(trx: Transaction, serviceId: string): Promise<void> {
-  await trx.raw(
-    `update backups set status = 'failed', error = 'the service was deleted', finished_at = now(), due_at = null,
-            fence = fence + 1, sealed_key = null, ${UNHELD}
-      where service_id = ? and finished_at is null`,
-    [serviceId],
-  );
+export function abandonBackups(trx: Transaction, serviceId: string): Promise<void> {
+  return failOpen(trx, BACKUPS, { service_id: serviceId }, 'the service was deleted', 'sealed_key = null');
 }
 
 export function findBackup(db: Db, serviceId: string, id: string): Promise<BackupRow | undefined> {

@@ -1,6 +1,9 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
+import { TRANSITIONS } from './model.js';
+import { DEPLOYMENT_COLUMNS } from './rows.js';
+import { endedSteps } from './step-records.js';
 
-/** Deployments. Their states are in model.ts, and `applyEvent` writes them. */
+/** Deployments. Workers that take a deployment over without its being released are counted for each state. */
 export const DEPLOYMENTS = defineKind({
   table: 'deployments',
   payload: 'deploymentId',
@@ -8,6 +11,17 @@ export const DEPLOYMENTS = defineKind({
   waiting: 'finished_at is null and admitted_at is null',
   // A deployment is due from its admission on, so that the index of what runs has those that are.
   due: 'finished_at is null and admitted_at is not null',
-  lease: { cancellable: true },
+  lease: {
+    states: TRANSITIONS,
+    columns: DEPLOYMENT_COLUMNS,
+    cancellable: true,
+    onClaim: `takeovers = takeovers + case when worker_id is null then 0 else 1 end, blocked_reason = '', due_at = null,
+      started_at = coalesce(started_at, now())`,
+    onEvent: 'takeovers = 0, worker_faults = 0',
+    onEnd: { blocked_reason: `''`, steps: endedSteps() },
+    // The notifications of a deployment are sent because of this row.
+    ended: (records) =>
+      `insert into notifications (deployment_id) select id from ${records} where finished_at is not null on conflict do nothing`,
+  },
   abandoned: { ...ABANDONED, order: 'number' },
 });

@@ -1,8 +1,8 @@
 import type { BuiltImage } from '../images/model.js';
 
 /**
- * The deployment's state machine (specification, States and transitions): every state, every event and the next state.
- * Status changes happen only through `applyEvent` in the store, which writes one of these transitions in one conditional update.
+ * The deployment's state machine (specification, States and transitions): every state, every event and the next state. Only the
+ * engine changes a status, by one of these transitions.
  *
  * `switched` is internal: visitors see the new release, but not every edge has confirmed it. Callers see it as `releasing`.
  */
@@ -17,7 +17,7 @@ export const DEPLOYMENT_STATES = [
 ] as const;
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
-/** What can happen to a deployment. Each comment names the cause. */
+/** What a step can come to. Each comment names the cause. */
 export type DeploymentEvent =
   /** The queued step found the commit or the image to deploy. */
   | { type: 'resolved'; commitSha: string; commitMessage: string }
@@ -30,12 +30,13 @@ export type DeploymentEvent =
   /** The release is healthy and the route has moved to it. */
   | { type: 'routeSwitched' }
   /** Every edge serves the new release, or the time limit for the edges is over. */
-  | { type: 'edgesConfirmed' }
-  /** A step failed with a cause that the person who deployed can act on, or its last try failed. */
-  | { type: 'failed'; error: string }
-  /** The cancellation was requested and everything the deployment started has ended. */
-  | { type: 'cancelled' };
-export type EventType = DeploymentEvent['type'];
+  | { type: 'edgesConfirmed' };
+
+/**
+ * Everything that can happen. `failed`: a step failed with a cause that the person who deployed can act on, or its last try failed.
+ * `cancelled`: the cancellation was requested and everything the deployment started has ended.
+ */
+type EventType = DeploymentEvent['type'] | 'failed' | 'cancelled';
 
 /** The whole machine. An event that is not listed for a state cannot happen in it. */
 export const TRANSITIONS = {
@@ -56,27 +57,6 @@ export type ActiveState = Exclude<DeploymentState, TerminalState>;
 export function isTerminal(state: DeploymentState): state is TerminalState {
   return Object.keys(TRANSITIONS[state]).length === 0;
 }
-
-/**
- * The state an event leads to. A requested cancellation wins over every event of a state that can be cancelled.
- * Undefined if the event cannot happen in this state.
- */
-export function nextState(
-  state: DeploymentState,
-  event: EventType,
-  cancelRequested: boolean,
-): DeploymentState | undefined {
-  const events: Partial<Record<EventType, DeploymentState>> = TRANSITIONS[state];
-  if (events[event] === undefined) return undefined;
-  return cancelRequested && events.cancelled !== undefined ? events.cancelled : events[event];
-}
-
-export function canBeCancelled(state: DeploymentState): boolean {
-  return 'cancelled' in TRANSITIONS[state];
-}
-
-/** The states in which a request to cancel is accepted. */
-export const CANCELLABLE_STATES = DEPLOYMENT_STATES.filter(canBeCancelled);
 
 /** The values of `deployment.status` that callers see. */
 export const DEPLOYMENT_STATUSES = ['queued', 'building', 'releasing', 'live', 'failed', 'cancelled'] as const;

@@ -1,6 +1,5 @@
 import type { Db } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
-import { CLAIM } from '../engine/leases.js';
 import type { ImageRow } from '../images/model.js';
 import type { ServiceRow } from '../services/rows.js';
 import type { SnapshotRow } from '../variables/snapshot-store.js';
@@ -60,37 +59,5 @@ const PARTS = prepare<Record<string, unknown>>(`${partsSql('deployments')} where
 /** A deployment with its parts, or undefined. */
 export async function deploymentParts(db: Db, id: string): Promise<DeploymentParts | undefined> {
   const row = await rowOfPrepared(db, PARTS, [id]);
-  return row === null ? undefined : partsOf(row);
-}
-
-export interface Claim {
-  workerId: string;
-  /** True if the last holder hung or crashed with the deployment. The claim counts that. */
-  faulty: boolean;
-  /** If false, a deployment with which a worker has hung or crashed is not claimed. */
-  suspects: boolean;
-}
-
-const CLAIMED = prepare<Record<string, unknown>>(
-  `with claimed as (
-     update deployments d
-        set takeovers = takeovers + case when worker_id is null then 0 else 1 end,
-            worker_faults = worker_faults + case when $3 then 1 else 0 end,
-            blocked_reason = '', due_at = null, started_at = coalesce(started_at, now()), ${CLAIM.replace(':workerId', '$2')}
-      where id = $1 and finished_at is null and admitted_at is not null and ($4 or worker_faults = 0)
-      returning ${DEPLOYMENT_COLUMNS.map((name) => `d.${name}`).join(', ')}
-   ) ${partsSql('claimed')}`,
-);
-
-/**
- * Claims a deployment: raises its fence, so that the last holder can change nothing more, and counts a takeover if that
- * holder had not released it. Its job is no longer due. Undefined if it has ended or may not run yet.
- */
-export async function claimDeployment(
-  db: Db,
-  id: string,
-  { workerId, faulty, suspects }: Claim,
-): Promise<DeploymentParts | undefined> {
-  const row = await rowOfPrepared(db, CLAIMED, [id, workerId, faulty, suspects]);
   return row === null ? undefined : partsOf(row);
 }

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
 import type { Db, Transaction } from '../core/database/client.js';
-import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
+import { requestCancel } from '../engine/requests.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
-import { CANCELLABLE_STATES, type DeploymentTrigger, type StepRecord } from './model.js';
+import { DEPLOYMENTS } from './kind.js';
+import type { DeploymentTrigger, StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
-import { endedSteps, notificationsForEnded } from './transitions.js';
 
 export interface NewDeployment {
   id: string;
@@ -72,32 +72,15 @@ export async function findKeyHolder(
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 
-const CANCEL = prepare<{ told: unknown }>(
-  `with asked as (
-     update deployments
-        set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
-            status = case when fence = 0 then 'cancelled' else status end,
-            finished_at = case when fence = 0 then now() end,
-            due_at = case when fence = 0 then null else due_at end,
-            blocked_reason = '',
-            steps = case when fence = 0 then ${endedSteps()} else steps end
-      where service_id = $1 and (cast($2 as uuid) is null or id = cast($2 as uuid))
-        and finished_at is null and status = any(cast($3 as text[]))
-      returning id, finished_at
-   ), noted as (${notificationsForEnded('asked')})
-   select pg_notify('${CHANNELS.cancel}', cast(id as text)) as told from asked`,
-);
-
 /**
  * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever claimed
  * end at once. Returns how many were open.
  */
-export async function cancelOpenDeployments(
+export function cancelOpenDeployments(
   trx: Transaction,
-  where: { serviceId: string; deploymentId?: string },
+  { serviceId, deploymentId = null }: { serviceId: string; deploymentId?: string | null },
 ): Promise<number> {
-  const rows = await rowsOfPrepared(trx, CANCEL, [where.serviceId, where.deploymentId ?? null, CANCELLABLE_STATES]);
-  return rows.length;
+  return requestCancel(trx, DEPLOYMENTS, { service_id: serviceId, id: deploymentId });
 }
 
 /** True while a deployment of the service has not ended. */

@@ -33,10 +33,17 @@ export type States = Readonly<Record<string, Transitions>>;
 
 /** How workers hold the records of a kind. The table has the columns of docs/engine.md. */
 interface LeaseRules {
-  /** Absent if the kind writes its states by its own statements (deployments as yet). */
-  states?: States;
+  states: States;
+  /** The columns that the engine's statements return, which are then prepared. Absent for all. */
+  columns?: readonly string[];
   /** SQL: what a claim sets beside the lease. */
   onClaim?: string;
+  /** SQL: what each event sets that is not one of the lease. */
+  onEvent?: string;
+  /** SQL of columns that change with an end. */
+  onEnd?: Readonly<Record<string, string>>;
+  /** SQL: what is written in the statement that ends records. They are those of `records` whose `finished_at` is set. */
+  ended?: (records: string) => string;
   /** True if `cancel_requested_at` asks a worker to stop. */
   cancellable?: boolean;
   /**

@@ -40,11 +40,3 @@ export async function renewLeases(
   );
   return new Map(rows.map(({ id, cancelRequested }) => [id, { cancelRequested }]));
 }
-
-/** Releases the lease of a record that has not ended: the next worker may claim it at once. */
-export async function releaseLease(db: Db, { table }: WorkKind, { id, fence }: Lease): Promise<void> {
-  await db.raw(`update ${table} set ${UNHELD} where id = :id and fence = :fence and finished_at is null`, {
-    id,
-    fence,
-  });
-}

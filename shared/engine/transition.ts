@@ -1,51 +1,105 @@
-import { type Db, lockUntilCommit, oneRow } from '../core/database/client.js';
+import { type Db, lockUntilCommit, rowsOf } from '../core/database/client.js';
+import { rowsOfNamed } from '../core/database/prepared.js';
 import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';
 
 /**
- * Events of every kind that has a table of states. `claimed`: a worker holds the record. `released`: it gave the record to others.
- * `handedBack`: a fault of the platform, the same job is tried again. What ends a record is the kind's own: `succeeded`,
- * `failed`, `cancelled`.
+ * Events of every kind. `claimed`: a worker holds the record. `released`: it gave the record to others. `handedBack`: a fault of the
+ * platform, the same job is tried again. A table of states names them if they change the status. What ends a record is the
+ * kind's own: `succeeded`, `failed`, `cancelled`.
  */
 const HOLDS = new Set(['claimed', 'released', 'handedBack']);
 
 /** The columns that every kind with leases has. */
 export interface WorkRow extends Lease {
   status: string;
+  worker_id: string | null;
   dispatches: number;
   cancel_requested_at?: Date | null;
 }
 
+type Values = Readonly<Record<string, string | number | Buffer | Date | null>>;
+
 export interface Change {
   /** Columns that change with the status. Names are ours, never input. */
-  set?: Readonly<Record<string, string | number | Buffer | Date | null>>;
-  /** SQL: further assignments, without bindings. */
+  set?: Values;
+  /** SQL: further assignments. */
   sql?: string;
   /** A further job becomes due after this time, in milliseconds. */
   dueInMs?: number;
+  /** What the same statement does to other records. */
+  beside?: Beside;
 }
 
-/** Returns a kind's table of states. Throws if it has none. */
+export interface Beside {
+  /** SQL, `name as (…)`: what comes before the change. */
+  before?: string;
+  /** SQL: without it nothing is changed. */
+  only?: string;
+  /** SQL, `name as (…)`: what comes after it. The changed record is in `moved`. */
+  after?: string;
+  /** SQL: further columns of the result. */
+  columns?: string;
+  /** What the SQL binds as `:name`. */
+  values?: Values;
+}
+
+/** Returns a kind's table of states. Throws if it has no leases. */
 export function statesOf({ table, lease }: WorkKind): States {
-  if (lease?.states === undefined) throw new Error(`${table} has no table of states`);
+  if (lease === null) throw new Error(`${table} has no table of states`);
   return lease.states;
 }
 
-/** SQL: the status after an event, by the status before it. A requested cancellation wins over every other end. */
-function statusAfter(kind: WorkKind, event: string): { status: string; from: string[]; ends: boolean } {
+function isEnd(states: States, state: string): boolean {
+  return Object.keys(states[state] ?? {}).length === 0;
+}
+
+interface Move {
+  /** SQL: the status after the event. */
+  status: string;
+  /** The states in which it can happen. */
+  from: string[];
+  /** True if it ends the record. */
+  ends: boolean;
+  /** True if no worker holds the record afterwards. */
+  leaves: boolean;
+}
+
+/** How an event changes the status. A requested cancellation wins over every other end. */
+function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);
+  const holds = HOLDS.has(event);
   const moves = Object.entries(states).flatMap(([from, row]) => {
-    const to = row[event];
+    const to = row[event] ?? (holds && !isEnd(states, from) ? from : undefined);
     return to === undefined ? [] : [{ from, to, cancelled: row.cancelled }];
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
-  const ends = moves.every(({ to }) => Object.keys(states[to] ?? {}).length === 0);
+  const ends = moves.every(({ to }) => isEnd(states, to));
+  // A claim changes the status of a record that waits for a worker.
+  const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;
     const next = wins ? `case when cancel_requested_at is null then '${to}' else '${cancelled}' end` : `'${to}'`;
     return `when '${from}' then ${next}`;
   });
-  return { status: `case status ${cases.join(' ')} end`, from: moves.map(({ from }) => from), ends };
+  return {
+    status: `case status ${cases.join(' ')} end`,
+    from: moves.map(({ from }) => from),
+    ends,
+    leaves: ends || holds || waits,
+  };
+}
+
+/** SQL: the columns of a record. */
+function columnsOf({ lease }: WorkKind, of: string): string {
+  return (lease?.columns ?? ['*']).map((column) => `${of}.${column}`).join(', ');
+}
+
+/** The first row, or null. It is prepared if the kind names its columns. */
+async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Values): Promise<Row | null> {
+  const rows =
+    lease?.columns === undefined ? await rowsOf<Row>(db, sql, values) : await rowsOfNamed<Row>(db, sql, values);
+  return rows[0] ?? null;
 }
 
 /**
@@ -59,35 +113,54 @@ export function transition<Row extends WorkRow>(
   kind: WorkKind,
   { id, fence }: Lease,
   event: string,
-  { set = {}, sql, dueInMs }: Change = {},
+  { set = {}, sql, dueInMs, beside = {} }: Change = {},
 ): Promise<Row | null> {
-  const { status, from, ends } = statusAfter(kind, event);
-  const waits = kind.lease?.cancellable && !ends && !HOLDS.has(event);
+  const { status, from, ends, leaves } = moveOf(kind, event);
+  const { cancellable, onEvent, onEnd = {}, ended } = kind.lease ?? {};
+  const waits = cancellable && !ends && !HOLDS.has(event);
   const assignments = [
     `status = ${status}`,
     ...Object.keys(set).map((column) =>
       // A record that is cancelled has no error.
-      column === 'error' && ends && kind.lease?.cancellable
+      column === 'error' && ends && cancellable
         ? `error = case when cancel_requested_at is null then :error else '' end`
         : `${column} = :${column}`,
     ),
     ...(sql === undefined ? [] : [sql]),
-    ...(ends ? ['finished_at = now()'] : []),
+    ...(onEvent === undefined || HOLDS.has(event) ? [] : [onEvent]),
+    ...(ends ? ['finished_at = now()', ...Object.entries(onEnd).map(([column, value]) => `${column} = ${value}`)] : []),
     ...(dueInMs === undefined
       ? []
       : [
           'dispatches = dispatches + case when due_at is null then 1 else 0 end',
-          `due_at = coalesce(due_at, now() + :dueInMs * interval '1 millisecond')`,
+          `due_at = coalesce(due_at, now() + cast(:dueInMs as integer) * interval '1 millisecond')`,
         ]),
-    UNHELD,
+    leaves ? UNHELD : 'updated_at = now()',
   ];
-  return oneRow<Row>(
+  const statements = [
+    ...(beside.before === undefined ? [] : [beside.before]),
+    `moved as (
+       update ${kind.table} record set ${assignments.join(', ')}
+        where id = :id and fence = :fence and worker_id is not null and finished_at is null
+          and status in (${from.map((state) => `'${state}'`).join(', ')})
+          ${waits ? 'and cancel_requested_at is null' : ''} ${beside.only === undefined ? '' : `and ${beside.only}`}
+        returning ${ended === undefined && beside.after === undefined ? columnsOf(kind, 'record') : 'record.*'})`,
+    ...(ends && ended !== undefined ? [`ended as (${ended('moved')})`] : []),
+    ...(beside.after === undefined ? [] : [beside.after]),
+  ];
+  return rowOf<Row>(
     db,
-    `update ${kind.table} set ${assignments.join(', ')}
-      where id = :id and fence = :fence and finished_at is null and status in (${from.map((state) => `'${state}'`).join(', ')})
-        ${waits ? 'and cancel_requested_at is null' : ''} returning *`,
-    { ...set, id, fence, ...(dueInMs === undefined ? {} : { dueInMs }) },
+    kind,
+    `with ${statements.join(', ')}
+     select ${columnsOf(kind, 'moved')} ${beside.columns === undefined ? '' : `, ${beside.columns}`} from moved`,
+    { ...set, ...beside.values, id, fence, ...(dueInMs === undefined ? {} : { dueInMs }) },
   );
+}
+
+/** A condition of a claim, and what it sets beside. Both are SQL without bindings. */
+export interface ClaimRules {
+  only?: string;
+  sql?: string;
 }
 
 /**
@@ -99,26 +172,29 @@ export async function claim<Row extends WorkRow>(
   kind: WorkKind,
   id: string,
   workerId: string,
+  { only, sql }: ClaimRules = {},
 ): Promise<Row | null> {
-  const { status } = statusAfter(kind, 'claimed');
-  const alone = kind.lease?.aloneInWorkspace;
-  const sets = [`status = ${status}`, CLAIM, ...(kind.lease?.onClaim === undefined ? [] : [kind.lease.onClaim])];
+  const { onClaim, aloneInWorkspace: alone } = kind.lease ?? {};
+  const sets = [`status = ${moveOf(kind, 'claimed').status}`, CLAIM, onClaim, sql];
   const admitted = kind.waiting === undefined ? '' : 'and admitted_at is not null';
-  const take = (on: Db, condition: string) =>
-    oneRow<Row>(
+  const take = (on: Db, ...conditions: (string | undefined)[]) =>
+    rowOf<Row>(
       on,
-      `update ${kind.table} claimed set ${sets.join(', ')}
-        where id = :id and finished_at is null ${admitted} ${condition} returning *`,
+      kind,
+      `update ${kind.table} claimed set ${sets.filter((part) => part !== undefined).join(', ')}
+        where id = :id and finished_at is null ${admitted}
+          ${[only, ...conditions].map((condition) => (condition === undefined ? '' : `and ${condition}`)).join(' ')}
+        returning ${columnsOf(kind, 'claimed')}`,
       { id, workerId },
     );
-  const free = alone === 'true' ? null : await take(db, alone === undefined ? '' : `and not (${alone})`);
+  const free = alone === 'true' ? null : await take(db, alone === undefined ? undefined : `not (${alone})`);
   if (free !== null || alone === undefined) return free;
   return db.transaction(async (trx) => {
     // Otherwise two workers could claim two records at once.
     await lockUntilCommit(trx, `ranvier.claims:${kind.table}`);
     return take(
       trx,
-      `and not (${alone} and exists (select from (select * from ${kind.table} where ${alone}) other
+      `not (${alone} and exists (select from (select * from ${kind.table} where ${alone}) other
            where other.workspace_id = claimed.workspace_id and other.id <> claimed.id
              and other.finished_at is null and other.lease_expires_at > now()))`,
     );
@@ -127,5 +203,10 @@ export async function claim<Row extends WorkRow>(
 
 /** An open record, or null. */
 export function openRecord<Row extends WorkRow>(db: Db, kind: WorkKind, id: string): Promise<Row | null> {
-  return oneRow<Row>(db, `select * from ${kind.table} where id = :id and finished_at is null`, { id });
+  return rowOf<Row>(
+    db,
+    kind,
+    `select ${columnsOf(kind, 'record')} from ${kind.table} record where id = :id and finished_at is null`,
+    { id },
+  );
 }

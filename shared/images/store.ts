@@ -3,16 +3,16 @@ import { type Db, rowsOf } from '../core/database/client.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { BuiltImage, ImageRow } from './model.js';
 
-/** The values for `imageStoredBy`; the first is the image's id. */
-export function imageValues({ digest, manifest, sizeBytes }: BuiltImage): unknown[] {
-  return [uuidv7(), digest, JSON.stringify(manifest), sizeBytes];
+/** The values for `imageStoredBy`. */
+export function imageValues({ digest, manifest, sizeBytes }: BuiltImage) {
+  return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
 }
 
-/** SQL: records an image that a build has stored, for the deployment that `query` returns; its values are `$first` and on. */
-export function imageStoredBy(query: string, first: number): string {
+/** SQL: records an image that a build has stored, for the deployment that `query` returns. */
+export function imageStoredBy(query: string): string {
   return `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
-    select cast($${first} as uuid), workspace_id, service_id, cast($${first + 1} as text), cast($${first + 2} as jsonb),
-           cast($${first + 3} as bigint) from ${query}`;
+    select cast(:imageId as uuid), workspace_id, service_id, cast(:digest as text), cast(:manifest as jsonb),
+           cast(:sizeBytes as bigint) from ${query}`;
 }
 
 export async function getImage(db: Db, id: string): Promise<ImageRow | undefined> {

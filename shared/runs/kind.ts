@@ -6,7 +6,7 @@ import type { RunStatus } from './model.js';
  * again waits for its time and for admission.
  */
 const STATES = {
-  queued: { claimed: 'running' },
+  queued: { claimed: 'running', cancelled: 'cancelled' },
   running: {
     claimed: 'running',
     released: 'running',

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
-import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { requestCancel } from '../engine/requests.js';
+import { RUNS } from './kind.js';
 import type { RunRow } from './model.js';
 
 /** SQL: what the next attempt of a run changes. It waits for its time and for admission. */
@@ -13,21 +14,11 @@ export function retrySql(delayMs: number): string {
  * Requests the cancellation of open runs that match and notifies their workers. Those that no worker carries out end at once.
  * Returns how many were open.
  */
-export async function cancelOpenRuns(trx: Transaction, where: { serviceId: string; runId?: string }): Promise<number> {
-  const waits = '(fence = 0 or admitted_at is null)';
-  const rows = await rowsOf<{ id: string }>(
-    trx,
-    `update runs
-        set cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now(),
-            status = case when ${waits} then 'cancelled' else status end,
-            finished_at = case when ${waits} then now() end,
-            due_at = case when ${waits} then null else due_at end
-      where service_id = :serviceId and (cast(:runId as uuid) is null or id = cast(:runId as uuid)) and finished_at is null
-      returning id`,
-    { serviceId: where.serviceId, runId: where.runId ?? null },
-  );
-  for (const { id } of rows) await trx.raw('select pg_notify(?, ?)', [CHANNELS.cancel, id]);
-  return rows.length;
+export function cancelOpenRuns(
+  trx: Transaction,
+  { serviceId, runId = null }: { serviceId: string; runId?: string | null },
+): Promise<number> {
+  return requestCancel(trx, RUNS, { service_id: serviceId, id: runId });
 }
 
 /** How many runs of the service have not ended. */

@@ -1,8 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../shared/core/database/client.js';
-import { type DeploymentState, isTerminal } from '../../shared/deployments/model.js';
-import * as parts from '../../shared/deployments/parts-store.js';
+import { changeOf, type HeldDeployment } from '../../shared/deployments/changes.js';
+import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
+import {
+  type ActiveState,
+  type DeploymentEvent,
+  type DeploymentState,
+  isTerminal,
+} from '../../shared/deployments/model.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import type { Lease } from '../../shared/engine/leases.js';
+import { claim, transition } from '../../shared/engine/transition.js';
 import type { BuiltImage } from '../../shared/images/model.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getSnapshot } from '../../shared/variables/snapshot-store.js';
@@ -95,7 +103,29 @@ export async function claimDeployment(
   workerId: string,
   faulty = false,
 ): Promise<DeploymentRow | undefined> {
-  return (await parts.claimDeployment(db, id, { workerId, faulty, suspects: true }))?.deployment;
+  return (
+    (await claim<HeldDeployment>(
+      db,
+      DEPLOYMENTS,
+      id,
+      workerId,
+      faulty ? { sql: 'worker_faults = worker_faults + 1' } : {},
+    )) ?? undefined
+  );
+}
+
+/** Applies an event to a deployment that a worker holds in the state `from`. Undefined if it changed nothing. */
+export async function applyEvent(
+  db: Db,
+  lease: Lease,
+  from: ActiveState,
+  event: DeploymentEvent | { type: 'failed'; error: string } | { type: 'cancelled' },
+): Promise<HeldDeployment | undefined> {
+  const change =
+    event.type === 'failed' || event.type === 'cancelled'
+      ? { set: { error: event.type === 'failed' ? event.error : '' } }
+      : changeOf(from, event);
+  return (await transition<HeldDeployment>(db, DEPLOYMENTS, lease, event.type, change)) ?? undefined;
 }
 
 /** The variables that a deployment was queued with, in clear. */

@@ -4,7 +4,6 @@ import { createMailer, type Mailer } from '../../shared/core/mail.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { cancelOpenDeployments } from '../../shared/deployments/store.js';
-import { applyEvent } from '../../shared/deployments/transitions.js';
 import { claimNotifications } from '../../shared/notifications/store.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
@@ -16,7 +15,7 @@ import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../suppo
 import { startPlatform } from '../support/platform.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
-import { claimDeployment } from '../support/records.js';
+import { applyEvent, claimDeployment } from '../support/records.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const log = createLogger('test', 'silent');

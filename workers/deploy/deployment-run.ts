@@ -1,10 +1,8 @@
-import type { ActiveState, DeploymentEvent } from '../../shared/deployments/model.js';
+import type { HeldDeployment } from '../../shared/deployments/changes.js';
 import type { DeployedService } from '../../shared/deployments/parts-store.js';
-import type { DeploymentRow } from '../../shared/deployments/rows.js';
-import { applyEvent, type NextFacts } from '../../shared/deployments/transitions.js';
-import type { Lease } from '../../shared/engine/leases.js';
 import type { BuiltImage } from '../../shared/images/model.js';
 import type { LogLevel } from '../../shared/logs/model.js';
+import type { Work } from '../engine/perform.js';
 import type { LogChannel } from '../log-sink.js';
 import type { JobDeps } from '../worker-deps.js';
 
@@ -13,55 +11,37 @@ export class DeploymentRun {
   readonly deps: JobDeps;
   readonly service: DeployedService;
   readonly variables: Record<string, string>;
-  readonly signal: AbortSignal;
   readonly channel: LogChannel;
-  #deployment: DeploymentRow;
-  #facts: NextFacts | null = null;
-  #image: BuiltImage | null = null;
+  /** The image that this run has built; null if it has built none. */
+  image: BuiltImage | null = null;
+  readonly #work: Work<HeldDeployment>;
+  readonly #repository: HeldDeployment['configuration']['repository'];
 
   constructor(init: {
     deps: JobDeps;
-    deployment: DeploymentRow;
+    work: Work<HeldDeployment>;
     service: DeployedService;
     variables: Record<string, string>;
-    signal: AbortSignal;
+    /** The repository as it was when the deployment was queued, in clear. */
+    repository: HeldDeployment['configuration']['repository'];
     channel: LogChannel;
   }) {
     this.deps = init.deps;
     this.service = init.service;
     this.variables = init.variables;
-    this.signal = init.signal;
     this.channel = init.channel;
-    this.#deployment = init.deployment;
+    this.#work = init.work;
+    this.#repository = init.repository;
   }
 
-  get deployment(): DeploymentRow {
-    return this.#deployment;
+  /** The deployment as it is after its last event. */
+  get deployment(): HeldDeployment {
+    const { record } = this.#work;
+    return { ...record, configuration: { ...record.configuration, repository: this.#repository } };
   }
 
-  /** What the last transition of this run has told; null before it. */
-  get facts(): NextFacts | null {
-    return this.#facts;
-  }
-
-  /** The image that this run has built; null if it has built none. */
-  get image(): BuiltImage | null {
-    return this.#image;
-  }
-
-  get lease(): Lease {
-    return { id: this.#deployment.id, fence: this.#deployment.fence };
-  }
-
-  /** Applies an event; false if `applyEvent` changed nothing. */
-  async apply(from: ActiveState, event: DeploymentEvent): Promise<boolean> {
-    const row = await applyEvent(this.deps.db, this.lease, from, event);
-    if (row === undefined) return false;
-    const { edges, left_behind, ...moved } = row;
-    this.#deployment = { ...this.#deployment, ...moved };
-    this.#facts = { edges, left_behind };
-    if (event.type === 'built') this.#image = event.image;
-    return true;
+  get signal(): AbortSignal {
+    return this.#work.signal;
   }
 
   /** Writes a line of the platform to the deployment's log. */

@@ -2,7 +2,15 @@ import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { makeDue } from '../../shared/engine/due.js';
 import type { WorkKind } from '../../shared/engine/kind.js';
-import { type Change, claim, openRecord, statesOf, transition, type WorkRow } from '../../shared/engine/transition.js';
+import {
+  type Change,
+  type ClaimRules,
+  claim,
+  openRecord,
+  statesOf,
+  transition,
+  type WorkRow,
+} from '../../shared/engine/transition.js';
 import { failureOf } from '../failures.js';
 import type { JobHelpers } from '../handlers/job-helpers.js';
 import { Interrupted, JobFailed } from '../interrupted.js';
@@ -14,6 +22,7 @@ const TURN_MS = 2_000;
 
 /** A record that this worker holds. */
 export interface Work<Row extends WorkRow> {
+  /** As it is after its last event. */
   record: Row;
   /** Aborts with `Interrupted`: cancelled, superseded or shutdown. */
   signal: AbortSignal;
@@ -23,7 +32,7 @@ export interface Work<Row extends WorkRow> {
 /** What the work has come to. */
 export type Outcome =
   /** An event of the kind's table of states, with the columns that change with it. */
-  | ({ event: string; says?: string } & Pick<Change, 'set' | 'sql'>)
+  | ({ event: string; says?: string } & Omit<Change, 'dueInMs'>)
   /** Not now, or not here: a further job becomes due. */
   | { laterInMs: number; says: string };
 
@@ -32,11 +41,17 @@ type End = Extract<Action, { type: 'end' }>;
 /** How a kind of work is done. A handler writes no status, no lease and no job. */
 export interface Handler<Row extends WorkRow> {
   kind: WorkKind;
+  claim?: ClaimRules;
+  /** Does what is to be done in the record's state. It is called again after each event that keeps the lease. */
   run(work: Work<Row>): Promise<Outcome>;
   /** The cause of a failure as the record shows it. Default: as it is. */
   describe?(record: Row, cause: string): string;
+  /** Hides secrets of the record in an error. */
+  mask?(text: string): string;
   /** Columns that change with a failure or a cancellation, beside `error`. */
   onEnd?: Change['set'];
+  /** Called before the record is left to others. */
+  beforeLeaving?(work: Work<Row>, action: Exclude<Action, End>): Promise<void>;
   /** Called before a failure or a cancellation is recorded: stops what the work has started. */
   beforeEnd?(work: Work<Row>, end: End): Promise<void>;
   /** Called by the worker that recorded a failure or a cancellation. */
@@ -59,38 +74,51 @@ export async function perform<Row extends WorkRow>(
   helpers: JobHelpers,
 ): Promise<string> {
   const { kind } = handler;
-  const record = await claim<Row>(deps.db, kind, id, deps.workerId);
+  const record = await claim<Row>(deps.db, kind, id, deps.workerId, handler.claim);
   if (record === null) return waitForTurn(deps, kind, id);
   const lease = deps.leases.hold(kind, { id: record.id, fence: record.fence });
   const work: Work<Row> = { record, signal: AbortSignal.any([lease.signal, helpers.signal]), helpers };
+  const state = () => statesOf(kind)[work.record.status] ?? {};
   try {
-    // It may have been requested while no worker held the record.
-    if (record.cancel_requested_at) throw new Interrupted('cancelled');
-    return await apply(deps, handler, work, await handler.run(work));
+    for (;;) {
+      work.signal.throwIfAborted();
+      // It may have been requested while no worker held the record.
+      if (work.record.cancel_requested_at && 'cancelled' in state()) throw new Interrupted('cancelled');
+      const result = await apply(deps, handler, work, await handler.run(work));
+      if (result !== null) return result;
+    }
   } catch (error) {
-    const failure = failureOf(error, work.signal);
-    return await follow(deps, handler, work, decide(statesOf(kind)[record.status] ?? {}, failure, helpers));
+    return await follow(deps, handler, work, decide(state(), failureOf(error, work.signal), helpers));
   } finally {
     lease.stop();
   }
 }
 
-/** Records what the work has come to. */
+/** Records what the work has come to. Null if the worker still holds the record. */
 async function apply<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
-  { record }: Work<Row>,
+  work: Work<Row>,
   outcome: Outcome,
-): Promise<string> {
+): Promise<string | null> {
   const { kind } = handler;
+  const { record } = work;
   if ('laterInMs' in outcome) {
     await transition(db, kind, record, 'released', { dueInMs: outcome.laterInMs });
     return outcome.says;
   }
   const moved = await move(db, handler, record, outcome.event, outcome);
-  if (moved !== null) return outcome.says ?? moved.status;
-  const current = kind.lease?.cancellable ? await openRecord(db, kind, record.id) : null;
-  throw new Interrupted(current?.fence === record.fence ? 'cancelled' : 'superseded');
+  if (moved === null) throw await refusal(db, kind, record, outcome.event);
+  work.record = { ...record, ...moved };
+  return moved.worker_id === null ? (outcome.says ?? moved.status) : null;
+}
+
+/** Why an event has changed nothing. */
+async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, event: string): Promise<Error> {
+  const current = await openRecord(db, kind, id);
+  if (current?.fence !== fence) return new Interrupted('superseded');
+  if (current.cancel_requested_at) return new Interrupted('cancelled');
+  return new Error(`a record of ${kind.table} that is ${status} cannot be ${event} now`);
 }
 
 /** Applies an event that is not one of the lease. */
@@ -118,6 +146,7 @@ async function follow<Row extends WorkRow>(
 ): Promise<string> {
   const { kind } = handler;
   const { record, helpers } = work;
+  if (action.type !== 'end') await handler.beforeLeaving?.(work, action);
   switch (action.type) {
     case 'leave':
       return 'superseded';
@@ -128,9 +157,10 @@ async function follow<Row extends WorkRow>(
       await transition(db, kind, record, 'handedBack').catch((error: unknown) =>
         helpers.log.warn(`a lease was not released, it expires: ${errorMessage(error)}`),
       );
-      throw action.fault;
+      throw masked(handler, action.fault);
     case 'end': {
-      const cause = handler.describe?.(record, action.cause) ?? action.cause;
+      const described = handler.describe?.(record, action.cause) ?? action.cause;
+      const cause = handler.mask?.(described) ?? described;
       const end: End = { ...action, cause };
       await handler.beforeEnd?.(work, end);
       const ended = await move(db, handler, record, action.state, { set: { ...handler.onEnd, error: cause } });
@@ -140,6 +170,14 @@ async function follow<Row extends WorkRow>(
       return ended.status;
     }
   }
+}
+
+/** Operators see a fault of the platform; they need not know a customer's secrets. */
+function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unknown {
+  if (mask === undefined) return fault;
+  const error = new Error(mask(errorMessage(fault)));
+  if (fault instanceof Error && fault.stack !== undefined) error.stack = mask(fault.stack);
+  return error;
 }
 
 /** The record was not claimed: it has ended, or another one of its workspace is worked on. */

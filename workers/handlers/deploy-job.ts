@@ -1,5 +1,5 @@
 import type { Payloads } from '../../shared/queues/catalog.js';
-import { runDeployment } from '../deploy/driver.js';
+import { performDeployment } from '../deploy/perform-deployment.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
@@ -10,7 +10,7 @@ export async function deployJob(
   { deploymentId }: Payloads['deploy'],
   helpers: JobHelpers,
 ): Promise<string> {
-  const { ran, status, serviceId, left } = await runDeployment(deps, deploymentId, helpers);
+  const { ran, status, serviceId, left } = await performDeployment(deps, deploymentId, helpers);
   if (status === 'live' && serviceId !== null) await retireOldReleases(deps, serviceId, helpers.signal, left);
   return ran ? status : `nothing to do: ${status}`;
 }

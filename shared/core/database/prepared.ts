@@ -62,6 +62,36 @@ export async function rowOfPrepared<Row>(
   return row ?? null;
 }
 
+const named = new Map<string, { statement: Prepared<unknown>; names: string[] }>();
+
+/**
+ * The rows of a statement with `:name` for its values, which each connection parses once for each text. The texts are made of code
+ * and never of input, so there are few.
+ */
+export async function rowsOfNamed<Row>(
+  db: Db,
+  text: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<Row[]> {
+  const found = named.get(text) ?? numbered(text, values);
+  named.set(text, found);
+  return rowsOfPrepared(
+    db,
+    found.statement as Prepared<Row>,
+    found.names.map((name) => values[name]),
+  );
+}
+
+function numbered(text: string, values: Readonly<Record<string, unknown>>) {
+  const names: string[] = [];
+  const sql = text.replace(/(?<![:\w]):([a-z]\w*)/g, (whole, name: string) => {
+    if (!(name in values)) return whole;
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  return { statement: prepare<unknown>(sql), names };
+}
+
 /** Connections that reads of many requests share, of each pool. */
 const shared = new WeakMap<object, SharedConnections>();
 

@@ -1,55 +1,57 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
 import type { Fault } from '../fault.js';
 
-const TRANSITIONS = 'shared/deployments/transitions.ts';
+const TRANSITION = 'shared/engine/transition.ts';
+const REQUESTS = 'shared/engine/requests.ts';
+const KIND = 'shared/deployments/kind.ts';
+const CHANGES = 'shared/deployments/changes.ts';
+const PERFORM = 'workers/deploy/perform-deployment.ts';
 const MODEL = 'shared/deployments/model.ts';
 const STORE = 'shared/deployments/store.ts';
-const PARTS = 'shared/deployments/parts-store.ts';
 const RELEASES = 'shared/deployments/release-store.ts';
 
 export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'transition: the fence is not compared',
-    file: TRANSITIONS,
-    find: 'where id = $1 and fence = $2 and status',
-    replace: 'where id = $1 and $2 > 0 and status',
+    file: TRANSITION,
+    find: 'where id = :id and fence = :fence and worker_id',
+    replace: 'where id = :id and :fence > 0 and worker_id',
   },
   {
     name: 'transition: the state is not compared',
-    file: TRANSITIONS,
-    find: "and fence = $2 and status = '${from}' and finished_at is null",
-    replace: 'and fence = $2 and finished_at is null',
+    file: TRANSITION,
+    find: "and status in (${from.map((state) => `'${state}'`).join(', ')})",
+    replace: '',
   },
   {
     name: 'transition: a requested cancellation does not hold the next state back',
-    file: TRANSITIONS,
-    find: "'and cancel_requested_at is null'",
-    replace: "''",
+    file: TRANSITION,
+    find: "${waits ? 'and cancel_requested_at is null' : ''}",
+    replace: '',
   },
   {
     name: 'transition: failing ignores a requested cancellation',
-    file: TRANSITIONS,
-    find: "status = case when cancel_requested_at is null then '${to}' else '${toIfCancelled}' end",
-    replace: "status = '${to}'",
+    file: TRANSITION,
+    find: "case when cancel_requested_at is null then '${to}' else '${cancelled}' end",
+    replace: "'${to}'",
   },
   {
     name: 'transition: the route moves for a service that is being deleted',
-    file: TRANSITIONS,
-    find: "and lifecycle_status not in ('deleting', 'deleted')\n     for update",
-    replace: '\n     for update',
+    file: CHANGES,
+    find: "and lifecycle_status not in ('deleting', 'deleted')\n       for update",
+    replace: '\n       for update',
   },
   {
     name: 'transition: an end is not noted',
-    file: TRANSITIONS,
+    file: KIND,
     find: 'where finished_at is not null on',
     replace: 'where false on',
   },
-  { name: 'transition: takeovers are never reset', file: TRANSITIONS, find: 'takeovers = 0, ', replace: '' },
   {
-    name: 'model: cancelled does not win',
-    file: MODEL,
-    find: 'return cancelRequested && events.cancelled',
-    replace: 'return false && events.cancelled',
+    name: 'transition: takeovers are never reset',
+    file: KIND,
+    find: 'takeovers = 0, worker_faults',
+    replace: 'worker_faults',
   },
   {
     name: 'model: a switched release can be cancelled',
@@ -63,24 +65,29 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
     find: "? 'releasing' : state",
     replace: "? 'live' : state",
   },
-  { name: 'claim: a deployment that was not admitted', file: PARTS, find: 'and admitted_at is not null', replace: '' },
+  {
+    name: 'claim: a deployment that was not admitted',
+    file: TRANSITION,
+    find: "kind.waiting === undefined ? '' : 'and admitted_at is not null'",
+    replace: "''",
+  },
   {
     name: 'claim: no takeover is counted',
-    file: PARTS,
+    file: KIND,
     find: 'case when worker_id is null then 0 else 1 end',
     replace: '0',
   },
   {
     name: 'cancel: ends a deployment that a worker holds',
-    file: STORE,
-    find: "case when fence = 0 then 'cancelled' else status end",
-    replace: "'cancelled'",
+    file: REQUESTS,
+    find: "kind.waiting === undefined ? 'fence = 0' : '(fence = 0 or admitted_at is null)'",
+    replace: "'true'",
   },
   {
     name: 'cancel: asks for one that visitors see already',
-    file: STORE,
-    find: 'and finished_at is null and status = any(cast($3 as text[]))',
-    replace: 'and finished_at is null',
+    file: REQUESTS,
+    find: "'finished_at is null', `status in (${states})`",
+    replace: "'finished_at is null'",
   },
   {
     name: 'release: one that is being deployed counts as stale',
@@ -119,40 +126,34 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
     replace: 'if (false)',
   },
   {
-    name: 'claim: a deployment that has ended',
-    file: PARTS,
-    find: 'where id = $1 and finished_at is null and admitted_at is not null',
-    replace: 'where id = $1 and admitted_at is not null',
-  },
-  {
     name: "claim: a worker's fault is not counted",
-    file: PARTS,
-    find: 'case when $3 then 1 else 0 end',
-    replace: 'case when $3 then 0 else 0 end',
+    file: PERFORM,
+    find: 'worker_faults = worker_faults + 1',
+    replace: 'worker_faults = worker_faults',
   },
   {
     name: 'claim: the start moves with each takeover',
-    file: PARTS,
+    file: KIND,
     find: 'started_at = coalesce(started_at, now())',
     replace: 'started_at = now()',
   },
   {
     name: 'cancel: deployments of other services too',
-    file: STORE,
-    find: 'where service_id = $1 and (cast(',
-    replace: 'where cast($1 as uuid) is not null and (cast(',
+    file: REQUESTS,
+    find: '`${column} = :${column}`',
+    replace: '`:${column} is not null`',
   },
   {
     name: 'cancel: a job is made for one that has ended',
-    file: STORE,
-    find: 'due_at = case when fence = 0 then null else due_at end',
-    replace: 'due_at = due_at',
+    file: REQUESTS,
+    find: "due_at: 'null', ",
+    replace: '',
   },
   {
     name: 'cancel: the steps of one that ends go on',
-    file: STORE,
-    find: 'steps = case when fence = 0 then ${endedSteps()} else steps end',
-    replace: 'steps = steps',
+    file: KIND,
+    find: ', steps: endedSteps()',
+    replace: '',
   },
   {
     name: 'rollback: to an image that was removed',
@@ -174,27 +175,27 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'transition: the first moment at which visitors saw it is not kept',
-    file: TRANSITIONS,
-    find: ', went_live_at = now()',
+    file: CHANGES,
+    find: "sql: 'went_live_at = now()', ",
     replace: '',
   },
   {
     name: 'transition: the edges do not learn of a switch',
-    file: TRANSITIONS,
+    file: CHANGES,
     find: "route_version = nextval('route_versions'), updated_at",
     replace: 'updated_at',
   },
   {
     name: 'transition: a running step keeps no end',
-    file: TRANSITIONS,
+    file: 'shared/deployments/step-records.ts',
     find: "when step ->> 'finishedAt' is null",
     replace: 'when false',
   },
   {
     name: 'transition: a cancelled deployment keeps an error',
-    file: TRANSITIONS,
-    find: "case when cancel_requested_at is null then $3 else '' end",
-    replace: '$3',
+    file: TRANSITION,
+    find: "case when cancel_requested_at is null then :error else '' end",
+    replace: ':error',
   },
   {
     name: 'decide: a worker that lost its lease hands the deployment over',
@@ -209,33 +210,33 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
     replace: 'if (true)',
   },
   {
-    name: 'driver: a step gets a third worker after two that crashed',
-    file: 'workers/deploy/driver.ts',
+    name: 'deployment: a step gets a third worker after two that crashed',
+    file: PERFORM,
     find: 'MAX_FAULTS = 2',
     replace: 'MAX_FAULTS = 3',
   },
   {
-    name: 'driver: a step is taken over without end',
-    file: 'workers/deploy/driver.ts',
+    name: 'deployment: a step is taken over without end',
+    file: PERFORM,
     find: 'takeovers > MAX_TAKEOVERS',
     replace: 'takeovers < 0',
   },
   {
-    name: 'driver: the end is seen before the release has stopped',
-    file: 'workers/deploy/driver.ts',
-    find: 'await run.deps.runtime.stop(run.lease.id);',
+    name: 'deployment: the end is seen before the release has stopped',
+    file: PERFORM,
+    find: 'await this.#deps.runtime.stop(work.record.id);',
     replace: '',
   },
   {
-    name: 'driver: an error shows secrets',
-    file: 'workers/deploy/driver.ts',
-    find: 'const shown = run.channel.mask(error);',
-    replace: 'const shown = error;',
+    name: 'deployment: an error shows secrets',
+    file: PERFORM,
+    find: 'this.#masker?.mask(text) ?? text',
+    replace: 'text',
   },
   {
-    name: 'driver: a deployment that is handed over stays held',
-    file: 'workers/deploy/driver.ts',
-    find: 'await releaseLease(deps.db, DEPLOYMENTS, lease);',
+    name: 'deployment: a deployment that is handed over stays held',
+    file: 'workers/engine/perform.ts',
+    find: "await transition(db, kind, record, 'released');",
     replace: '',
   },
   {

@@ -18,12 +18,6 @@ export const QUEUES_FAULTS: readonly Fault[] = [
     replace: "lease?.cancellable ? 'false' : 'false'",
   },
   {
-    name: 'lease: released with an old fence',
-    file: LEASES,
-    find: 'where id = :id and fence = :fence and finished_at is null`',
-    replace: 'where id = :id and cast(:fence as bigint) is not null`',
-  },
-  {
     name: 'due: handed over in reverse',
     file: DUE,
     find: 'from taken order by due_at, id',
@@ -88,12 +82,6 @@ export const QUEUES_FAULTS: readonly Fault[] = [
     file: ADMISSION,
     find: 'position, last_turn nulls first, ',
     replace: 'position, ',
-  },
-  {
-    name: 'operation: ended with an old fence',
-    file: TRANSITION,
-    find: 'where id = :id and fence = :fence and finished_at is null and status',
-    replace: 'where id = :id and cast(:fence as bigint) is not null and finished_at is null and status',
   },
   {
     name: 'sweeps: run without leadership',
@@ -218,8 +206,8 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   {
     name: 'operation: claimed after its end',
     file: TRANSITION,
-    find: 'where id = :id and finished_at is null ${admitted} ${condition} returning *',
-    replace: 'where id = :id ${admitted} ${condition} returning *',
+    find: 'where id = :id and finished_at is null ${admitted}',
+    replace: 'where id = :id ${admitted}',
   },
   {
     name: 'operation: running after it was given back',

@@ -111,7 +111,7 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
  */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
   // If no edge runs, there is nothing to wait for.
-  if (run.facts?.edges !== 0) {
+  if (run.deployment.edges !== 0) {
     await edgesApplied(run.deps.db, run.deployment.service_id, null, run.signal, EDGES_MS);
   }
   return { type: 'edgesConfirmed' };

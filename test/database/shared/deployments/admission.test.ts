@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/admission.js';
-import { claimDeployment } from '../../../../shared/deployments/parts-store.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { claimDeployment } from '../../../support/records.js';
 
 describe('Admission', () => {
   const database = useTestDatabase();
@@ -32,8 +32,8 @@ describe('Admission', () => {
     expect(row).to.include({ dispatches: 1, blocked_reason: '' });
     expect(row.due_at).to.be.instanceOf(Date);
     expect(await admit(), 'it is admitted once').to.equal(0);
-    const claim = { workerId: await makeWorker(database.db, 1), faulty: false, suspects: true };
-    expect((await claimDeployment(database.db, id, claim))?.deployment.due_at).to.equal(null);
+    const worker = await makeWorker(database.db, 1);
+    expect((await claimDeployment(database.db, id, worker))?.due_at).to.equal(null);
   });
 
   it('counts running deployments against the slots of the workers and the concurrency of the workspace', async () => {

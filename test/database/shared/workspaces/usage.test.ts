@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { applyEvent } from '../../../../shared/deployments/transitions.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { buildMinutes } from '../../../../shared/workspaces/usage.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { claimDeployment, endedBuild } from '../../../support/records.js';
+import { applyEvent, claimDeployment, endedBuild } from '../../../support/records.js';
 
 const MINUTE_MS = 60_000;
 

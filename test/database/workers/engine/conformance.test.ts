@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { BACKUPS } from '../../../../shared/backups/kind.js';
 import { insertBackup } from '../../../../shared/backups/store.js';
+import { DEPLOYMENTS } from '../../../../shared/deployments/kind.js';
 import { findAbandoned, takeDue } from '../../../../shared/engine/due.js';
 import { ABANDONED, defineKind, RECORD_QUEUE, type WorkKind } from '../../../../shared/engine/kind.js';
 import { claim, statesOf, transition, type WorkRow } from '../../../../shared/engine/transition.js';
@@ -75,6 +76,10 @@ const MAKERS: Record<string, Maker> = {
     await db('runs').insert({ id, ...place, ...when, trigger: 'manual', dispatches: 1 });
     return id;
   },
+  deployments: async (workshop, workspaceId) => {
+    const { id } = await workshop.deployment({}, await serviceIn(workshop, workspaceId));
+    return id;
+  },
   sample_work: async ({ database: { db } }, workspaceId) => {
     const id = uuidv7();
     await db('sample_work').insert({ id, workspace_id: workspaceId, due_at: db.fn.now() });
@@ -132,10 +137,28 @@ class Bench {
     return this.db(this.kind.table).where({ id: this.id }).update(changes);
   }
 
+  /** The status of a record that is worked on, and of one whose work is done. */
+  get working(): string {
+    return statesOf(this.kind).queued?.claimed ?? 'queued';
+  }
+
+  get succeeded(): string {
+    return this.working === 'queued' ? 'live' : 'succeeded';
+  }
+
+  /** An event that leaves the state in which a record is worked on, and one that ends it. */
+  get step(): string {
+    return ROAD[this.working] ?? 'retried';
+  }
+
+  get end(): string {
+    return this.working === 'queued' ? 'failed' : 'succeeded';
+  }
+
   requestCancel = () => this.update({ cancel_requested_at: this.db.fn.now() });
   states = () => statesOf(this.kind);
   /** The status of a record after a worker that runs it has given it back by an event. */
-  after = (event: string) => this.states().running?.[event];
+  after = (event: string) => this.states()[this.working]?.[event] ?? this.working;
 }
 
 interface Job extends Partial<Pick<Handler<Row>, 'beforeEnd' | 'afterEnd' | 'failsJob' | 'describe'>> {
@@ -145,7 +168,10 @@ interface Job extends Partial<Pick<Handler<Row>, 'beforeEnd' | 'afterEnd' | 'fai
   lastAttempt?: boolean;
 }
 
-const done = async (): Promise<Outcome> => ({ event: 'succeeded' });
+/** The event that follows in each state of a kind whose work has several steps. */
+const ROAD: Record<string, string> = { queued: 'imageFound', releasing: 'routeSwitched', switched: 'edgesConfirmed' };
+
+const done = async ({ record }: Work<Row>): Promise<Outcome> => ({ event: ROAD[record.status] ?? 'succeeded' });
 const fault = () => Promise.reject(new Error('the registry is away'));
 const explained = () => Promise.reject(new ReleaseError('the image is gone'));
 const UNHELD = { worker_id: null, lease_expires_at: null };
@@ -155,9 +181,33 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
   [
     'is done once: its second job finds nothing to do',
     async (b) => {
-      expect(await b.run(done)).to.equal('succeeded');
-      expect(await b.read()).to.include({ status: 'succeeded', ...UNHELD });
+      expect(await b.run(done)).to.equal(b.succeeded);
+      expect(await b.read()).to.include({ status: b.succeeded, ...UNHELD });
       expect(await b.run(fault)).to.equal('nothing to do');
+    },
+  ],
+  [
+    'goes on in each further state with the same lease, and a killed worker is followed by the next one in each',
+    async (b) => {
+      const fences: number[] = [];
+      const killed = new Set<string>();
+      for (let outcome: unknown = null; outcome !== b.succeeded; ) {
+        outcome = await b.run(
+          async (work) => {
+            fences.push(work.record.fence);
+            const { status } = work.record;
+            if (killed.has(status)) return done(work);
+            killed.add(status);
+            // A killed worker records nothing, and its lease is lost.
+            await b.claim();
+            throw new Error('killed');
+          },
+          { worker: await b.workshop.deafWorker() },
+        );
+      }
+      expect(killed.size).to.equal(b.working === 'queued' ? 3 : 1);
+      expect(fences).to.deep.equal([...fences].sort((one, other) => one - other));
+      expect((await b.read()).status).to.equal(b.succeeded);
     },
   ],
   [
@@ -168,7 +218,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'whose worker was killed after the claim is done by the next one',
     async (b) => {
       const dead = await b.claim();
-      expect(await b.run(done)).to.equal('succeeded');
+      expect(await b.run(done)).to.equal(b.succeeded);
       expect((await b.read()).fence).to.equal((dead?.fence ?? 0) + 1);
     },
   ],
@@ -177,18 +227,18 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     async (b) => {
       const dead = (await b.claim()) as Row;
       await b.claim();
-      for (const event of ['succeeded', 'failed', 'released', 'handedBack']) {
+      for (const event of [b.end, 'failed', 'released', 'handedBack']) {
         expect(await transition(b.db, b.kind, dead, event), event).to.equal(null);
       }
       expect((await b.read()).finished_at).to.equal(null);
-      expect(await b.run(done)).to.equal('succeeded');
+      expect(await b.run(done)).to.equal(b.succeeded);
     },
   ],
   [
     'that was not claimed cannot end',
     async (b) => {
       const { id, fence } = await b.read();
-      for (const event of ['succeeded', 'failed']) {
+      for (const event of [b.end, 'failed']) {
         expect(await transition(b.db, b.kind, { id, fence }, event), event).to.equal(null);
       }
     },
@@ -197,20 +247,20 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'that ended is not changed again',
     async (b) => {
       const held = (await b.claim()) as Row;
-      expect(await transition(b.db, b.kind, held, 'succeeded')).to.include({ status: 'succeeded' });
+      expect(await transition(b.db, b.kind, held, b.end)).to.include({ status: b.end });
       expect(await transition(b.db, b.kind, held, 'failed')).to.equal(null);
-      expect((await b.read()).status).to.equal('succeeded');
+      expect((await b.read()).status).to.equal(b.end);
     },
   ],
   [
     'whose lease is lost while it is worked on stops, and is left alone',
     async (b) => {
       let other: Row | null = null;
-      const outcome = b.run(async ({ signal }) => {
+      const outcome = b.run(async (work) => {
         other = await b.claim();
         await b.db.raw('select pg_notify(?, ?)', ['ranvier_cancel', b.id]);
-        await untilAborted(() => undefined)(signal);
-        return done();
+        await untilAborted(() => undefined)(work.signal);
+        return done(work);
       });
       expect(await outcome).to.equal('superseded');
       expect(await b.read()).to.include({ finished_at: null, fence: (other as Row | null)?.fence });
@@ -220,7 +270,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'whose lease was lost unnoticed is not ended',
     async (b) => {
       const worker = await b.workshop.deafWorker();
-      const work = async () => ((await b.claim()) ? done() : fault());
+      const work = async (held: Work<Row>) => ((await b.claim()) ? done(held) : fault());
       expect(await b.run(work, { worker })).to.equal('superseded');
       expect((await b.read()).finished_at).to.equal(null);
     },
@@ -235,14 +285,14 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
         return fault();
       };
       expect(await b.run(work, { worker })).to.be.instanceOf(Error);
-      expect(await b.read()).to.include({ worker_id: (other as Row | null)?.worker_id, status: 'running' });
+      expect(await b.read()).to.include({ worker_id: (other as Row | null)?.worker_id, status: b.working });
     },
   ],
   [
     'whose lease was lost unnoticed does not fail',
     async (b) => {
       const worker = await b.workshop.deafWorker();
-      const work = async () => ((await b.claim()) ? explained() : done());
+      const work = async (held: Work<Row>) => ((await b.claim()) ? explained() : done(held));
       expect(await b.run(work, { worker, failsJob: true })).to.equal('superseded');
       expect((await b.read()).finished_at).to.equal(null);
     },
@@ -252,7 +302,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     async (b) => {
       expect(await b.run(fault)).to.include({ message: 'the registry is away' });
       expect(await b.read()).to.include({ status: b.after('handedBack'), finished_at: null, ...UNHELD });
-      expect(await b.run(done)).to.equal('succeeded');
+      expect(await b.run(done)).to.equal(b.succeeded);
     },
   ],
   [
@@ -277,7 +327,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
       const seen: unknown[] = [];
       const look = async () => void seen.push((await b.read()).status);
       await b.run(explained, { beforeEnd: look, afterEnd: look });
-      expect(seen).to.deep.equal(['running', 'failed']);
+      expect(seen).to.deep.equal([b.working, 'failed']);
     },
   ],
   [
@@ -299,7 +349,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
         .to.be.instanceOf(Interrupted)
         .and.include({ why: 'shutdown' });
       expect(await b.read()).to.include({ status: b.after('released'), finished_at: null, ...UNHELD });
-      expect(await b.run(done)).to.equal('succeeded');
+      expect(await b.run(done)).to.equal(b.succeeded);
     },
   ],
   [
@@ -313,7 +363,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
   [
     'that is put off is unheld and due later, by one further job',
     async (b) => {
-      await b.update({ due_at: null });
+      await b.update({ due_at: null, dispatches: 1 });
       expect(await b.run(async () => ({ laterInMs: 60_000, says: 'elsewhere' }))).to.equal('elsewhere');
       expect(await b.read()).to.include({ status: b.after('released'), dispatches: 2, ...UNHELD });
       expect((await b.read()).due_at?.getTime()).to.be.greaterThan(Date.now() + 30_000);
@@ -325,8 +375,8 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'that two workers claim at once is ended once',
     async (b) => {
       const outcomes = await Promise.all([b.run(done), b.run(done), b.run(done)]);
-      expect(outcomes.filter((outcome) => outcome === 'succeeded')).to.have.length(1);
-      expect((await b.read()).status).to.equal('succeeded');
+      expect(outcomes.filter((outcome) => outcome === b.succeeded)).to.have.length(1);
+      expect((await b.read()).status).to.equal(b.succeeded);
     },
   ],
   [
@@ -337,8 +387,8 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
       const held = (await claim<Row>(b.db, b.kind, other, uuidv7())) as Row;
       expect(await b.run(done)).to.equal('waits for another one of its workspace');
       expect(await b.read()).to.include({ status: 'queued', dispatches: 2, worker_id: null });
-      await transition(b.db, b.kind, held, 'succeeded');
-      expect(await b.run(done)).to.equal('succeeded');
+      await transition(b.db, b.kind, held, b.end);
+      expect(await b.run(done)).to.equal(b.succeeded);
     },
     'aloneInWorkspace',
   ],
@@ -354,7 +404,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
         .update({ lease_expires_at: new Date(0) });
       const stranger = await make(b.workshop, (await makeWorkspace(b.db)).id);
       await claim(b.db, b.kind, stranger, uuidv7());
-      expect(await b.run(done)).to.equal('succeeded');
+      expect(await b.run(done)).to.equal(b.succeeded);
     },
   ],
   [
@@ -378,7 +428,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
       expect(await found()).to.not.include(b.id);
       await b.update({ ...old, lease_expires_at: new Date(0) });
       expect(await found()).to.include(b.id);
-      expect(await b.run(done)).to.equal('succeeded');
+      expect(await b.run(done)).to.equal(b.succeeded);
       await b.update(old);
       expect(await found()).to.not.include(b.id);
     },
@@ -396,16 +446,16 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     async (b) => {
       const stopped: string[] = [];
       const outcome = b.run(
-        async ({ signal }) => {
+        async (work) => {
           await b.requestCancel();
           await b.db.raw('select pg_notify(?, ?)', ['ranvier_cancel', b.id]);
-          await untilAborted(() => undefined)(signal);
-          return done();
+          await untilAborted(() => undefined)(work.signal);
+          return done(work);
         },
         { beforeEnd: async () => void stopped.push((await b.read()).status) },
       );
       expect(await outcome).to.equal('cancelled');
-      expect(stopped).to.deep.equal(['running']);
+      expect(stopped).to.deep.equal([b.working]);
     },
     'cancellable',
   ],
@@ -413,7 +463,9 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'that is cancelled before its end is recorded is cancelled',
     async (b) => {
       const worker = await b.workshop.deafWorker();
-      expect(await b.run(async () => ((await b.requestCancel()) ? done() : fault()), { worker })).to.equal('cancelled');
+      expect(await b.run(async (held) => ((await b.requestCancel()) ? done(held) : fault()), { worker })).to.equal(
+        'cancelled',
+      );
     },
     'cancellable',
   ],
@@ -421,7 +473,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'that is cancelled while it fails is cancelled and has no failed job',
     async (b) => {
       const worker = await b.workshop.deafWorker();
-      const work = async () => ((await b.requestCancel()) ? explained() : done());
+      const work = async (held: Work<Row>) => ((await b.requestCancel()) ? explained() : done(held));
       expect(await b.run(work, { worker, failsJob: true })).to.equal('cancelled');
     },
     'cancellable',
@@ -430,7 +482,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'that is cancelled before a step is recorded does not go on',
     async (b) => {
       const worker = await b.workshop.deafWorker();
-      const work = async () => ((await b.requestCancel()) ? { event: 'retried' } : done());
+      const work = async (held: Work<Row>) => ((await b.requestCancel()) ? { event: b.step } : done(held));
       expect(await b.run(work, { worker })).to.equal('cancelled');
     },
     'cancellable',
@@ -441,7 +493,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
       await b.run(done);
       await b.requestCancel();
       expect(await b.run(fault)).to.equal('nothing to do');
-      expect((await b.read()).status).to.equal('succeeded');
+      expect((await b.read()).status).to.equal(b.succeeded);
     },
     'cancellable',
   ],
@@ -457,10 +509,10 @@ describe('The engine', () => {
   });
   after(() => workshop.close());
 
-  const registered = KINDS.filter((kind: WorkKind) => kind.lease?.states !== undefined);
+  const registered = KINDS.filter((kind: WorkKind) => kind.lease !== null);
 
   it('is tested with every kind that it performs', () => {
-    expect(registered).to.deep.equal([OPERATIONS, RUNS, BACKUPS]);
+    expect(registered).to.deep.equal([DEPLOYMENTS, OPERATIONS, RUNS, BACKUPS]);
   });
 
   for (const kind of [...registered, SAMPLE] as WorkKind[]) {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments } from '../../../../shared/deployments/store.js';
 import { BuildError } from '../../../../workers/builders/builder.js';
-import { runDeployment } from '../../../../workers/deploy/driver.js';
+import { performDeployment } from '../../../../workers/deploy/perform-deployment.js';
 import type { JobHelpers } from '../../../../workers/handlers/job-helpers.js';
 import { Interrupted, JobFailed } from '../../../../workers/interrupted.js';
 import { SourceError } from '../../../../workers/sources/repository-source.js';
@@ -20,7 +20,7 @@ const MANIFEST = {
   environment: {},
 };
 
-describe('The driver of deployments', () => {
+describe('The work on deployments', () => {
   let workshop: TestWorkshop;
   let worker: JobDeps;
   let deaf: JobDeps;
@@ -33,7 +33,7 @@ describe('The driver of deployments', () => {
   after(() => workshop.close());
 
   function run({ id }: { id: string }, helpers: Partial<JobHelpers> = {}, deps = worker): Promise<string | undefined> {
-    return runDeployment(deps, id, jobHelpers(helpers)).then(({ ran, status }) => (ran ? status : undefined));
+    return performDeployment(deps, id, jobHelpers(helpers)).then(({ ran, status }) => (ran ? status : undefined));
   }
 
   async function rejection(work: Promise<unknown>): Promise<Error> {
@@ -431,27 +431,5 @@ describe('The driver of deployments', () => {
       await expectFailed(deployment, error);
       expect(workshop.buildRequests.map(({ serviceId }) => serviceId)).to.not.include(deployment.service_id);
     });
-  });
-
-  describe('with a dashboard', () => {
-    const reports: [string, () => unknown][] = [
-      [
-        'throws',
-        () => {
-          throw new Error('no dashboard');
-        },
-      ],
-      ['rejects', () => Promise.reject(new Error('no dashboard'))],
-      ['hangs', () => new Promise(() => 0)],
-    ];
-    for (const [what, report] of reports) {
-      it(`that ${what}: goes live, and fails for its own reasons only`, async () => {
-        expect(await run(await workshop.deployment(), { report })).to.equal('live');
-        const broken = await workshop.deployment();
-        workshop.runtime.script(broken.service_id, { fail: 'exited with code 1' });
-        expect(await rejection(run(broken, { report }))).to.be.instanceOf(JobFailed);
-        await expectFailed(broken, 'release: replica 1 exited with code 1 before it was healthy');
-      });
-    }
   });
 });

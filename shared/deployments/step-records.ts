@@ -1,0 +1,15 @@
+/** SQL: the steps of a deployment with the running one ended now. */
+export function endedSteps(): string {
+  return `(select coalesce(jsonb_agg(case when step ->> 'finishedAt' is null
+             then jsonb_set(step, '{finishedAt}', to_jsonb(${isoNow()})) else step end order by position), '[]'::jsonb)
+             from jsonb_array_elements(steps) with ordinality as s(step, position))`;
+}
+
+/** SQL: the steps with the running one ended, and a further one that begins now. */
+export function stepsWith(name: string): string {
+  return `${endedSteps()} || jsonb_build_array(jsonb_build_object('name', '${name}', 'startedAt', ${isoNow()}, 'finishedAt', null))`;
+}
+
+function isoNow(): string {
+  return `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}

@@ -1,0 +1,202 @@
+import { errorMessage } from '../../shared/core/errors.js';
+import { changeOf, type HeldDeployment } from '../../shared/deployments/changes.js';
+import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
+import {
+  type ActiveState,
+  type DeploymentEvent,
+  isTerminal,
+  STEP_OF,
+  TRANSITIONS,
+} from '../../shared/deployments/model.js';
+import { deploymentParts } from '../../shared/deployments/parts-store.js';
+import type { LeftBehind } from '../../shared/deployments/release-store.js';
+import { getDeployment } from '../../shared/deployments/store.js';
+import type { ClaimRules } from '../../shared/engine/transition.js';
+import { SealError } from '../../shared/secrets/keyring.js';
+import { Masker } from '../../shared/secrets/mask.js';
+import { credentialsOf } from '../../shared/services/source.js';
+import { openSnapshot } from '../../shared/variables/snapshots.js';
+import { type Handler, perform, type Work } from '../engine/perform.js';
+import type { JobHelpers } from '../handlers/job-helpers.js';
+import { ReleaseError } from '../runtime/runtime-driver.js';
+import type { JobDeps } from '../worker-deps.js';
+import { DeploymentRun } from './deployment-run.js';
+import { openRepository } from './release-spec.js';
+import { build } from './steps/build-step.js';
+import { queued } from './steps/queued-step.js';
+import { confirmEdges, release } from './steps/release-step.js';
+
+/** What runs in each state. A step returns what happened. */
+const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent>> = {
+  queued,
+  building: build,
+  releasing: release,
+  switched: confirmEdges,
+};
+
+/**
+ * A step is given up when it is taken over from the second worker that hung or crashed with it. A worker that was killed
+ * or stopped from outside proves nothing against a deployment, but it looks the same as one that the system killed for the
+ * memory that the deployment cost it. After more of those than an operator's faults bring about, the step is given up too.
+ */
+const MAX_FAULTS = 2;
+const MAX_TAKEOVERS = 8;
+
+export interface PerformedDeployment {
+  /** False if there was nothing to do: the deployment has ended before, or does not exist. */
+  ran: boolean;
+  /** The state in which it is now, or why nothing is known of it. */
+  status: string;
+  /** Null if there is no such deployment. */
+  serviceId: string | null;
+  /** What earlier releases have left; null if that is not known. */
+  left: LeftBehind | null;
+}
+
+/** Runs a deployment from the state it is in to its end, and says how it ended. Throws as `perform` does. */
+export async function performDeployment(
+  deps: JobDeps,
+  deploymentId: string,
+  helpers: JobHelpers,
+): Promise<PerformedDeployment> {
+  const { db, faults } = deps;
+  const attempt = async (rules: ClaimRules): Promise<PerformedDeployment | null> => {
+    const handler = new DeploymentHandler(deps, rules);
+    try {
+      const status = await perform(deps, handler, deploymentId, helpers);
+      const { record } = handler;
+      return record && { ran: true, status, serviceId: record.service_id, left: record.left_behind ?? null };
+    } finally {
+      handler.end();
+    }
+  };
+  const first = faults.knows(deploymentId) ? null : await attempt({ only: 'worker_faults = 0' });
+  if (first !== null) return first;
+  // A suspect waits for its turn here, and while it waits it must not be held, because a crash of this worker would count
+  // against it. Running suspects one at a time shows which one is at fault.
+  const before = await getDeployment(db, deploymentId);
+  if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
+  const nothing: PerformedDeployment = {
+    ran: false,
+    status: before.status,
+    serviceId: before.service_id,
+    left: null,
+  };
+  if (isTerminal(before.status)) return nothing;
+  const faulty = await faults.isNoted(before);
+  const again = async () => (await attempt(faulty ? { sql: 'worker_faults = worker_faults + 1' } : {})) ?? nothing;
+  return faulty || before.worker_faults > 0 ? faults.alone(helpers.signal, again) : again();
+}
+
+/** One worker's work on one deployment: a step for each state. */
+class DeploymentHandler implements Handler<HeldDeployment> {
+  readonly kind = DEPLOYMENTS;
+  readonly failsJob = true;
+  readonly claim: ClaimRules;
+  readonly #deps: JobDeps;
+  #work: Work<HeldDeployment> | null = null;
+  #run: Promise<DeploymentRun> | null = null;
+  #masker: Masker | null = null;
+  #runEnds = () => {};
+
+  constructor(deps: JobDeps, claim: ClaimRules) {
+    this.#deps = deps;
+    this.claim = claim;
+  }
+
+  /** The deployment as it is after its last event; null if it was not claimed. */
+  get record(): HeldDeployment | null {
+    return this.#work?.record ?? null;
+  }
+
+  run = async (work: Work<HeldDeployment>) => {
+    const { status, fence } = work.record;
+    if (isTerminal(status)) throw new Error(`deployment ${work.record.id} is ${status}`);
+    work.helpers.report(`${status}: begins (fence ${fence})`);
+    // The place of its build is free.
+    if (status === 'switched') this.#deps.dispatcher.wakeAdmission();
+    const run = await this.#open(work);
+    if ('failed' in TRANSITIONS[status]) assertNotGivenUp(work.record);
+    const event = await STEPS[status](run);
+    if (event.type === 'built') run.image = event.image;
+    return { event: event.type, ...changeOf(status, event) };
+  };
+
+  describe = ({ status }: HeldDeployment, cause: string) =>
+    isTerminal(status) || cause === '' ? cause : `${STEP_OF[status]}: ${cause}`;
+
+  mask = (text: string) => this.#masker?.mask(text) ?? text;
+
+  /** Stops the release and completes the log. */
+  beforeEnd: Handler<HeldDeployment>['beforeEnd'] = async (work, { state, cause }) => {
+    const run = await this.#open(work).catch(() => null);
+    await this.#deps.runtime.stop(work.record.id);
+    if (state === 'failed') await run?.say(`The deployment failed at ${cause}`, 'error');
+    else await run?.say('The deployment was cancelled', 'warn');
+    await run?.channel.close();
+  };
+
+  afterEnd: Handler<HeldDeployment>['afterEnd'] = async ({ helpers }, { state, cause }) => {
+    if (state === 'failed') helpers.report(cause);
+  };
+
+  beforeLeaving: Handler<HeldDeployment>['beforeLeaving'] = async (work, action) => {
+    const opened = action.type === 'leave' ? this.#run : this.#open(work);
+    const run = (await opened?.catch(() => null)) ?? null;
+    if (action.type === 'handOver') await run?.say('The worker is shutting down; another one goes on');
+    if (action.type === 'handBack' && work.helpers.firstAttempt) {
+      const fault = `a fault of the platform, which is tried again: ${errorMessage(action.fault)}`;
+      await run?.say(this.describe(work.record, fault), 'warn');
+    }
+    await run?.channel.close();
+  };
+
+  /** The work is over, however it ended. */
+  end(): void {
+    if (this.#work === null) return;
+    this.#runEnds();
+    this.#deps.dispatcher.wakeAdmission();
+  }
+
+  #open(work: Work<HeldDeployment>): Promise<DeploymentRun> {
+    if (this.#run !== null) return this.#run;
+    this.#work = work;
+    this.#runEnds = this.#deps.faults.begin(work.record);
+    this.#run = this.#openRun(work);
+    return this.#run;
+  }
+
+  async #openRun(work: Work<HeldDeployment>): Promise<DeploymentRun> {
+    const deps = this.#deps;
+    const { db, keyring } = deps;
+    const { id, fence } = work.record;
+    // The claim has counted it.
+    if (this.claim.sql !== undefined) await deps.faults.forget({ id, fence: fence - 1 });
+    const parts = await deploymentParts(db, id);
+    if (!parts?.service) throw new ReleaseError('its service does not exist');
+    const variables = await openSnapshot(db, keyring, parts.snapshot).catch(notOpened);
+    const repository = await openRepository(db, keyring, parts.deployment).catch(notOpened);
+    this.#masker = new Masker([...Object.values(variables), ...credentialsOf(repository)]);
+    const channel = deps.logs.open({ serviceId: parts.service.id, deploymentId: id, masker: this.#masker });
+    return new DeploymentRun({ deps, work, service: parts.service, variables, repository, channel });
+  }
+}
+
+/** No later try could do better. */
+function notOpened(error: unknown): never {
+  if (!(error instanceof SealError)) throw error;
+  throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);
+}
+
+/** Throws a `ReleaseError` if too many workers did not come to the end of this step. */
+function assertNotGivenUp({ takeovers, worker_faults: faults }: HeldDeployment): void {
+  if (faults >= MAX_FAULTS) {
+    throw new ReleaseError(
+      `${faults} workers hung or crashed in this step: it is not given to another one; look at the log of the workers`,
+    );
+  }
+  if (takeovers > MAX_TAKEOVERS) {
+    const times = `${takeovers} workers took this step and none came to its end`;
+    throw new ReleaseError(`${times}: each of them died or hung; look at the log of the workers, then deploy again`);
+  }
+}
