@@ -171,6 +171,20 @@ describe('The house', () => {
     ).to.deep.equal([]);
   });
 
+  it('a kind of work is known to its own folder, to its line in the catalog, and to one file that carries it out', () => {
+    // The dispatcher admits deployments and runs, and wakes log batches alone.
+    const registers = /^shared\/queues\/(catalog|dispatcher)\.ts$/;
+    const kinds = all.filter(({ path }) => /^shared\/(?!engine)\w+\/kind\.ts$/.test(path));
+    expect(kinds.length).to.be.greaterThan(5);
+    for (const { path } of kinds) {
+      const outside = offenders(all, (source) => source.imports.includes(path) && !registers.test(source.path)).filter(
+        (importer) => !importer.startsWith(path.replace('kind.ts', '')),
+      );
+      expect(outside, path).to.have.length.at.most(1);
+      for (const importer of outside) expect(importer, path).to.match(/^workers\//);
+    }
+  });
+
   it('the engine knows no kind of work', () => {
     const engine = all.filter(({ path }) => path.startsWith('shared/engine/'));
     const known = engine.flatMap(({ imports }) => imports.filter((name) => !/^shared\/(core|engine)\//.test(name)));

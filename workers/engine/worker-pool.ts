@@ -32,9 +32,18 @@ export class WorkerPool {
   readonly #log: Logger;
   readonly #workers: Worker[];
   readonly #running = new Map<string, RunningJob>();
+  readonly #handlers: typeof HANDLERS;
+  #closing = false;
 
-  constructor(deps: JobDeps, engine: Engine, log: Logger, slots: Partial<Record<QueueName, number>>) {
+  constructor(
+    deps: JobDeps,
+    engine: Engine,
+    log: Logger,
+    slots: Partial<Record<QueueName, number>>,
+    handlers = HANDLERS,
+  ) {
     this.#deps = deps;
+    this.#handlers = handlers;
     this.#log = log;
     this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, slots[queue] ?? QUEUES[queue].slots));
   }
@@ -49,6 +58,7 @@ export class WorkerPool {
    * stopped.
    */
   async close(): Promise<void> {
+    this.#closing = true;
     const closing = Promise.all(this.#workers.map((worker) => worker.close()));
     // close() must mark the workers as closing before their jobs go back, else they would take the same jobs again.
     await Promise.resolve();
@@ -83,12 +93,14 @@ export class WorkerPool {
   ): Promise<string> {
     const id = job.id ?? '';
     const log = this.#log.child({ queue, jobId: id });
+    // A worker that waited for a job when it was closed may still be given one.
+    if (this.#closing) return this.#end(job, token, new Interrupted('shutdown'), log);
     this.#running.set(id, { queue, jobId: id, since: new Date().toISOString() });
     const shutdown = new AbortController();
     if (signal) onAbort(signal, () => shutdown.abort(new Interrupted('shutdown')));
     const reports = new JobReports(job, log);
     try {
-      const handler = HANDLERS[queue] as JobHandler<QueueName>;
+      const handler = this.#handlers[queue] as JobHandler<QueueName>;
       const outcome = await handler(this.#deps, job.data as Payloads[QueueName], {
         log,
         signal: shutdown.signal,

@@ -1,91 +1,20 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { BACKUPS } from '../../../../shared/backups/kind.js';
-import { insertBackup } from '../../../../shared/backups/store.js';
 import { DEPLOYMENTS } from '../../../../shared/deployments/kind.js';
 import { findAbandoned, takeDue } from '../../../../shared/engine/due.js';
-import { ABANDONED, defineKind, RECORD_QUEUE, type WorkKind } from '../../../../shared/engine/kind.js';
-import { claim, statesOf, transition, type WorkRow } from '../../../../shared/engine/transition.js';
+import type { WorkKind } from '../../../../shared/engine/kind.js';
+import { claim, statesOf, transition } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
-import { insertOperation } from '../../../../shared/operations/store.js';
 import { KINDS } from '../../../../shared/queues/catalog.js';
 import { RUNS } from '../../../../shared/runs/kind.js';
 import { type Handler, type Outcome, perform, type Work } from '../../../../workers/engine/perform.js';
 import { Interrupted, JobFailed } from '../../../../workers/interrupted.js';
 import { ReleaseError } from '../../../../workers/runtime/runtime-driver.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
-import { makeService, makeWorkspace } from '../../../support/factories.js';
-import { pretendLive } from '../../../support/records.js';
+import { makeWorkspace } from '../../../support/factories.js';
+import { done, ROAD, type Row, recordMaker, SAMPLE, SAMPLE_TABLE } from '../../../support/work-records.js';
 import { jobHelpers, TestWorkshop, untilAborted } from '../../../support/workshop.js';
-
-/** A kind that uses every rule of the engine. No queue has its jobs. */
-const SAMPLE = defineKind({
-  table: 'sample_work',
-  payload: 'sampleId',
-  queues: { sample: RECORD_QUEUE },
-  lease: {
-    states: {
-      queued: { claimed: 'running', cancelled: 'cancelled' },
-      running: {
-        ...{ claimed: 'running', released: 'queued', handedBack: 'running', retried: 'queued' },
-        ...{ succeeded: 'succeeded', failed: 'failed', cancelled: 'cancelled' },
-      },
-      succeeded: {},
-      failed: {},
-      cancelled: {},
-    },
-    cancellable: true,
-    aloneInWorkspace: 'true',
-  },
-  abandoned: ABANDONED,
-});
-const SAMPLE_TABLE = `create table sample_work (
-  id uuid primary key, workspace_id uuid not null, status text not null default 'queued', error text not null default '',
-  fence bigint not null default 0, worker_id uuid, lease_expires_at timestamptz, cancel_requested_at timestamptz,
-  due_at timestamptz, dispatches integer not null default 1, created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(), finished_at timestamptz)`;
-
-type Row = WorkRow & { error: string; worker_id: string | null; due_at: Date | null; finished_at: Date | null };
-
-/** Makes a record of a kind in a workspace. */
-type Maker = (workshop: TestWorkshop, workspaceId: string) => Promise<string>;
-
-async function serviceIn({ database: { db } }: TestWorkshop, id: string) {
-  const workspace = await db('workspaces').where({ id }).first();
-  return makeService(db, workspace, { plan: 'starter' }, 'redis');
-}
-
-const MAKERS: Record<string, Maker> = {
-  operations: async (workshop, workspaceId) => {
-    const { id: serviceId } = await serviceIn(workshop, workspaceId);
-    // The kind of operation that is done alone in its workspace.
-    const input = { workspaceId, serviceId, kind: 'restore' as const, actor: 'test' };
-    return (await workshop.database.db.transaction((trx) => insertOperation(trx, input))).id;
-  },
-  backups: async (workshop, workspaceId) => {
-    const input = { service: await serviceIn(workshop, workspaceId), trigger: 'manual' as const, actor: '' };
-    const row = await workshop.database.db.transaction((trx) => insertBackup(trx, { ...input, scheduledFor: null }));
-    return row?.id ?? '';
-  },
-  runs: async (workshop, workspaceId) => {
-    const { id: service_id } = await serviceIn(workshop, workspaceId);
-    const { db } = workshop.database;
-    const place = { service_id, workspace_id: workspaceId, deployment_id: await pretendLive(db, service_id) };
-    const when = { timeout_seconds: 60, max_retries: 0, scheduled_at: new Date(), admitted_at: new Date() };
-    const id = uuidv7();
-    await db('runs').insert({ id, ...place, ...when, trigger: 'manual', dispatches: 1 });
-    return id;
-  },
-  deployments: async (workshop, workspaceId) => {
-    const { id } = await workshop.deployment({}, await serviceIn(workshop, workspaceId));
-    return id;
-  },
-  sample_work: async ({ database: { db } }, workspaceId) => {
-    const id = uuidv7();
-    await db('sample_work').insert({ id, workspace_id: workspaceId, due_at: db.fn.now() });
-    return id;
-  },
-};
 
 /** What a case works with: one record that waits for its first claim. */
 class Bench {
@@ -168,10 +97,6 @@ interface Job extends Partial<Pick<Handler<Row>, 'beforeEnd' | 'afterEnd' | 'fai
   lastAttempt?: boolean;
 }
 
-/** The event that follows in each state of a kind whose work has several steps. */
-const ROAD: Record<string, string> = { queued: 'imageFound', releasing: 'routeSwitched', switched: 'edgesConfirmed' };
-
-const done = async ({ record }: Work<Row>): Promise<Outcome> => ({ event: ROAD[record.status] ?? 'succeeded' });
 const fault = () => Promise.reject(new Error('the registry is away'));
 const explained = () => Promise.reject(new ReleaseError('the image is gone'));
 const UNHELD = { worker_id: null, lease_expires_at: null };
@@ -383,7 +308,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
     'waits while another one of its workspace is worked on, and keeps no slot',
     async (b) => {
       await b.update({ due_at: null });
-      const other = await (MAKERS[b.kind.table] as Maker)(b.workshop, b.workspaceId);
+      const other = await recordMaker(b.kind)(b.workshop, b.workspaceId);
       const held = (await claim<Row>(b.db, b.kind, other, uuidv7())) as Row;
       expect(await b.run(done)).to.equal('waits for another one of its workspace');
       expect(await b.read()).to.include({ status: 'queued', dispatches: 2, worker_id: null });
@@ -395,7 +320,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
   [
     'does not wait for a dead worker of its workspace, nor for another workspace',
     async (b) => {
-      const make = MAKERS[b.kind.table] as Maker;
+      const make = recordMaker(b.kind);
       const dead = await make(b.workshop, b.workspaceId);
       await claim(b.db, b.kind, dead, uuidv7());
       await b
@@ -410,7 +335,7 @@ const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: '
   [
     'of one workspace and another one are not both claimed at once',
     async (b) => {
-      const other = await (MAKERS[b.kind.table] as Maker)(b.workshop, b.workspaceId);
+      const other = await recordMaker(b.kind)(b.workshop, b.workspaceId);
       const claims = await Promise.all([b.id, other].map((id) => claim(b.db, b.kind, id, uuidv7())));
       expect(claims.filter((row) => row !== null)).to.have.length(1);
     },
@@ -521,7 +446,7 @@ describe('The engine', () => {
         if (only !== undefined && !kind.lease?.[only]) continue;
         it(title, async () => {
           const { id: workspaceId } = await makeWorkspace(workshop.database.db);
-          const id = await (MAKERS[kind.table] as Maker)(workshop, workspaceId);
+          const id = await recordMaker(kind)(workshop, workspaceId);
           await check(new Bench({ kind, workshop, worker, id, workspaceId }));
         });
       }

@@ -1,0 +1,40 @@
+import type { WorkKind } from '../../shared/engine/kind.js';
+import { KINDS, type QueueName } from '../../shared/queues/catalog.js';
+import { perform } from '../../workers/engine/perform.js';
+import type { HANDLERS, JobHandler } from '../../workers/handlers/handlers-by-queue.js';
+import { done, type Row } from './work-records.js';
+
+/** What the work of a record does before its end. */
+type Act = (id: string, signal: AbortSignal) => Promise<unknown>;
+
+/** Handlers of all queues. Each calls `act`, and then ends its record as its kind does. */
+export function scriptedHandlers(act: Act): typeof HANDLERS {
+  const handlers: Partial<Record<QueueName, JobHandler<QueueName>>> = {};
+  for (const kind of KINDS as readonly WorkKind[]) {
+    for (const queue of Object.keys(kind.queues)) handlers[queue as QueueName] = scripted(kind, act);
+  }
+  return handlers as typeof HANDLERS;
+}
+
+function scripted(kind: WorkKind, act: Act): JobHandler<QueueName> {
+  return async (deps, payload, helpers) => {
+    const id = (payload as Record<string, string>)[kind.payload] ?? '';
+    if (kind.lease === null) {
+      await act(id, helpers.signal);
+      // It ends in the transaction that does it.
+      const open = deps.db(kind.table).where({ id });
+      return (await (kind.table === 'log_batches'
+        ? open.delete()
+        : open.whereNull('finished_at').update({ finished_at: deps.db.fn.now() }))) === 1
+        ? 'succeeded'
+        : 'nothing to do';
+    }
+    let acted = false;
+    const run: Parameters<typeof perform<Row>>[1]['run'] = async (work) => {
+      if (!acted) await act(id, work.signal);
+      acted = true;
+      return done(work);
+    };
+    return perform<Row>(deps, { kind, run }, id, helpers);
+  };
+}

@@ -1,0 +1,118 @@
+import { v7 as uuidv7 } from 'uuid';
+import { insertBackup } from '../../shared/backups/store.js';
+import { insertCommitEvent } from '../../shared/commits/store.js';
+import { insertDetection } from '../../shared/detections/store.js';
+import { ABANDONED, defineKind, RECORD_QUEUE, type WorkKind } from '../../shared/engine/kind.js';
+import type { WorkRow } from '../../shared/engine/transition.js';
+import { insertLogBatches } from '../../shared/logs/batch-store.js';
+import { insertOperation } from '../../shared/operations/store.js';
+import type { Outcome, Work } from '../../workers/engine/perform.js';
+import { makeService } from './factories.js';
+import { pretendLive } from './records.js';
+import type { TestWorkshop } from './workshop.js';
+
+/** Records of every kind of work, for tests of the engine. */
+
+export type Row = WorkRow & { error: string; due_at: Date | null; finished_at: Date | null };
+
+/** A kind that uses every rule of the engine. No queue has its jobs. */
+export const SAMPLE = defineKind({
+  table: 'sample_work',
+  payload: 'sampleId',
+  queues: { sample: RECORD_QUEUE },
+  lease: {
+    states: {
+      queued: { claimed: 'running', cancelled: 'cancelled' },
+      running: {
+        ...{ claimed: 'running', released: 'queued', handedBack: 'running', retried: 'queued' },
+        ...{ succeeded: 'succeeded', failed: 'failed', cancelled: 'cancelled' },
+      },
+      succeeded: {},
+      failed: {},
+      cancelled: {},
+    },
+    cancellable: true,
+    aloneInWorkspace: 'true',
+  },
+  abandoned: ABANDONED,
+});
+export const SAMPLE_TABLE = `create table sample_work (
+  id uuid primary key, workspace_id uuid not null, status text not null default 'queued', error text not null default '',
+  fence bigint not null default 0, worker_id uuid, lease_expires_at timestamptz, cancel_requested_at timestamptz,
+  due_at timestamptz, dispatches integer not null default 1, created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(), finished_at timestamptz)`;
+
+/** The event that follows in each state of a kind whose work has several steps. */
+export const ROAD: Record<string, string> = {
+  queued: 'imageFound',
+  releasing: 'routeSwitched',
+  switched: 'edgesConfirmed',
+};
+
+export const done = async ({ record }: Work<Row>): Promise<Outcome> => ({ event: ROAD[record.status] ?? 'succeeded' });
+/** Makes a record of a kind in a workspace. */
+type Maker = (workshop: TestWorkshop, workspaceId: string) => Promise<string>;
+
+async function serviceIn({ database: { db } }: TestWorkshop, id: string) {
+  const workspace = await db('workspaces').where({ id }).first();
+  return makeService(db, workspace, { plan: 'starter' }, 'redis');
+}
+
+const MAKERS: Record<string, Maker> = {
+  operations: async (workshop, workspaceId) => {
+    const { id: serviceId } = await serviceIn(workshop, workspaceId);
+    // The kind of operation that is done alone in its workspace.
+    const input = { workspaceId, serviceId, kind: 'restore' as const, actor: 'test' };
+    return (await workshop.database.db.transaction((trx) => insertOperation(trx, input))).id;
+  },
+  backups: async (workshop, workspaceId) => {
+    const input = { service: await serviceIn(workshop, workspaceId), trigger: 'manual' as const, actor: '' };
+    const row = await workshop.database.db.transaction((trx) => insertBackup(trx, { ...input, scheduledFor: null }));
+    return row?.id ?? '';
+  },
+  runs: async (workshop, workspaceId) => {
+    const { id: service_id } = await serviceIn(workshop, workspaceId);
+    const { db } = workshop.database;
+    const place = { service_id, workspace_id: workspaceId, deployment_id: await pretendLive(db, service_id) };
+    const when = { timeout_seconds: 60, max_retries: 0, scheduled_at: new Date(), admitted_at: new Date() };
+    const id = uuidv7();
+    await db('runs').insert({ id, ...place, ...when, trigger: 'manual', dispatches: 1 });
+    return id;
+  },
+  deployments: async (workshop, workspaceId) => {
+    const { id } = await workshop.deployment({}, await serviceIn(workshop, workspaceId));
+    return id;
+  },
+  log_batches: async (workshop, workspaceId) => {
+    const { id: serviceId } = await serviceIn(workshop, workspaceId);
+    const lines = [{ level: 'info' as const, message: 'a line', timestamp: new Date().toISOString() }];
+    return insertLogBatches(workshop.database.db, [{ serviceId, deploymentId: null, source: 'system', lines }]);
+  },
+  detections: async ({ database: { db } }, workspaceId) => {
+    const id = uuidv7();
+    const source = {
+      workspace_id: workspaceId,
+      sealed_repository: Buffer.alloc(1),
+      branch: 'main',
+      root_directory: '',
+    };
+    await db.transaction((trx) => insertDetection(trx, { id, ...source }));
+    return id;
+  },
+  commit_events: async (workshop, workspaceId) => {
+    const { id: service_id } = await serviceIn(workshop, workspaceId);
+    return (await insertCommitEvent(workshop.database.db, { service_id, kind: 'push', actor: '' })) ?? '';
+  },
+  sample_work: async ({ database: { db } }, workspaceId) => {
+    const id = uuidv7();
+    await db('sample_work').insert({ id, workspace_id: workspaceId, due_at: db.fn.now() });
+    return id;
+  },
+};
+
+/** Makes a record of a kind in a workspace, and returns its id. */
+export function recordMaker({ table }: WorkKind): Maker {
+  const make = MAKERS[table];
+  if (make === undefined) throw new Error(`write how a test makes a record of ${table}`);
+  return make;
+}
