@@ -268,7 +268,7 @@ export type ServiceChanges = Partial<
 export async function updateServiceRow(trx: Transaction, id: string, changes: ServiceChanges): Promise<void> {
   await trx<ServiceRow>('services')
     .where({ id })
-    .update({ ...changes, updated_at: trx.fn.now() as unknown as Date });
+    .update({ ...changes, updated_at: trx.fn.now() });
 }
 
 /** The environments of a service's groups that are confined to one. */

@@ -106,7 +106,8 @@ async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
   // A transaction that has ended has given its connection back, which others use.
-  if ((db as unknown as Partial<Transaction>).isCompleted?.()) throw new Error('the transaction has ended already');
+  if ((db as Db & Partial<Pick<Transaction, 'isCompleted'>>).isCompleted?.())
+    throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();
   try {
     return await work(connection);
