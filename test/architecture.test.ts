@@ -143,14 +143,14 @@ describe('The house', () => {
     );
   });
 
-  it('the command line has no code of the server: it imports types only', () => {
+  it('the command line has no code of the server: it imports types, and what reads .env texts for the console too', () => {
     const cli = all.filter(({ path }) => path.startsWith('api/cli/'));
     expect(cli.length).to.be.greaterThan(10);
     const code = cli.flatMap(({ path, text }) =>
       [...text.matchAll(/^(?:import|export) (type )?[^;]*?from '(\.[^']+)'/gm)]
         .filter(([, type]) => type === undefined)
         .map(([, , target = '']) => relative(ROOT, resolve(dirname(join(ROOT, path)), target)))
-        .filter((target) => !target.startsWith('api/cli/'))
+        .filter((target) => !target.startsWith('api/cli/') && target !== 'api/pages/console/ui/env-text.js')
         .map((target) => `${path} → ${target}`),
     );
     expect(code).to.deep.equal([]);
