@@ -81,11 +81,7 @@ export async function rowOfShared<Row>(
 }
 
 /** The rows of a prepared statement on this connection. Statements may be sent before those sent earlier have their answers. */
-export async function runOn<Row>(
-  connection: pg.Client,
-  statement: Prepared<Row>,
-  values: readonly unknown[],
-): Promise<Row[]> {
+async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
