@@ -51,13 +51,11 @@ export function DomainsPage() {
       </Loaded>
       <ConfirmDialog
         title={`Remove ${leaving?.hostname}?`}
-        name={null}
         action="Remove"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && end.mutate(leaving.id)}
-        pending={end.isPending}
-        error={end.error}
+        write={end}
       >
         The service does not answer under this name any more.
       </ConfirmDialog>

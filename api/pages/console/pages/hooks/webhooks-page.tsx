@@ -74,13 +74,11 @@ export function WebhooksPage() {
       </Loaded>
       <ConfirmDialog
         title="Delete the webhook?"
-        name={null}
         action="Delete"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && end.mutate(leaving.id)}
-        pending={end.isPending}
-        error={end.error}
+        write={end}
       >
         Nothing is sent to <code>{leaving?.url}</code> any more, messages that wait included.
       </ConfirmDialog>

@@ -116,13 +116,11 @@ export function PreviewsPage() {
       <PullRequests refusal={refusal} />
       <ConfirmDialog
         title={`Close the preview of ${closing?.branch}?`}
-        name={null}
         action="Close"
         open={closing !== null}
         onClose={() => setClosing(null)}
         onConfirm={() => closing && close.mutate(closing.id)}
-        pending={close.isPending}
-        error={close.error}
+        write={close}
       >
         Its replicas end, and its address answers no more. The branch stays as it is.
       </ConfirmDialog>

@@ -83,13 +83,11 @@ export function KeysPage() {
       </Loaded>
       <ConfirmDialog
         title={`Revoke ${ending?.name}?`}
-        name={null}
         action="Revoke for good"
         open={ending !== null}
         onClose={() => setEnding(null)}
         onConfirm={() => ending && revoke.mutate(ending.id)}
-        pending={revoke.isPending}
-        error={revoke.error}
+        write={revoke}
       >
         Programs that use it are refused from now on.
       </ConfirmDialog>

@@ -88,13 +88,11 @@ export function MembersPage() {
       <Invitations workspaceId={workspaceId} refusal={refusal} />
       <ConfirmDialog
         title={`Remove ${leaving?.email}?`}
-        name={null}
         action="Remove"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && end.mutate(leaving.id)}
-        pending={end.isPending}
-        error={end.error}
+        write={end}
       >
         The membership ends and the keys of this member are revoked. What they deployed stays.
       </ConfirmDialog>
