@@ -123,7 +123,8 @@ interface Definition<
 > {
   method: Method;
   path: Path;
-  access: A;
+  /** A key or a session, if it is not given. */
+  access?: A;
   operation: A extends 'key or session' ? OperationName : string;
   summary: string;
   query?: Query;
@@ -167,14 +168,14 @@ const RequestId = Type.Optional(
  * A route that accepts keys is part of the versioned API; the body of a keyed write may have `requestId` as well.
  */
 export function defineRoute<
-  const A extends Access,
   const Method extends Endpoint['method'],
   const Path extends string,
   Response extends TSchema,
+  const A extends Access = 'key or session',
   Query extends TObject = typeof NOTHING,
   Body extends TObject = typeof NOTHING,
 >(definition: Definition<A, Method, Path, Query, Body, Response>): Route {
-  const { method, access, query = NOTHING, body = NOTHING, status = 200, ...common } = definition;
+  const { method, access = 'key or session', query = NOTHING, body = NOTHING, status = 200, ...common } = definition;
   const versioned = access === 'key or session';
   const { keyed = versioned && method !== 'GET' } = definition;
   const accepted = keyed
