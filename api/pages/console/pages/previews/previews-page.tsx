@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
@@ -13,6 +13,7 @@ import { PLAIN_STATUS } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import e from '../hooks/endpoints.module.css';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { PullRequests } from './pull-requests.js';
@@ -140,12 +141,8 @@ function AddPreview({ refusal }: { refusal: string | null }) {
   const add = useWrite(() => post(PATH, { path, body: { branch: branch.trim() } }), {
     onDone: () => setBranch(''),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (branch.trim() !== '' && !add.isPending) add.mutate();
-  };
   return (
-    <form className={e.add} onSubmit={submit}>
+    <WriteForm className={e.add} write={add} ready={branch.trim() !== ''}>
       <TextField
         label="Branch"
         disabled={refusal !== null}
@@ -156,6 +153,6 @@ function AddPreview({ refusal }: { refusal: string | null }) {
         Show it
       </Button>
       {add.error ? <ErrorNotice title="No preview was made" error={add.error} /> : null}
-    </form>
+    </WriteForm>
   );
 }
