@@ -7,7 +7,6 @@ import { Lifecycle } from '../shared/core/lifecycle.js';
 import { createLogger, type Logger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
 import { mapStackTraces } from '../shared/core/stack-traces.js';
-import { collectStartGarbage } from '../shared/core/start-garbage.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
@@ -52,7 +51,6 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
     behindProxy: config.trustProxy,
   });
   lifecycle.onEnd('server', () => server.close());
-  collectStartGarbage();
   log.info({ url: server.url }, 'the API listens');
   if (!config.publicUrl.startsWith('https:')) {
     log.warn(

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { errorMessage } from '../shared/core/errors.js';
+import { unlessAbsent } from '../shared/core/exists.js';
 import type { Logger } from '../shared/core/log.js';
 import { CommandFailed, runLimited } from '../shared/core/run-limited.js';
 import { removeSmallTree } from './small-tree.js';
@@ -21,13 +22,7 @@ const TRASH = 'trash';
 /** Marks a file or folder as used now. Returns false if there is none. */
 export async function touch(path: string): Promise<boolean> {
   const now = new Date();
-  try {
-    await utimes(path, now, now);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
+  return (await unlessAbsent(utimes(path, now, now).then(() => true))) ?? false;
 }
 
 export interface RemovalOptions {

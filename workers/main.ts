@@ -10,7 +10,6 @@ import { Lifecycle } from '../shared/core/lifecycle.js';
 import { createLogger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
 import { mapStackTraces } from '../shared/core/stack-traces.js';
-import { collectStartGarbage } from '../shared/core/start-garbage.js';
 import { VERSION } from '../shared/core/version.js';
 import { QUEUE_NAMES } from '../shared/queues/catalog.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
@@ -196,7 +195,6 @@ try {
     () => pool.running,
   );
   lifecycle.onEnd('heartbeat', () => heartbeat.close());
-  collectStartGarbage();
   await heartbeat.start();
   // Deployments may be waiting for a worker.
   dispatcher.wake();

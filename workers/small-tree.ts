@@ -1,5 +1,6 @@
 import { lchown, lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlessAbsent } from '../shared/core/exists.js';
 
 /** Larger or deeper trees are left to a command, so that they do not keep this process busy. */
 const MOST_ENTRIES = 64;
@@ -46,10 +47,7 @@ export async function ownSmallTree(path: string, uid: number, gid: number): Prom
  * that somebody else could replace by a link.
  */
 async function listSmall(root: string): Promise<Entry[] | null> {
-  const found = await lstat(root).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const found = await unlessAbsent(lstat(root));
   if (found === null) return [];
   const entries: Entry[] = [{ path: root, isFolder: found.isDirectory() }];
   const folders = found.isDirectory() ? [{ path: root, depth: 0, isOurs: isOurs(found) }] : [];

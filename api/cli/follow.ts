@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cli } from './cli.js';
 import { afterFailure, errorLines, runningLine, stepLine, usualBuild, wholeTime } from './deployment-view.js';
 import { CliError, EXIT } from './exit.js';
-import { type ApiClient, ApiError } from './http.js';
+import type { ApiClient } from './http.js';
 import { oneLine, printable, seconds, shortId } from './text.js';
 import type { Deployment, LogBatch, Service } from './types.js';
+import { waitUntil } from './wait-until.js';
 
 export interface FollowOptions {
   /** In milliseconds. */
@@ -17,7 +17,6 @@ const QUICK_MS = 500;
 const CALM_MS = 1000;
 /** After so long, a change within half a second matters no more. */
 const CALM_AFTER_MS = 20_000;
-const MOST_PAUSE_MS = 15_000;
 
 /**
  * Shows a deployment until it has ended. Its record decides how; the log is only shown. An outage is waited for. Throws 20 if it failed, 21 if it
@@ -33,25 +32,18 @@ export async function followDeployment(
   const { items } = await api.get<{ items: Deployment[] }>(`${path}?limit=20`);
   const view = new StepView(cli, usualBuild(items.filter((each) => each.id !== id)));
   const log = new LogTail(cli, api, service.id, id, options.verbose);
-  const begun = performance.now();
-  const patience = new Patience(cli);
-  let deployment: Deployment | null = null;
-  while (deployment === null || deployment.finishedAt === null) {
-    if (performance.now() - begun > options.timeout) throw stillRunning(id, deployment, options.timeout);
-    try {
-      ({ deployment } = await api.once<{ deployment: Deployment }>('GET', `${path}/${id}`));
-      const line = await log.read();
-      patience.restored();
-      view.show(deployment, line);
-    } catch (error) {
-      await patience.wait(error);
-      continue;
-    }
-    if (deployment.finishedAt !== null) break;
-    const ms = performance.now() - begun < CALM_AFTER_MS ? QUICK_MS : CALM_MS;
-    await delay(ms, undefined, { signal: cli.signal });
-  }
-  if (deployment === null) throw new Error('the deployment was not read');
+  let read: Deployment | null = null;
+  const wait = {
+    timeout: options.timeout,
+    late: () => stillRunning(id, read, options.timeout),
+    intervalMs: (elapsed: number) => (elapsed < CALM_AFTER_MS ? QUICK_MS : CALM_MS),
+  };
+  const deployment = await waitUntil(cli, wait, async () => {
+    const answer = await api.once<{ deployment: Deployment }>('GET', `${path}/${id}`);
+    read = answer.deployment;
+    view.show(read, await log.read());
+    return read.finishedAt === null ? undefined : read;
+  });
   await log.rest();
   await end(cli, api, service, deployment);
 }
@@ -167,31 +159,5 @@ class LogTail {
       this.#cursor = batch.cursor;
       more = batch.hasMore;
     }
-  }
-}
-
-/** Waits while the API cannot be reached or limits requests, and says so once. */
-export class Patience {
-  readonly #cli: Cli;
-  readonly #lost: string;
-  #failures = 0;
-
-  constructor(cli: Cli, lost = '  connection lost, trying again') {
-    this.#cli = cli;
-    this.#lost = lost;
-  }
-
-  restored(): void {
-    this.#failures = 0;
-  }
-
-  /** Throws what does not pass. */
-  async wait(error: unknown, lost = this.#lost): Promise<void> {
-    this.#cli.signal.throwIfAborted();
-    if (!(error instanceof ApiError) || !error.passing) throw error;
-    if (this.#failures === 0 && error.exitCode !== EXIT.rateLimited) this.#cli.terminal.say(lost);
-    this.#failures += 1;
-    const ms = Math.max(error.retryAfter * 1000, Math.min(250 * 2 ** this.#failures, MOST_PAUSE_MS));
-    await delay(ms, undefined, { signal: this.#cli.signal });
   }
 }

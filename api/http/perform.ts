@@ -8,16 +8,7 @@ import { assertPermitted } from '../auth/authorize.js';
 import { auditEntry } from './audit.js';
 import type { ApiDeps } from './context.js';
 import type { ReceiptQuota } from './receipt-quota.js';
-import type {
-  DirectRequest,
-  ReadRequest,
-  ReadRoute,
-  Route,
-  SessionRoute,
-  SignInLimits,
-  WriteRequest,
-  WriteRoute,
-} from './route.js';
+import type { ReadRequest, ReadRoute, Route, SessionRoute, SignInLimits, WriteRequest, WriteRoute } from './route.js';
 import type { ApiContext, ApiStep } from './state.js';
 
 const KEY = /^[!-~]{1,160}$/;
@@ -52,7 +43,7 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   const { operation, handler } = route;
   return async (ctx) => {
     const receiptKey = receiptKeyOf(ctx);
-    if (await performDirectly(ctx, deps, route, receiptKey)) return;
+    if (receiptKey === null && (await performDirectly(ctx, deps, route))) return;
     const payloadHash = payloadHashOf(ctx);
     let wake = false;
     const work = (trx: Transaction) => async (): Promise<Work> => {
@@ -83,47 +74,22 @@ export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['comp
   };
 }
 
-/**
- * Tries the write without the handler's transaction. False leaves it to that, which also replays what was done before with the key, and
- * refuses what has to be refused.
- */
-async function performDirectly(
-  ctx: ApiContext,
-  deps: ApiDeps,
-  { operation, direct }: WriteRoute,
-  key: ReceiptKey | null,
-): Promise<boolean> {
+/** Tries the write without the handler's transaction. False leaves it to that, which also refuses what has to be refused. */
+async function performDirectly(ctx: ApiContext, deps: ApiDeps, { operation, direct }: WriteRoute): Promise<boolean> {
   if (direct === undefined) return false;
-  const { route, workspace } = ctx.state;
-  if (key === null) {
-    const body = await direct(directRequest(ctx, deps, operation, null));
-    if (body === null) return false;
-    ctx.status = route.status;
-    ctx.body = body;
-    return true;
-  }
-  const workspaceId = workspace?.row.id ?? null;
-  if (workspaceId !== null && !(await deps.receipts.hasRoom(deps.db, workspaceId))) return false;
-  const payloadHash = payloadHashOf(ctx);
-  const receipts: Receipt[] = [];
-  const receiptOf = (body: unknown) => {
-    const receipt = { payload_hash: payloadHash, status: route.status, body: JSON.stringify(body) };
-    receipts.push(receipt);
-    return receipt;
-  };
-  const done = await direct(directRequest(ctx, deps, operation, { key, workspaceId, receiptOf })).catch(unlessRefused);
-  const receipt = receipts.at(-1);
-  if (done === null || receipt === undefined) return false;
-  if (workspaceId !== null) deps.receipts.add(workspaceId, Buffer.byteLength(receipt.body));
-  ctx.set('Idempotency-Replayed', 'false');
-  answer(ctx, receipt);
+  const { found, input, route } = ctx.state;
+  const body = await direct({
+    ...requestOf(ctx, deps),
+    db: deps.db,
+    found,
+    body: input.body,
+    authorize: (facts) => permit(ctx, operation, facts),
+    audit: (shown) => auditEntry(ctx, operation, canonicalPath(ctx), shown),
+  });
+  if (body === null) return false;
+  ctx.status = route.status;
+  ctx.body = body;
   return true;
-}
-
-/** What is refused now may have been done with the same key before. */
-function unlessRefused(error: unknown): null {
-  if (error instanceof AppError) return null;
-  throw error;
 }
 
 function answer(ctx: ApiContext, { status, body }: Receipt): void {
@@ -202,24 +168,6 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
     params: input.params,
     query: input.query,
     path: canonicalPath(ctx),
-  };
-}
-
-function directRequest(
-  ctx: ApiContext,
-  deps: ApiDeps,
-  operation: OperationName,
-  keyed: DirectRequest['keyed'],
-): DirectRequest {
-  const { found, input } = ctx.state;
-  return {
-    ...requestOf(ctx, deps),
-    db: deps.db,
-    found,
-    body: input.body,
-    authorize: (facts) => permit(ctx, operation, facts),
-    audit: (shown) => auditEntry(ctx, operation, canonicalPath(ctx), shown),
-    keyed,
   };
 }
 

@@ -28,16 +28,12 @@ export class ReceiptQuota {
 
   /** Throws rate_limited if the workspace has too many receipts. */
   async assertRoom(trx: Transaction, workspaceId: string): Promise<void> {
-    if (await this.hasRoom(trx, workspaceId)) return;
+    const { count, bytes } = await this.#totalsOf(trx, workspaceId);
+    if (count < this.#most.count && bytes < this.#most.bytes) return;
     throw new AppError(
       'rate_limited',
       'The workspace has too many answers retained for their Idempotency-Key; send no key, or wait until some are 24 hours old',
     );
-  }
-
-  async hasRoom(db: Db, workspaceId: string): Promise<boolean> {
-    const { count, bytes } = await this.#totalsOf(db, workspaceId);
-    return count < this.#most.count && bytes < this.#most.bytes;
   }
 
   /** Counts a receipt that was just written. */

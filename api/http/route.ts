@@ -4,7 +4,7 @@ import type { Db, Transaction } from '../../shared/core/database/client.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { KeyAccess } from '../../shared/identity/access-store.js';
 import type { AccessFacts, OperationName } from '../../shared/identity/policy.js';
-import type { KeyedWrite, ReceiptKey } from '../../shared/receipts/store.js';
+import type { ReceiptKey } from '../../shared/receipts/store.js';
 import type { GuessLimit } from '../auth/guess-limit.js';
 import type { HashGate } from '../auth/hash-gate.js';
 import type { ApiDeps, Caller, WorkspaceAccess } from './context.js';
@@ -57,8 +57,6 @@ export interface DirectRequest<Path extends string = string, Query = unknown, Bo
     Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {
   /** The audit entry of the write, which has to be stored with it. `answer` is what the caller will see of its target. */
   audit: (answer: unknown) => AuditEntry | null;
-  /** Of a request with an Idempotency-Key: its receipt has to be stored with the write. `receiptOf` is given the answer. */
-  keyed: KeyedWrite<unknown> | null;
 }
 
 /** Limits that handlers of session routes apply themselves, because only they know whose secret is guessed. */
@@ -125,7 +123,8 @@ interface Definition<
 > {
   method: Method;
   path: Path;
-  access: A;
+  /** A key or a session, if it is not given. */
+  access?: A;
   operation: A extends 'key or session' ? OperationName : string;
   summary: string;
   query?: Query;
@@ -148,8 +147,7 @@ interface Definition<
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
-   * Does a write without the handler's transaction, or returns null: then the handler does it, and replays what was done before with the
-   * same Idempotency-Key. Of a key's request the service of the path is read beforehand, as for a GET.
+   * Does a write that has no Idempotency-Key without the handler's transaction, or returns null: then the handler does it. Of a key's request the service of the path is read beforehand, as for a GET.
    */
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }
@@ -170,14 +168,14 @@ const RequestId = Type.Optional(
  * A route that accepts keys is part of the versioned API; the body of a keyed write may have `requestId` as well.
  */
 export function defineRoute<
-  const A extends Access,
   const Method extends Endpoint['method'],
   const Path extends string,
   Response extends TSchema,
+  const A extends Access = 'key or session',
   Query extends TObject = typeof NOTHING,
   Body extends TObject = typeof NOTHING,
 >(definition: Definition<A, Method, Path, Query, Body, Response>): Route {
-  const { method, access, query = NOTHING, body = NOTHING, status = 200, ...common } = definition;
+  const { method, access = 'key or session', query = NOTHING, body = NOTHING, status = 200, ...common } = definition;
   const versioned = access === 'key or session';
   const { keyed = versioned && method !== 'GET' } = definition;
   const accepted = keyed

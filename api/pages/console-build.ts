@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readIfThere } from '../../shared/core/exists.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SOURCES = join(ROOT, 'api/pages/console');
@@ -30,12 +31,8 @@ async function consoleVersion(): Promise<string> {
 
 /** The content of `current.json`; null before the first build. */
 export async function readCurrent(): Promise<CurrentConsole | null> {
-  try {
-    return JSON.parse(await readFile(CURRENT_FILE, 'utf8')) as CurrentConsole;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const text = await readIfThere(CURRENT_FILE);
+  return text === null ? null : (JSON.parse(text) as CurrentConsole);
 }
 
 /**

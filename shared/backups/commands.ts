@@ -5,8 +5,8 @@ import { assertNotRestoring, queueOperation } from '../operations/commands.js';
 import type { OperationRow } from '../operations/model.js';
 import { findOpenOperation } from '../operations/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { lockLiveService } from '../services/lock-live-service.js';
 import type { ServiceRow } from '../services/rows.js';
-import { lockService } from '../services/store.js';
 import { BACKED_UP_KINDS, type BackupRow, MOST_MANUAL_BACKUPS } from './model.js';
 import { countManualBackups, findBackup, hasOpenBackup, hideBackup, insertBackup } from './store.js';
 
@@ -24,7 +24,7 @@ export async function queueBackup(
   deps: CommandDeps,
   { service: { id }, actor }: BackupInput,
 ): Promise<BackupRow> {
-  const service = await lockRunningData(trx, deps, id);
+  const service = await lockLiveService(trx, deps, { id, kinds: BACKED_UP_KINDS, have: 'backups' });
   if (!service.configuration.backupEnabled) {
     throw new AppError('conflict', 'Backups of this service are disabled; set backupEnabled to true first');
   }
@@ -49,7 +49,7 @@ export async function queueRestore(
   deps: CommandDeps,
   { service: { id }, backupId, actor }: BackupInput & { backupId: string },
 ): Promise<OperationRow> {
-  const service = await lockRunningData(trx, deps, id);
+  const service = await lockLiveService(trx, deps, { id, kinds: BACKED_UP_KINDS, have: 'backups' });
   const backup = await findBackup(trx, id, backupId);
   if (!backup) throw new AppError('not_found');
   if (backup.status !== 'succeeded') {
@@ -79,23 +79,4 @@ export async function removeBackup(
   if (!(await hideBackup(trx, backupId))) {
     throw new AppError('conflict', `The backup is ${backup.status}; it can be deleted when it has ended`);
   }
-}
-
-async function lockRunningData(trx: Transaction, { config }: CommandDeps, id: string): Promise<ServiceRow> {
-  if (!config.hostingEnabled) throw new AppError('hosting_disabled');
-  const service = await lockService(trx, id);
-  if (!service) throw new AppError('not_found');
-  if (!BACKED_UP_KINDS.some((kind) => kind === service.kind)) {
-    throw new AppError(
-      'conflict',
-      `Only services of kind ${BACKED_UP_KINDS.join(' and ')} have backups; this one is of kind ${service.kind}`,
-    );
-  }
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
-  if (service.archived) throw new AppError('service_archived');
-  if (service.live_deployment_id === null) throw new AppError('no_runtime');
-  if (service.lifecycle_status === 'suspended') {
-    throw new AppError('conflict', 'The service is suspended; resume it first');
-  }
-  return service;
 }

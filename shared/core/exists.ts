@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 
 /** False only if the system says that there is nothing at the path; an unreadable folder above it is no proof. */
 export async function exists(path: string): Promise<boolean> {
@@ -6,4 +6,19 @@ export async function exists(path: string): Promise<boolean> {
     () => true,
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
   );
+}
+
+/** Resolves as the work does, and to null if it fails because nothing is at its path. */
+export async function unlessAbsent<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The file's text, or null if there is none. */
+export function readIfThere(path: string): Promise<string | null> {
+  return unlessAbsent(readFile(path, 'utf8'));
 }

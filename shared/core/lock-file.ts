@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { link, readFile, rm } from 'node:fs/promises';
+import { link, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readIfThere } from './exists.js';
 
 export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 
@@ -18,7 +19,7 @@ export async function tryLockFile<H>(
   livingHolder: (text: string) => Promise<H | null>,
 ): Promise<LockAttempt<H>> {
   while (!(await linked(own, path))) {
-    const text = await readIfPresent(path);
+    const text = await readIfThere(path);
     if (text === null) continue;
     const holder = await livingHolder(text);
     if (holder !== null) return { taken: false, holder };
@@ -57,17 +58,8 @@ async function removeStale<H>(
     return;
   }
   try {
-    if ((await readIfPresent(path)) === stale) await rm(path, { force: true });
+    if ((await readIfThere(path)) === stale) await rm(path, { force: true });
   } finally {
     await rm(right, { force: true });
-  }
-}
-
-async function readIfPresent(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
   }
 }

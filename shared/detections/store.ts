@@ -9,7 +9,7 @@ export async function insertDetection(
   trx: Transaction,
   row: Pick<DetectionRow, 'id' | 'workspace_id' | 'sealed_repository' | 'branch' | 'root_directory'>,
 ): Promise<void> {
-  await trx<DetectionRow>('detections').insert({ ...row, dispatches: 1, due_at: trx.fn.now() as unknown as Date });
+  await trx<DetectionRow>('detections').insert({ ...row, dispatches: 1, due_at: trx.fn.now() });
 }
 
 /** How many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored. */

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { type Config, edgeUrl } from '../core/config.js';
 import type { Db, Transaction } from '../core/database/client.js';
 import { errorMessage } from '../core/errors.js';
+import { readIfThere } from '../core/exists.js';
 import { createKey, createWorkspace } from '../identity/commands.js';
 import { findApiKey, findUserByEmail, setPasswordHash, workspacesOf } from '../identity/store.js';
 import { parseApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
-import { readIfThere, writePrivately } from './files.js';
+import { writePrivately } from './files.js';
 
 /** What a person needs to use the platform; kept in `DATA_DIR/credentials.json`. */
 export interface Credentials {

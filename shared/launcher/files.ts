@@ -1,14 +1,4 @@
-import { open, readFile, rename } from 'node:fs/promises';
-
-/** The file's text, or null if there is none. */
-export async function readIfThere(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
+import { open, rename } from 'node:fs/promises';
 
 /** Writes a file that only this user may read (0600), atomically. It is on the disk when this returns. */
 export async function writePrivately(path: string, text: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readIfThere } from './files.js';
+import { readIfThere } from '../core/exists.js';
 
 export const SUPERUSER = 'ranvier';
 export const DATABASE = 'ranvier';

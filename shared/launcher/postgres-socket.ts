@@ -1,7 +1,7 @@
 import { chown, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { readIfThere } from './files.js';
+import { readIfThere } from '../core/exists.js';
 import { addressFiles } from './postgres-address.js';
 import type { SystemUser } from './system-user.js';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readIfThere } from './files.js';
+import { readIfThere } from '../core/exists.js';
 
 /** The file in which `npm start` keeps its key; only this user may read it. */
 export function secretsKeyFile(dataDir: string): string {

@@ -23,7 +23,7 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
       actor: input.actor,
       backup_id: input.backupId ?? null,
       dispatches: 1,
-      due_at: trx.fn.now() as unknown as Date,
+      due_at: trx.fn.now(),
     })
     .returning('*');
   if (!row) throw new Error('the operation was not stored');

@@ -123,7 +123,7 @@ export async function updateEnvironmentRow(
 ): Promise<EnvironmentRow | undefined> {
   const [row] = await trx<EnvironmentRow>('environments')
     .where({ id })
-    .update({ ...changes, updated_at: trx.fn.now() as unknown as Date })
+    .update({ ...changes, updated_at: trx.fn.now() })
     .returning('*');
   return row;
 }

@@ -67,7 +67,7 @@ export async function updateGroupRow(
 ): Promise<void> {
   await trx<EnvironmentGroupRow>('environment_groups')
     .where({ id })
-    .update({ ...changes, updated_at: trx.fn.now() as unknown as Date });
+    .update({ ...changes, updated_at: trx.fn.now() });
 }
 
 /** Removes a group with its links and variables. */

@@ -76,7 +76,7 @@ export async function updateProjectRow(
 ): Promise<boolean> {
   const updated = await trx<ProjectRow>('projects')
     .where({ id, workspace_id: workspaceId })
-    .update({ ...changes, updated_at: trx.fn.now() as unknown as Date });
+    .update({ ...changes, updated_at: trx.fn.now() });
   return updated > 0;
 }
 

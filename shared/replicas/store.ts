@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Changes, type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';
@@ -28,8 +28,8 @@ export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> 
 export async function recordReady(db: Db, row: Attempt): Promise<void> {
   await change(db, row, ['starting', 'unhealthy'], { route: true }, (trx) => ({
     state: 'ready',
-    ready_at: trx.raw('coalesce(ready_at, now())') as unknown as Date,
-    checked_at: trx.fn.now() as unknown as Date,
+    ready_at: trx.raw('coalesce(ready_at, now())'),
+    checked_at: trx.fn.now(),
     exit_detail: '',
     ...PASSING,
   }));
@@ -48,11 +48,11 @@ export interface CheckFailure {
 export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
   await change(db, row, ['ready'], { route: true }, (trx) => ({
     state: 'unhealthy',
-    checked_at: trx.fn.now() as unknown as Date,
+    checked_at: trx.fn.now(),
     ...(failure === null
       ? {}
       : {
-          failing_since: trx.fn.now() as unknown as Date,
+          failing_since: trx.fn.now(),
           health_answer: failure.answer,
           replace_at: failure.replaceAt,
           replacements: wasStable(row, new Date()) ? 0 : row.replacements,
@@ -63,7 +63,7 @@ export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFai
 /** Records a health check that changed nothing. `answer` is '' if it passed. */
 export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promise<void> {
   await change(db, row, [row.state], { route: false, quiet: true }, (trx) => ({
-    checked_at: trx.fn.now() as unknown as Date,
+    checked_at: trx.fn.now(),
     health_answer: answer,
   }));
 }
@@ -118,7 +118,7 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
     pid_started: null,
     address: LOOPBACK,
     port: null,
-    stopped_at: trx.fn.now() as unknown as Date,
+    stopped_at: trx.fn.now(),
   }));
 }
 
@@ -158,7 +158,7 @@ async function change(
   row: Attempt,
   from: ReplicaRow['state'][],
   publication: Publication,
-  changes: (trx: Transaction) => Partial<ReplicaRow>,
+  changes: (trx: Transaction) => Changes<ReplicaRow>,
 ): Promise<void> {
   await db.transaction(async (trx) => {
     const updated = await trx<ReplicaRow>('replicas')

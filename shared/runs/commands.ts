@@ -2,8 +2,8 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { lockLiveService } from '../services/lock-live-service.js';
 import type { ServiceRow } from '../services/rows.js';
-import { lockService } from '../services/store.js';
 import type { RunRow } from './model.js';
 import { lockSchedule } from './schedule-store.js';
 import { cancelOpenRuns, countOpenRuns, findRun } from './store.js';
@@ -22,18 +22,7 @@ export async function queueRun(
   deps: CommandDeps,
   { service: { id }, actor }: RunInput,
 ): Promise<RunRow> {
-  if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
-  const service = await lockService(trx, id);
-  if (!service) throw new AppError('not_found');
-  if (service.kind !== 'cron') {
-    throw new AppError('conflict', `Only services of kind cron have runs; this one is of kind ${service.kind}`);
-  }
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
-  if (service.archived) throw new AppError('service_archived');
-  if (service.live_deployment_id === null) throw new AppError('no_runtime');
-  if (service.lifecycle_status === 'suspended') {
-    throw new AppError('conflict', 'The service is suspended; resume it first');
-  }
+  const service = await lockLiveService(trx, deps, { id, kinds: ['cron'], have: 'runs' });
   const { maxConcurrency, maxRetries, timeoutSeconds } = service.configuration;
   await lockSchedule(trx, id);
   const open = await countOpenRuns(trx, id);

@@ -154,11 +154,12 @@ export function withoutDefaults<T extends Record<string, TSchema & { default?: u
   return copy;
 }
 
-export const DEFAULT_CONFIGURATION: Readonly<ServiceConfiguration> = Object.freeze(
-  Object.fromEntries(
-    Object.entries(FIELDS).map(([name, field]) => [name, 'default' in field ? field.default : undefined]),
-  ) as unknown as ServiceConfiguration,
-);
+/** What a new record has: the default of each field, undefined if it has none. `T` is the type of the fields. */
+export function defaultsOf<T>(fields: Record<string, TSchema & { default?: unknown }>): Readonly<T> {
+  return Object.freeze(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.default])) as T);
+}
+
+export const DEFAULT_CONFIGURATION = defaultsOf<ServiceConfiguration>(FIELDS);
 
 /** Settings of the edge, and of how many replicas it has: a change of one enqueues routing reconciliation (specification, Service lifecycle). */
 const ROUTING_FIELDS = [

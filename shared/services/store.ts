@@ -2,10 +2,8 @@ import type { Knex } from 'knex';
 import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { writePair } from '../core/database/paired-writes.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
-import { firstWriteValues, isFirstWrite, type KeyedWrite, newReceipt } from '../receipts/store.js';
 import type { ServiceRow } from './rows.js';
 
 /** A service with what its presenter and its policies need from other tables. */
@@ -196,9 +194,10 @@ export async function writeServiceRow(
   return written;
 }
 
-const replaceSql = (condition: string) => `with target as materialized (
+const REPLACE = prepare<ServiceView>(
+  `with target as materialized (
      select s.id from services s
-      where ${condition} and s.id = $1 and s.deleted_at is null and s.lifecycle_status <> 'deleting' and s.name = $5 and s.configuration = $6::jsonb
+      where s.id = $1 and s.deleted_at is null and s.lifecycle_status <> 'deleting' and s.name = $5 and s.configuration = $6::jsonb
         and s.sealed_repository is not distinct from $7 and s.environment_id is not distinct from $8
         and s.live_deployment_id is not distinct from $21
         and coalesce((select e.protected from environments e where e.id = s.environment_id), false) = $9
@@ -212,25 +211,19 @@ const replaceSql = (condition: string) => `with target as materialized (
      select $10::uuid, $11::uuid, $12::text, $13::uuid, $14::text, $15::uuid, $16::text, $17::text, $18::uuid, $19::text, $20::text
        from changed
    )
-   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`;
-
-const REPLACE = prepare<ServiceView>(replaceSql('true'));
-const REPLACE_ONCE = prepare<ServiceView>(replaceSql(isFirstWrite(22)));
+   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
+);
 
 /**
  * Writes the settings of a service and the audit entry, in one statement that waits for no lock. Returns the service with these
  * settings. Returns undefined and writes nothing if the service differs from `before`, if another transaction is changing it, or if
  * the protection of its environment changed.
- *
- * `keyed` is for a request with an idempotency key: the same transaction stores the receipt. It also returns undefined if another
- * request with this key is running, or if the key has a receipt.
  */
 export async function replaceServiceRow(
   db: Db,
   before: ServiceView,
   after: Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository'>,
   entry: AuditEntry,
-  keyed: KeyedWrite<ServiceView> | null = null,
 ): Promise<ServiceView | undefined> {
   const values = [
     before.id,
@@ -245,10 +238,7 @@ export async function replaceServiceRow(
     ...auditValues(entry),
     before.live_deployment_id,
   ];
-  if (keyed === null) return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
-  const { key, workspaceId, receiptOf } = keyed;
-  const once = { statement: REPLACE_ONCE, values: [...values, ...firstWriteValues(key)] };
-  return (await writePair(db, once, (row) => newReceipt(key, receiptOf(row), workspaceId))) ?? undefined;
+  return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
 }
 
 /** SQL: the service `s` is a preview of another one. */
@@ -268,7 +258,7 @@ export type ServiceChanges = Partial<
 export async function updateServiceRow(trx: Transaction, id: string, changes: ServiceChanges): Promise<void> {
   await trx<ServiceRow>('services')
     .where({ id })
-    .update({ ...changes, updated_at: trx.fn.now() as unknown as Date });
+    .update({ ...changes, updated_at: trx.fn.now() });
 }
 
 /** The environments of a service's groups that are confined to one. */

@@ -4,7 +4,6 @@ import { AppError, invalidRequest } from '../core/errors.js';
 import { assertFitsData } from '../data/commands.js';
 import { queueRouting } from '../operations/commands.js';
 import { movePreviews } from '../previews/store.js';
-import type { KeyedWrite } from '../receipts/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { assertWithinBudget } from '../workspaces/limits.js';
@@ -79,19 +78,17 @@ export async function updateService(
 export interface DirectUpdate
   extends Pick<UpdateServiceInput, 'service' | 'name' | 'kind' | 'configuration' | 'authorize'> {
   audit: (changed: Pick<ServiceRow, 'id' | 'name'>) => AuditEntry | null;
-  /** Of a write that is done once for its key; null for others. */
-  keyed: KeyedWrite<ServiceView> | null;
 }
 
 /**
  * The same for changes that concern the row alone, in one statement without a transaction; `service` was read without
  * a lock. Undefined if it has to be done by `updateService`: because more follows from it, because it is to be refused,
- * because the service is not as it was read, or because the key is in use. Throws forbidden.
+ * or because the service is not as it was read. Throws forbidden.
  */
 export async function updateServiceDirectly(
   db: Db,
   deps: Pick<CommandDeps, 'keyring'>,
-  { service, name: given, kind, configuration: changes = {}, authorize, audit, keyed }: DirectUpdate,
+  { service, name: given, kind, configuration: changes = {}, authorize, audit }: DirectUpdate,
 ): Promise<ServiceView | undefined> {
   authorize({ protectedEnvironment: service.environment_protected });
   if (service.lifecycle_status === 'deleting' || (kind !== undefined && kind !== service.kind)) return undefined;
@@ -106,7 +103,7 @@ export async function updateServiceDirectly(
     return undefined;
   const name = given === undefined ? service.name : given.trim();
   const entry = audit({ id: service.id, name });
-  return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry, keyed);
+  return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry);
 }
 
 /** The changes over what is stored. A repository that is sent back as it was shown is the stored one. */

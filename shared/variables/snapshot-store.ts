@@ -32,7 +32,7 @@ export async function resealSnapshot(trx: Transaction, id: string, sealed: Buffe
 }
 
 export async function insertSnapshot(trx: Transaction, row: Omit<SnapshotRow, 'created_at'>): Promise<void> {
-  const references = JSON.stringify(row.data_references) as unknown as SnapshotRow['data_references'];
+  const references = trx.raw('?::jsonb', [JSON.stringify(row.data_references)]);
   await trx<SnapshotRow>('snapshots').insert({ ...row, data_references: references });
 }
 

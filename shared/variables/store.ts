@@ -80,7 +80,7 @@ export async function updateVariable(
 ): Promise<VariableView | undefined> {
   const [row] = await trx<VariableRow>('variables')
     .where({ id, ...owned(owner) })
-    .update({ ...content, ...(scope === undefined ? {} : { scope }), updated_at: trx.fn.now() as unknown as Date })
+    .update({ ...content, ...(scope === undefined ? {} : { scope }), updated_at: trx.fn.now() })
     .returning(SHOWN);
   return row;
 }
@@ -124,7 +124,7 @@ export async function upsertVariables(
       reference_key: trx.raw('excluded.reference_key'),
       scope: trx.raw('excluded.scope'),
       updated_at: trx.fn.now(),
-    } as unknown as Partial<VariableRow>);
+    });
 }
 
 export async function deleteVariablesByKey(

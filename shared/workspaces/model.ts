@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { LONGEST_TIME_ZONE } from '../core/formats.js';
 import { plainLine, plainText } from '../core/plain-text.js';
-import { oneOf, withoutDefaults } from '../services/configuration.js';
+import { defaultsOf, oneOf, withoutDefaults } from '../services/configuration.js';
 import { REGION_IDS } from './catalog.js';
 
 /**
@@ -51,11 +51,7 @@ export const WorkspaceConfigurationSchema = Type.Object(FIELDS, {
 
 export type WorkspaceConfiguration = Static<typeof WorkspaceConfigurationSchema>;
 
-export const DEFAULT_WORKSPACE_CONFIGURATION: Readonly<WorkspaceConfiguration> = Object.freeze(
-  Object.fromEntries(
-    Object.entries(FIELDS).map(([name, field]) => [name, 'default' in field ? field.default : undefined]),
-  ) as unknown as WorkspaceConfiguration,
-);
+export const DEFAULT_WORKSPACE_CONFIGURATION = defaultsOf<WorkspaceConfiguration>(FIELDS);
 
 /** Changes of some of the settings. */
 export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(withoutDefaults(FIELDS)), {

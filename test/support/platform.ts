@@ -148,9 +148,9 @@ export class Platform {
 
 /** Flags of Node as the Procfile has them. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  api: ['--expose-gc', '--max-semi-space-size=4'],
-  worker: ['--expose-gc', '--max-semi-space-size=4'],
-  edge: ['--expose-gc', '--max-semi-space-size=4'],
+  api: ['--max-semi-space-size=4'],
+  worker: ['--max-semi-space-size=4'],
+  edge: ['--max-semi-space-size=4'],
 };
 
 /** Starts a platform with its workspace, owner and write key; stop it in `after`. */

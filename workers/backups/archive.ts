@@ -30,7 +30,7 @@ export interface Manifest {
   backupId: string;
   createdAt: string;
   /** Facts about the copy that its check compares: segments, databases, keys. */
-  facts: Record<string, unknown>;
+  facts: object;
   folders: string[];
   files: { name: string; size: number; sha256: string }[];
 }

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { unlessAbsent } from '../../shared/core/exists.js';
 import { BackupError } from './backup-error.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
@@ -42,10 +43,7 @@ export class FolderStore implements BackupStore {
 
   async read(name: string): Promise<Readable> {
     for (const path of [this.#path(name), this.#path(name) + PARTIAL]) {
-      const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null;
-        throw error;
-      });
+      const found = await unlessAbsent(stat(path));
       if (found !== null) return createReadStream(path, { highWaterMark: 256 * 1024 });
     }
     throw new BackupError('the archive is not in the backup store any more');

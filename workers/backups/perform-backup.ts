@@ -171,8 +171,8 @@ async function copy(
   const fill = async () => {
     const facts =
       server.kind === 'postgres'
-        ? { ...(await copyPostgres(server, archive, `${backup.id}_${backup.fence}`, either)) }
-        : { ...(await copyRedis(server, archive, either)) };
+        ? await copyPostgres(server, archive, `${backup.id}_${backup.fence}`, either)
+        : await copyRedis(server, archive, either);
     const createdAt = new Date().toISOString();
     const about = {
       kind: server.kind,

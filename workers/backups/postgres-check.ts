@@ -41,7 +41,7 @@ export async function checkPostgres(
   manifest: Manifest,
   { durable }: { durable: boolean },
 ): Promise<PostgresFigures> {
-  const facts = manifest.facts as unknown as PostgresFacts;
+  const facts = manifest.facts as PostgresFacts;
   const version = Number.parseInt(manifest.version, 10);
   const data = join(server.folder, DATA);
   for (const name of ['backup_label', 'PG_VERSION', 'global/pg_control', ...facts.segments.map((s) => `pg_wal/${s}`)]) {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { unlessAbsent } from '../../shared/core/exists.js';
 import { withSession } from '../data/server-session.js';
 import type { ArchiveWriter } from './archive.js';
 import { BackupError } from './backup-error.js';
@@ -136,9 +137,7 @@ async function copyFolder(
       if (name === 'pg_wal') archive.addFolder('pg_wal/archive_status');
       if (!EMPTIED.includes(name)) await copyFolder(archive, files, name, signal);
     } else if (entry.type === 'file') {
-      await files.add(archive, name, signal).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error;
-      });
+      await unlessAbsent(files.add(archive, name, signal));
     } else {
       throw new BackupError(`the data folder holds ${name}, which is neither a file nor a folder`);
     }

@@ -23,7 +23,7 @@ export async function checkRedis(
   server: Omit<FreshServer, 'command'> & { binary: string },
   manifest: Manifest,
 ): Promise<RedisFigures> {
-  const facts = manifest.facts as unknown as RedisFacts;
+  const facts = manifest.facts as RedisFacts;
   const command = ({ data, sockets }: { data: string; sockets: string }) => {
     const options = {
       port: '0',

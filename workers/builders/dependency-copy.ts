@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chown, lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../command-wrappers.js';
 import { removeTree, touch } from '../folders.js';
@@ -61,14 +62,9 @@ export class DependencyCopy {
   /** Removes the copy. It is renamed first, so that another build finds all of it or nothing. */
   async forget(): Promise<void> {
     const aside = this.#aside();
-    const moved = await rename(this.#path, aside).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error;
-        return false;
-      },
-    );
-    if (moved) await removeTree(aside);
+    // Without a copy nothing is aside.
+    await unlessAbsent(rename(this.#path, aside));
+    await removeTree(aside);
   }
 
   #aside(): string {

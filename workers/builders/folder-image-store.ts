@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists } from '../../shared/core/exists.js';
+import { exists, unlessAbsent } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { isDataImage } from '../data/data-builder.js';
@@ -124,9 +124,5 @@ async function renamed(from: string, to: string): Promise<boolean> {
 
 /** Milliseconds since the epoch; null if there is nothing at the path. */
 async function changedAt(path: string): Promise<number | null> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    return null;
-  });
-  return found === null ? null : found.mtimeMs;
+  return (await unlessAbsent(stat(path)))?.mtimeMs ?? null;
 }

@@ -1,5 +1,6 @@
-import type { DataServerRow } from '../../shared/data/store.js';
-import type { ReleaseSpec } from '../runtime/runtime-driver.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { type DataServerRow, findDataServer } from '../../shared/data/store.js';
+import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { ServerHealth } from './server-health.js';
 import type { AdminAddress } from './settle-postgres.js';
 
@@ -57,4 +58,17 @@ export async function restoreLeftovers(
     if (status !== null && done.includes(status)) found.push(name);
   }
   return found;
+}
+
+/** The record of a data service's server. Throws `ReleaseError` if it is gone, or if its volume is on another host. */
+export async function serverOnHost(
+  { db, hostId }: { db: Db; hostId: string },
+  serviceId: string,
+): Promise<DataServerRow> {
+  const row = await findDataServer(db, serviceId);
+  if (!row) throw new ReleaseError('the record of its server is gone');
+  if (row.host_id !== null && row.host_id !== hostId) {
+    throw new ReleaseError(`its volume is on another host (${row.host_id})`);
+  }
+  return row;
 }

@@ -9,7 +9,6 @@ import { openPasswords } from '../../shared/data/commands.js';
 import { decideVolume, redisConfiguration } from '../../shared/data/model.js';
 import {
   type DataServerRow,
-  findDataServer,
   forgetDataServer,
   isHeld,
   recordInitialized,
@@ -22,7 +21,7 @@ import { discardTree } from '../folders.js';
 import { scopeOf } from '../network/network-model.js';
 import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
-import { type DataHost, restoreLeftovers, type VolumeFiles } from './data-host.js';
+import { type DataHost, restoreLeftovers, serverOnHost, type VolumeFiles } from './data-host.js';
 import type { HostServers } from './data-kinds.js';
 import { DataVolume } from './data-volume.js';
 import { folderBytes } from './folder-bytes.js';
@@ -70,7 +69,7 @@ export class DataServices implements DataHost {
 
   /** Chooses the port of a server that starts (see `ServerPorts`). */
   async claimPort(spec: ReleaseSpec, taken: TakenPorts): Promise<number> {
-    return this.#ports.claim(await this.#serverOf(spec), spec.slug, taken);
+    return this.#ports.claim(await serverOnHost(this.#deps, spec.serviceId), spec.slug, taken);
   }
 
   reservedPorts(): Promise<number[]> {
@@ -82,7 +81,7 @@ export class DataServices implements DataHost {
    * is an empty folder for it. Throws `ReleaseError` with the reason if the server must not be started.
    */
   async prepare(spec: ReleaseSpec, port: number, directory: string): Promise<Omit<SandboxSpec, 'id'>> {
-    const row = await this.#serverOf(spec);
+    const row = await serverOnHost(this.#deps, spec.serviceId);
     if (await isHeld(this.#deps.db, row.id)) throw new ReleaseError('somebody works on its volume');
     const volume = this.volumeOf(row.id);
     const tools = await this.#toolsOf(spec);
@@ -236,15 +235,6 @@ export class DataServices implements DataHost {
     if (redis === null)
       throw new ReleaseError('this host has neither redis-server nor valkey-server; install one of them');
     return redis;
-  }
-
-  async #serverOf({ serviceId }: Pick<ReleaseSpec, 'serviceId'>): Promise<DataServerRow> {
-    const row = await findDataServer(this.#deps.db, serviceId);
-    if (!row) throw new ReleaseError('the record of its server is gone');
-    if (row.host_id !== null && row.host_id !== this.#deps.hostId) {
-      throw new ReleaseError(`its volume is on another host (${row.host_id})`);
-    }
-    return row;
   }
 }
 

@@ -1,5 +1,6 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readIfThere, unlessAbsent } from '../../shared/core/exists.js';
 import type { ObservedVolume } from '../../shared/data/model.js';
 import { type DiscardDeps, discardTree } from '../folders.js';
 import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
@@ -86,17 +87,12 @@ export class DataVolume {
   async remove(): Promise<void> {
     const aside = `${this.folder}.removed`;
     await discardTree(this.#deps, aside);
-    await rename(this.folder, aside).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
+    await unlessAbsent(rename(this.folder, aside));
     await discardTree(this.#deps, aside);
   }
 
   async #marker(): Promise<string | null> {
-    const text = await readFile(join(this.folder, MARKER), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    });
+    const text = await readIfThere(join(this.folder, MARKER));
     if (text === null) return null;
     try {
       const { service } = JSON.parse(text) as { service?: unknown };

@@ -1,6 +1,7 @@
 import { constants, type Dirent, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, opendir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlessAbsent } from '../../shared/core/exists.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Opens a name alone, also that of a socket. Node does not name this flag of Linux. */
@@ -100,9 +101,7 @@ export class TenantFolder {
 
   /** Removes a file, or the link that stands in its place. */
   async remove(name: string): Promise<void> {
-    await unlink(this.#pathOf(name)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
+    await unlessAbsent(unlink(this.#pathOf(name)));
   }
 
   close(): Promise<void> {

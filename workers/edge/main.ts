@@ -9,7 +9,6 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { Lifecycle } from '../../shared/core/lifecycle.js';
 import { createLogger } from '../../shared/core/log.js';
 import { mapStackTraces } from '../../shared/core/stack-traces.js';
-import { collectStartGarbage } from '../../shared/core/start-garbage.js';
 import { removeEdge } from '../../shared/routing/store.js';
 import { createEdge } from './create.js';
 import { containUncaught } from './proxy/containment.js';
@@ -50,7 +49,6 @@ try {
   await sync.start();
   report.start();
   await edge.listen();
-  collectStartGarbage();
   log.info({ edge: config.edge, port: config.edgePort, domain: config.edgeDomain }, 'the edge is listening');
 } catch (error) {
   bootLog.fatal(errorMessage(error));

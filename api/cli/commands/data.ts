@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit.js';
-import { followDeployment, Patience } from '../follow.js';
+import { followDeployment } from '../follow.js';
 import type { ApiClient } from '../http.js';
 import { ago, oneLine, seconds, shortId, table } from '../text.js';
 import type { Backup, Operation, Service } from '../types.js';
+import { waitUntil } from '../wait-until.js';
 import { operationEnded } from './lifecycle.js';
 import type { WaitOptions } from './wait-options.js';
 
@@ -84,22 +84,14 @@ export async function backup(cli: Cli, name: string, options: WaitOptions): Prom
 }
 
 async function backupEnded(cli: Cli, api: ApiClient, path: string, timeout: number): Promise<Backup> {
-  const patience = new Patience(cli);
-  for (const begun = performance.now(); ; ) {
-    const elapsed = performance.now() - begun;
-    if (elapsed > timeout)
-      throw new CliError(EXIT.timedOut, `After ${seconds(timeout)} the backup has not ended. It goes on`);
-    try {
-      const { backup } = await api.once<{ backup: Backup }>('GET', path);
-      patience.restored();
-      if (backup.status === 'failed') throw new CliError(EXIT.failed, `The backup failed: ${oneLine(backup.error)}`);
-      if (backup.status === 'succeeded') return backup;
-      cli.terminal.progress(`  backup  ${backup.status}  ${seconds(elapsed)}`);
-      await delay(LOOK_MS, undefined, { signal: cli.signal });
-    } catch (error) {
-      await patience.wait(error);
-    }
-  }
+  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the backup has not ended. It goes on`);
+  return waitUntil(cli, { timeout, late, intervalMs: LOOK_MS }, async (elapsed) => {
+    const { backup } = await api.once<{ backup: Backup }>('GET', path);
+    if (backup.status === 'failed') throw new CliError(EXIT.failed, `The backup failed: ${oneLine(backup.error)}`);
+    if (backup.status === 'succeeded') return backup;
+    cli.terminal.progress(`  backup  ${backup.status}  ${seconds(elapsed)}`);
+    return undefined;
+  });
 }
 
 /** Replaces what a database holds by a backup: the one that is named, or the newest good one. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { type EnvEntry, parseEnv } from '../../pages/console/ui/env-text.js';
 import type { Cli } from '../cli.js';
-import { parseDotenv } from '../dotenv.js';
 import { CliError, EXIT, missingAnswer } from '../exit.js';
 import { ago, count, table } from '../text.js';
 import type { Service, Variable } from '../types.js';
@@ -64,10 +64,10 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
   if (fromStdin && !terminal.hasInput) throw new CliError(EXIT.usage, 'Name a file, or give KEY=value lines by stdin');
   const service = await cli.service();
   const text = fromStdin ? await terminal.input() : await contentOf(resolve(cli.cwd, file));
-  const found = parseDotenv(text);
-  if (found.size === 0) throw new CliError(EXIT.usage, 'There are no variables in it');
+  const found = variablesOf(text);
+  if (found.length === 0) throw new CliError(EXIT.usage, 'There are no variables in it');
   const known = new Set((await read(cli, service)).map(({ key }) => key));
-  const keys = [...found.keys()];
+  const keys = found.map(({ key }) => key);
   const added = keys.filter((key) => !known.has(key));
   const replaced = keys.filter((key) => known.has(key));
   for (const key of added) say(cli, `  + ${key}`);
@@ -75,7 +75,7 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
   const summary = `${count(added.length, 'new variable')}, ${replaced.length} replaced, ${known.size - replaced.length} stay`;
   if (terminal.asks) await cli.confirm(`${summary}: go on?`);
   const of = scope === undefined ? {} : { scope };
-  await write(cli, service, { set: [...found].map(([key, value]) => ({ key, value, ...of })) });
+  await write(cli, service, { set: found.map((variable) => ({ ...variable, ...of })) });
   say(cli, `${summary} of ${service.name}. ${NEXT}`);
 }
 
@@ -87,7 +87,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const service = await cli.service();
   const path = resolve(cli.cwd, file);
   const before = await contentOf(path, '');
-  const known = parseDotenv(before);
+  const known = new Set(variablesOf(before).map(({ key }) => key));
   const missing = (await read(cli, service)).map(({ key }) => key).filter((key) => !known.has(key));
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
   if (missing.length > 0) {
@@ -98,6 +98,13 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   if (cli.json) return cli.terminal.json({ file: path, added: missing });
   for (const key of missing) cli.terminal.data(key);
   say(cli, `${count(missing.length, 'name')} added to ${file}. Values are written and never read back: fill them in`);
+}
+
+/** The variables of a .env text. Throws 2 with the number of a line that is wrong. */
+function variablesOf(text: string): EnvEntry[] {
+  const { entries, problems } = parseEnv(text);
+  if (problems[0] !== undefined) throw new CliError(EXIT.usage, problems[0]);
+  return entries;
 }
 
 async function read(cli: Cli, { id }: Service): Promise<Variable[]> {

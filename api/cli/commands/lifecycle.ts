@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit.js';
-import { Patience } from '../follow.js';
 import type { ApiClient } from '../http.js';
 import { ago, oneLine, seconds, shortId, shortSha, table } from '../text.js';
 import type { Deployment, Operation, Service } from '../types.js';
+import { waitUntil } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 import type { WaitOptions } from './wait-options.js';
 
@@ -72,20 +71,12 @@ export async function operationEnded(
   { id, kind }: Operation,
   timeout: number,
 ): Promise<Operation> {
-  const patience = new Patience(cli);
-  for (const begun = performance.now(); ; ) {
-    const elapsed = performance.now() - begun;
-    if (elapsed > timeout)
-      throw new CliError(EXIT.timedOut, `After ${seconds(timeout)} the ${kind} has not ended. It goes on`);
-    try {
-      const { operation } = await api.once<{ operation: Operation }>('GET', `/services/${serviceId}/operations/${id}`);
-      patience.restored();
-      if (operation.status === 'succeeded') return operation;
-      if (operation.status === 'failed') throw new CliError(EXIT.failed, `The ${kind} failed; see rnv logs`);
-      cli.terminal.progress(`  ${kind}  ${operation.status}  ${seconds(elapsed)}`);
-      await delay(LOOK_MS, undefined, { signal: cli.signal });
-    } catch (error) {
-      await patience.wait(error);
-    }
-  }
+  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the ${kind} has not ended. It goes on`);
+  return waitUntil(cli, { timeout, late, intervalMs: LOOK_MS }, async (elapsed) => {
+    const { operation } = await api.once<{ operation: Operation }>('GET', `/services/${serviceId}/operations/${id}`);
+    if (operation.status === 'succeeded') return operation;
+    if (operation.status === 'failed') throw new CliError(EXIT.failed, `The ${kind} failed; see rnv logs`);
+    cli.terminal.progress(`  ${kind}  ${operation.status}  ${seconds(elapsed)}`);
+    return undefined;
+  });
 }

@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cli } from '../cli.js';
-import { Patience } from '../follow.js';
 import type { ApiClient } from '../http.js';
 import { printable } from '../text.js';
 import type { LogBatch, LogLine, Service } from '../types.js';
+import { waitUntil } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 
 export interface LogsOptions {
@@ -76,19 +75,17 @@ async function newest(
 
 /** Reads on from the cursor, for ever. No line is lost or printed twice, however often the connection is lost. */
 async function follow(cli: Cli, api: ApiClient, path: string, from: number): Promise<void> {
-  const patience = new Patience(cli);
-  for (let cursor = from; ; ) {
-    try {
+  let cursor = from;
+  const lost = () => lineOf(new Date().toISOString(), 'system', `connection lost, reading on from ${cursor}`);
+  await waitUntil(cli, { intervalMs: LOOK_MS, lost }, async () => {
+    for (let more = true; more; ) {
       const batch = await api.once<LogBatch>('GET', `${path}&after=${cursor}&limit=${BATCH}`);
-      patience.restored();
       for (const line of batch.items) print(cli, line);
       cursor = batch.cursor;
-      if (!batch.hasMore) await delay(LOOK_MS, undefined, { signal: cli.signal });
-    } catch (error) {
-      const now = new Date().toISOString();
-      await patience.wait(error, lineOf(now, 'system', `connection lost, reading on from ${cursor}`));
+      more = batch.hasMore;
     }
-  }
+    return undefined;
+  });
 }
 
 function print({ json, terminal }: Cli, line: LogLine): void {

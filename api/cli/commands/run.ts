@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit.js';
-import { Patience } from '../follow.js';
 import type { ApiClient } from '../http.js';
 import { ago, oneLine, printable, seconds, shortId, table } from '../text.js';
 import type { LogBatch, Run, Service } from '../types.js';
+import { waitUntil } from '../wait-until.js';
 import type { WaitOptions } from './wait-options.js';
 
 const LOOK_MS = 1000;
@@ -83,26 +83,19 @@ class RunLog {
 }
 
 async function wait(cli: Cli, api: ApiClient, log: RunLog, path: string, timeout: number): Promise<Run> {
-  const patience = new Patience(cli);
-  for (const begun = performance.now(); ; ) {
-    const elapsed = performance.now() - begun;
-    if (elapsed > timeout)
-      throw new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv logs`);
-    try {
-      const { run } = await api.once<{ run: Run }>('GET', path);
-      await log.print();
-      patience.restored();
-      if (run.finishedAt !== null) {
-        if (run.startedAt !== null) await log.rest();
-        return run;
-      }
-      const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
-      cli.terminal.progress(`  ${run.status}${attempt}  ${seconds(elapsed)}`);
-      await delay(LOOK_MS, undefined, { signal: cli.signal });
-    } catch (error) {
-      await patience.wait(error);
+  const late = () =>
+    new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv logs`);
+  return waitUntil(cli, { timeout, late, intervalMs: LOOK_MS }, async (elapsed) => {
+    const { run } = await api.once<{ run: Run }>('GET', path);
+    await log.print();
+    if (run.finishedAt !== null) {
+      if (run.startedAt !== null) await log.rest();
+      return run;
     }
-  }
+    const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
+    cli.terminal.progress(`  ${run.status}${attempt}  ${seconds(elapsed)}`);
+    return undefined;
+  });
 }
 
 function report(cli: Cli, service: Service, run: Run): void {

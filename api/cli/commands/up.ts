@@ -1,5 +1,4 @@
 import { basename, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit.js';
 import { followDeployment } from '../follow.js';
@@ -7,6 +6,7 @@ import { type Snapshot, WorkTree } from '../git.js';
 import type { ApiClient } from '../http.js';
 import { count, oneLine, shortSha } from '../text.js';
 import type { Deployment, Service } from '../types.js';
+import { waitUntil } from '../wait-until.js';
 import { assertFree, makeService } from './init.js';
 import type { WaitOptions } from './wait-options.js';
 
@@ -15,6 +15,7 @@ export interface UpOptions extends WaitOptions {
 }
 
 const RECORDED_MS = 30_000;
+const LOOK_MS = 500;
 
 /** Deploys the files of a folder: pushes them to its service, which is made on first use, and follows the deployment. */
 export async function up(cli: Cli, dir: string | undefined, options: UpOptions): Promise<void> {
@@ -72,13 +73,13 @@ function assertPushed({ name, configuration }: Service): void {
 
 /** The deployment that a push has queued. */
 async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }: Snapshot): Promise<string> {
-  for (const begun = performance.now(); performance.now() - begun < RECORDED_MS; ) {
-    const { items } = await api.get<{ items: Deployment[] }>(`/services/${service.id}/deploys?limit=50`);
-    const found = items.find(({ commitSha }) => commitSha === sha);
-    if (found) return found.id;
-    await delay(500, undefined, { signal: cli.signal });
-  }
-  throw new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but no deployment of it is listed; see rnv status`);
+  const late = () =>
+    new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but no deployment of it is listed; see rnv status`);
+  const found = await waitUntil(cli, { timeout: RECORDED_MS, late, intervalMs: LOOK_MS }, async () => {
+    const { items } = await api.once<{ items: Deployment[] }>('GET', `/services/${service.id}/deploys?limit=50`);
+    return items.find(({ commitSha }) => commitSha === sha);
+  });
+  return found.id;
 }
 
 /** The platform has this commit already, so the push was none. */

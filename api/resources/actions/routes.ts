@@ -13,7 +13,6 @@ export const actionRoutes = [
   defineRoute({
     method: 'POST',
     path: '/workspaces/:workspaceId/services/:serviceId/actions',
-    access: 'key or session',
     operation: 'service.action',
     summary: 'Queue restart, suspend, resume, deploy or clear-cache',
     body: ActionBody,

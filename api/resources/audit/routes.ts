@@ -8,7 +8,6 @@ export const auditRoutes = [
   defineRoute({
     method: 'GET',
     path: '/workspaces/:workspaceId/audit',
-    access: 'key or session',
     operation: 'audit.list',
     summary: 'List who changed what in the last 90 days, newest first',
     query: PageQuery,

@@ -17,7 +17,6 @@ export const backupRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'backup.list',
     summary: "List a data service's backups, newest first",
     query: PageQuery,
@@ -31,7 +30,6 @@ export const backupRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'backup.create',
     summary: 'Queue a backup now; poll it until it has succeeded or failed',
     status: 202,
@@ -47,7 +45,6 @@ export const backupRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'backup.read',
     summary: 'Read a backup',
     response: BackupResponse,
@@ -61,7 +58,6 @@ export const backupRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'backup.delete',
     summary: 'Delete a backup for good',
     response: DeletedResponse,
@@ -74,7 +70,6 @@ export const backupRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/restore`,
-    access: 'key or session',
     operation: 'backup.restore',
     summary: "Queue the restoration of a service's data from a backup; what the service holds now is replaced",
     body: ConfirmBody,

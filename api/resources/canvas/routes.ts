@@ -11,7 +11,6 @@ export const canvasRoutes = [
   defineRoute({
     method: 'GET',
     path: CANVAS,
-    access: 'key or session',
     operation: 'canvas.read',
     summary: 'Read the canvas of the workspace, of one project or of one environment',
     query: CanvasQuery,
@@ -24,7 +23,6 @@ export const canvasRoutes = [
   defineRoute({
     method: 'PATCH',
     path: CANVAS,
-    access: 'key or session',
     operation: 'canvas.save',
     summary: 'Replace the positions and the viewport of a canvas',
     query: CanvasQuery,

@@ -7,7 +7,6 @@ export const catalogRoutes = [
   defineRoute({
     method: 'GET',
     path: '/catalog',
-    access: 'key or session',
     operation: 'catalog.read',
     summary: 'Read the service types, plans, regions and runtimes',
     response: CatalogSchema,

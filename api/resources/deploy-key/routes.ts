@@ -36,7 +36,6 @@ export const deployKeyRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'deploy-key.read',
     summary: 'Read the public half of the deploy key, and the pinned keys of SSH servers',
     response: DeployKeyResponse,
@@ -48,7 +47,6 @@ export const deployKeyRoutes = [
   defineRoute({
     method: 'DELETE',
     path: `${ONE}/hosts/:hostId`,
-    access: 'key or session',
     operation: 'deploy-key.forget-host',
     summary: 'Forget the pinned keys of an SSH server, which are pinned anew when it is used next',
     response: DeletedResponse,

@@ -24,7 +24,6 @@ export const deploymentRoutes = [
   defineRoute({
     method: 'GET',
     path: '/workspaces/:workspaceId/deploys',
-    access: 'key or session',
     operation: 'deployment.list-workspace',
     summary: 'List the deployments of all services, newest first; with active, those that wait or run',
     query: WorkspaceDeploymentQuery,
@@ -44,7 +43,6 @@ export const deploymentRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'deployment.list',
     summary: "List a service's deployments, newest first",
     query: PageQuery,
@@ -65,7 +63,6 @@ export const deploymentRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'deployment.create',
     summary: 'Queue a deployment',
     body: CreateDeploymentBody,
@@ -92,7 +89,6 @@ export const deploymentRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'deployment.read',
     summary: 'Read a deployment',
     response: DeploymentResponse,
@@ -106,7 +102,6 @@ export const deploymentRoutes = [
   defineRoute({
     method: 'GET',
     path: `${ONE}/snapshot`,
-    access: 'key or session',
     operation: 'deployment.read-snapshot',
     summary: 'Read the configuration and the names of the variables that a deployment was queued with',
     response: SnapshotResponse,
@@ -121,7 +116,6 @@ export const deploymentRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/cancel`,
-    access: 'key or session',
     operation: 'deployment.cancel',
     summary: 'Request the cancellation of a deployment; poll the deployment until it ends',
     response: CancelResponse,
@@ -135,7 +129,6 @@ export const deploymentRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/rollback`,
-    access: 'key or session',
     operation: 'deployment.rollback',
     summary: 'Queue a new deployment of an earlier release',
     body: ConfirmBody,

@@ -11,7 +11,6 @@ export const detectionRoutes = [
   defineRoute({
     method: 'POST',
     path: '/workspaces/:workspaceId/detect',
-    access: 'key or session',
     operation: 'detection.create',
     summary: 'Tell what a deployment of a repository would do, without deploying it',
     keyed: false,

@@ -17,7 +17,6 @@ export const domainRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'domain.list',
     summary: "List a service's domains, newest first",
     query: PageQuery,
@@ -31,7 +30,6 @@ export const domainRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'domain.create',
     summary: 'Give a service a domain; the answer names the record that proves who owns it',
     body: CreateDomainBody,
@@ -47,7 +45,6 @@ export const domainRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/verify`,
-    access: 'key or session',
     operation: 'domain.verify',
     summary: 'Ask the name servers now whether the record of a domain is there',
     response: DomainResponse,
@@ -67,7 +64,6 @@ export const domainRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'domain.delete',
     summary: 'Take a domain from a service; it is not served any more and free for others',
     response: DeletedResponse,

@@ -21,7 +21,6 @@ export const environmentGroupRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'group.list',
     summary: 'List the environment groups',
     query: PageQuery,
@@ -37,7 +36,6 @@ export const environmentGroupRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'group.create',
     summary: 'Create an environment group, for one environment or for the whole workspace',
     body: CreateEnvironmentGroupBody,
@@ -52,7 +50,6 @@ export const environmentGroupRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'group.read',
     summary: 'Read an environment group',
     response: EnvironmentGroupResponse,
@@ -61,7 +58,6 @@ export const environmentGroupRoutes = [
   defineRoute({
     method: 'PATCH',
     path: ONE,
-    access: 'key or session',
     operation: 'group.update',
     summary: 'Rename an environment group, or restrict it to another environment that has all its services',
     body: UpdateEnvironmentGroupBody,
@@ -76,7 +72,6 @@ export const environmentGroupRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'group.delete',
     summary: 'Delete an environment group with its variables; its services are unlinked',
     response: DeletedResponse,
@@ -89,7 +84,6 @@ export const environmentGroupRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/services`,
-    access: 'key or session',
     operation: 'group.link',
     summary: 'Link a service: the variables of the group reach its next deployment',
     body: LinkServiceBody,
@@ -104,7 +98,6 @@ export const environmentGroupRoutes = [
   defineRoute({
     method: 'DELETE',
     path: `${ONE}/services/:serviceId`,
-    access: 'key or session',
     operation: 'group.unlink',
     summary: 'Unlink a service from the group',
     response: EnvironmentGroupResponse,

@@ -22,7 +22,6 @@ export const environmentRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'environment.create',
     summary: 'Add an environment to a project',
     body: CreateEnvironmentBody,
@@ -41,7 +40,6 @@ export const environmentRoutes = [
   defineRoute({
     method: 'PATCH',
     path: ONE,
-    access: 'key or session',
     operation: 'environment.update',
     summary: 'Rename an environment, protect it or remove its protection',
     body: UpdateEnvironmentBody,
@@ -57,7 +55,6 @@ export const environmentRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'environment.delete',
     summary: 'Delete an empty environment that is not the last of its project',
     response: DeletedResponse,

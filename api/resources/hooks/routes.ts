@@ -16,7 +16,6 @@ export const hookRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'hook.list',
     summary: "List a service's hooks, newest first",
     query: PageQuery,
@@ -33,7 +32,6 @@ export const hookRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'hook.create',
     summary: 'Make a hook; its secret is shown once, in this answer',
     body: CreateHookBody,
@@ -53,7 +51,6 @@ export const hookRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'hook.read',
     summary: 'Read a hook',
     response: HookResponse,
@@ -65,7 +62,6 @@ export const hookRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'hook.delete',
     summary: 'Delete a hook; its address is unknown from then on',
     response: DeletedResponse,

@@ -17,7 +17,6 @@ export const invitationRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'invitation.list',
     summary: 'List the invitations that can still be accepted, oldest first',
     response: InvitationListResponse,
@@ -28,7 +27,6 @@ export const invitationRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'invitation.create',
     summary: 'Invite a person without an account by e-mail; an earlier invitation of the address ends; needs a session',
     body: CreateMemberBody,
@@ -59,7 +57,6 @@ export const invitationRoutes = [
   defineRoute({
     method: 'DELETE',
     path: `${COLLECTION}/:invitationId`,
-    access: 'key or session',
     operation: 'invitation.delete',
     summary: 'Withdraw an invitation; its link is worth nothing from then on',
     response: DeletedResponse,

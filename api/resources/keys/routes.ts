@@ -14,7 +14,6 @@ export const keyRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'key.list',
     summary: 'List the keys that are not revoked, without their secrets: an admin sees all, a member their own',
     query: PageQuery,
@@ -28,7 +27,6 @@ export const keyRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'key.create',
     summary: 'Create a key with the rights of the caller; needs a session, and only this answer has the secret',
     body: CreateApiKeyBody,
@@ -51,7 +49,6 @@ export const keyRoutes = [
   defineRoute({
     method: 'DELETE',
     path: `${COLLECTION}/:keyId`,
-    access: 'key or session',
     operation: 'key.delete',
     summary: 'Revoke a key for good: an admin any, a member their own',
     response: DeletedResponse,

@@ -16,7 +16,6 @@ export const logRoutes = [
   defineRoute({
     method: 'GET',
     path: '/workspaces/:workspaceId/services/:serviceId/logs',
-    access: 'key or session',
     operation: 'log.read',
     summary: "Read a service's logs, in ascending order of id",
     query: LogQuery,

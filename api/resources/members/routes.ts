@@ -15,7 +15,6 @@ export const memberRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'member.list',
     summary: 'List the members of the workspace, in the order in which they joined',
     response: MemberListResponse,
@@ -24,7 +23,6 @@ export const memberRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'member.create',
     summary: 'Invite a user of the installation, who accepts in a session of their own; needs a session',
     body: CreateMemberBody,
@@ -38,7 +36,6 @@ export const memberRoutes = [
   defineRoute({
     method: 'PATCH',
     path: ONE,
-    access: 'key or session',
     operation: 'member.update',
     summary: 'Change the role of a member; needs a session',
     body: UpdateMemberBody,
@@ -52,7 +49,6 @@ export const memberRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'member.delete',
     summary: 'End a membership and revoke the member’s keys of the workspace',
     response: DeletedResponse,

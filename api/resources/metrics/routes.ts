@@ -10,7 +10,6 @@ export const metricRoutes = [
   defineRoute({
     method: 'GET',
     path: '/workspaces/:workspaceId/services/:serviceId/metrics',
-    access: 'key or session',
     operation: 'metrics.read',
     summary: "Read a service's figures: processor, memory, replicas, requests, latency and bytes",
     query: MetricsQuery,

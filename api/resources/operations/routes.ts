@@ -14,7 +14,6 @@ export const operationRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'operation.list',
     summary: "List a service's operations, newest first",
     query: PageQuery,
@@ -28,7 +27,6 @@ export const operationRoutes = [
   defineRoute({
     method: 'GET',
     path: `${COLLECTION}/:operationId`,
-    access: 'key or session',
     operation: 'operation.read',
     summary: 'Read an operation',
     response: OperationResponse,

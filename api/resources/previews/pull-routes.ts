@@ -24,7 +24,6 @@ export const pullRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'pull-request.list',
     summary: "List the pull requests of a service's repository, newest first",
     query: PageQuery,
@@ -38,7 +37,6 @@ export const pullRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/approve`,
-    access: 'key or session',
     operation: 'pull-request.approve',
     summary: 'Approve one commit of a fork and queue its deployment to a preview without variables',
     body: ApprovePullRequestBody,
@@ -64,7 +62,6 @@ export const pullRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/decline`,
-    access: 'key or session',
     operation: 'pull-request.decline',
     summary: 'Decline the newest commit of a fork, and end the preview of an earlier one',
     response: PullRequestResponse,

@@ -20,7 +20,6 @@ export const previewRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'preview.list',
     summary: "List a service's previews, newest first",
     query: PageQuery,
@@ -35,7 +34,6 @@ export const previewRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'preview.create',
     summary: 'Make a preview of a branch and queue its first deployment',
     body: CreatePreviewBody,
@@ -60,7 +58,6 @@ export const previewRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'preview.read',
     summary: 'Read a preview',
     response: PreviewResponse,
@@ -73,7 +70,6 @@ export const previewRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'preview.delete',
     summary: 'Delete a preview with all that it owns, or queue its deletion if it has runtime infrastructure',
     response: DeleteServiceResponse,

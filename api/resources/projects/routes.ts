@@ -14,7 +14,6 @@ export const projectRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'project.list',
     summary: 'List the projects with their environments',
     query: PageQuery,
@@ -28,7 +27,6 @@ export const projectRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'project.create',
     summary: 'Create a project with its Production environment',
     body: CreateProjectBody,
@@ -42,7 +40,6 @@ export const projectRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'project.read',
     summary: 'Read a project with its environments',
     response: ProjectResponse,
@@ -53,7 +50,6 @@ export const projectRoutes = [
   defineRoute({
     method: 'PATCH',
     path: ONE,
-    access: 'key or session',
     operation: 'project.update',
     summary: 'Change fields of a project',
     body: UpdateProjectBody,
@@ -66,7 +62,6 @@ export const projectRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'project.delete',
     summary: 'Delete an empty project with its environments',
     body: ConfirmBody,

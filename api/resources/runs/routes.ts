@@ -17,7 +17,6 @@ export const runRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'run.list',
     summary: "List a cron service's runs, newest first",
     query: PageQuery,
@@ -31,7 +30,6 @@ export const runRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'run.create',
     summary: 'Queue a run of the live release now',
     response: RunResponse,
@@ -46,7 +44,6 @@ export const runRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'run.read',
     summary: 'Read a run',
     response: RunResponse,
@@ -58,7 +55,6 @@ export const runRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/cancel`,
-    access: 'key or session',
     operation: 'run.cancel',
     summary: 'Request the cancellation of a run; poll the run until it ends',
     response: CancelResponse,

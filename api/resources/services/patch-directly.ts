@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import type { KeyedWrite } from '../../../shared/receipts/store.js';
 import { findServiceView, type ServiceView } from '../../../shared/services/store.js';
 import { updateServiceDirectly } from '../../../shared/services/update-service.js';
 import type { DirectRequest } from '../../http/route.js';
@@ -33,27 +32,18 @@ export async function patchDirectly(request: Patch): Promise<{ service: ServiceP
 }
 
 async function changeAfter(
-  { body, db, deps, params, authorize, audit, ...request }: Patch,
+  { body, db, deps, params, authorize, audit }: Patch,
   read: ServiceView,
   before: Promise<ServiceView | undefined> | undefined,
 ): Promise<ServiceView | undefined> {
-  const keyed = request.keyed && withPresenter(request.keyed, deps);
   // What the change before has written is newer than what was read before it ended.
   const newest = (await before?.catch(() => undefined)) ?? read;
-  const input = { name: body.name, kind: body.kind, configuration: body.configuration, authorize, keyed };
+  const input = { name: body.name, kind: body.kind, configuration: body.configuration, authorize };
   const change = (service: ServiceView) =>
     updateServiceDirectly(db, deps, { ...input, service, audit: (changed) => audit({ service: changed }) });
   const written = await change(newest);
-  // With a key it may have been done before, which the transaction finds out.
-  if (written !== undefined || keyed !== null) return written;
+  if (written !== undefined) return written;
   // Another process, or a transaction of this one, may have changed it.
   const now = await findServiceView(db, params.workspaceId, params.serviceId);
   return now && change(now);
-}
-
-function withPresenter(
-  { receiptOf, ...keyed }: NonNullable<Patch['keyed']>,
-  { config }: Patch['deps'],
-): KeyedWrite<ServiceView> {
-  return { ...keyed, receiptOf: (view) => receiptOf({ service: presentService(view, config) }) };
 }

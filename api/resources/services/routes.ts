@@ -27,7 +27,6 @@ export const serviceRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'service.list',
     summary: 'List the services, archived ones included and previews left out',
     query: PageQuery,
@@ -41,7 +40,6 @@ export const serviceRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'service.create',
     summary: 'Create a service; with deploy, queue its first deployment too',
     body: CreateServiceBody,
@@ -70,7 +68,6 @@ export const serviceRoutes = [
   defineRoute({
     method: 'GET',
     path: ONE,
-    access: 'key or session',
     operation: 'service.read',
     summary: 'Read a service: its configuration and its runtime state',
     response: ServiceResponse,
@@ -79,7 +76,6 @@ export const serviceRoutes = [
   defineRoute({
     method: 'PATCH',
     path: ONE,
-    access: 'key or session',
     operation: 'service.update',
     summary: 'Change fields of a service; nothing is deployed',
     body: UpdateServiceBody,
@@ -112,7 +108,6 @@ export const serviceRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/archive`,
-    access: 'key or session',
     operation: 'service.archive',
     summary: 'Archive a service: deployment is prevented, nothing is stopped',
     response: ServiceResponse,
@@ -125,7 +120,6 @@ export const serviceRoutes = [
   defineRoute({
     method: 'POST',
     path: `${ONE}/restore`,
-    access: 'key or session',
     operation: 'service.restore',
     summary: 'Restore an archived service; nothing is deployed or resumed',
     response: ServiceResponse,
@@ -138,7 +132,6 @@ export const serviceRoutes = [
   defineRoute({
     method: 'DELETE',
     path: ONE,
-    access: 'key or session',
     operation: 'service.delete',
     summary: 'Delete a service, or queue its deletion if it has runtime infrastructure',
     body: ConfirmBody,

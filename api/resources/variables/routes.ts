@@ -37,7 +37,6 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
     defineRoute({
       method: 'GET',
       path: collection,
-      access: 'key or session',
       operation: `${operation}.list`,
       summary: `List the variables ${whose}, masked`,
       query: PageQuery,
@@ -50,7 +49,6 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
     defineRoute({
       method: 'POST',
       path: collection,
-      access: 'key or session',
       operation: `${operation}.create`,
       summary: `Create an encrypted variable ${whose}, or a reference to one of another service`,
       body: CreateVariableBody,
@@ -72,7 +70,6 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
     defineRoute({
       method: 'PUT',
       path: collection,
-      access: 'key or session',
       operation: `${operation}.set`,
       summary: `Create, replace and delete variables ${whose} in one transaction; others stay`,
       body: SetVariablesBody,
@@ -97,7 +94,6 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
     defineRoute({
       method: 'PATCH',
       path: one,
-      access: 'key or session',
       operation: `${operation}.update`,
       summary: `Replace the content of a variable ${whose}, and its scope if one is given`,
       body: UpdateVariableBody,
@@ -118,7 +114,6 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
     defineRoute({
       method: 'DELETE',
       path: one,
-      access: 'key or session',
       operation: `${operation}.delete`,
       summary: `Delete a variable ${whose}`,
       response: DeletedResponse,

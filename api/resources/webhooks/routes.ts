@@ -24,7 +24,6 @@ export const webhookRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'webhook.list',
     summary: "List a workspace's webhooks, newest first",
     query: PageQuery,
@@ -37,7 +36,6 @@ export const webhookRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
-    access: 'key or session',
     operation: 'webhook.create',
     summary: 'Make a webhook; the secret that signs its deliveries is shown once, in this answer',
     body: CreateWebhookBody,
@@ -54,7 +52,6 @@ export const webhookRoutes = [
   defineRoute({
     method: 'DELETE',
     path: `${COLLECTION}/:webhookId`,
-    access: 'key or session',
     operation: 'webhook.delete',
     summary: 'Delete a webhook; what waits for it is not sent',
     response: DeletedResponse,

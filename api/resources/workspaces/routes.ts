@@ -9,7 +9,6 @@ export const workspaceRoutes = [
   defineRoute({
     method: 'GET',
     path: '/workspaces',
-    access: 'key or session',
     operation: 'workspace.list',
     summary: 'List the workspaces of the caller, oldest first; a key has one',
     response: WorkspaceListResponse,
@@ -22,7 +21,6 @@ export const workspaceRoutes = [
   defineRoute({
     method: 'GET',
     path: '/workspaces/:workspaceId',
-    access: 'key or session',
     operation: 'workspace.read',
     summary: 'Read the workspace',
     response: WorkspaceResponse,
@@ -33,7 +31,6 @@ export const workspaceRoutes = [
   defineRoute({
     method: 'PATCH',
     path: '/workspaces/:workspaceId',
-    access: 'key or session',
     operation: 'workspace.update',
     summary: 'Change settings of the workspace',
     body: UpdateWorkspaceBody,

@@ -8,6 +8,8 @@ import type { Logger } from '../log.js';
 export type Db = Knex;
 
 export type Transaction = Knex.Transaction;
+/** New values of a row's columns. Some may be expressions of SQL. */
+export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 
 const INT8_OID = 20;
 

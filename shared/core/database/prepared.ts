@@ -111,11 +111,7 @@ export async function rowOfShared<Row>(
 }
 
 /** The rows of a prepared statement on this connection. Statements may be sent before those sent earlier have their answers. */
-export async function runOn<Row>(
-  connection: pg.Client,
-  statement: Prepared<Row>,
-  values: readonly unknown[],
-): Promise<Row[]> {
+async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
@@ -136,7 +132,8 @@ async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
   // A transaction that has ended has given its connection back, which others use.
-  if ((db as unknown as Partial<Transaction>).isCompleted?.()) throw new Error('the transaction has ended already');
+  if ((db as Db & Partial<Pick<Transaction, 'isCompleted'>>).isCompleted?.())
+    throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();
   try {
     return await work(connection);

@@ -27,7 +27,7 @@ export const API_FAULTS: readonly Fault[] = [
   {
     name: 'receipt: two requests with a key do not wait',
     file: RECEIPTS,
-    find: 'rowsOfPrepared(trx, LOCK, [lockName({ scope, key })]),',
+    find: 'rowsOfPrepared(trx, LOCK, [`receipt ${scope} ${key}`]),',
     replace: 'undefined,',
   },
   {

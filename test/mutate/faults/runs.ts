@@ -82,7 +82,7 @@ export const RUNS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'run: of a suspended service',
-    file: 'shared/runs/commands.ts',
+    file: 'shared/services/lock-live-service.ts',
     find: "if (service.lifecycle_status === 'suspended')",
     replace: 'if (false)',
   },

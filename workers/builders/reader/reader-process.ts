@@ -39,8 +39,8 @@ for await (const line of createInterface({ input: requests })) {
 requests.destroy();
 
 async function run({ name, input }: Request): Promise<unknown> {
-  if (Object.hasOwn(OPERATIONS, name)) return (OPERATIONS as unknown as Record<string, Operation>)[name]?.(input);
-  const stream = (await (STREAMS as unknown as Record<string, Operation>)[name]?.(input)) as NodeJS.ReadableStream;
+  if (Object.hasOwn(OPERATIONS, name)) return (OPERATIONS as Record<string, Operation>)[name]?.(input);
+  const stream = (await (STREAMS as Record<string, Operation>)[name]?.(input)) as NodeJS.ReadableStream;
   await pipeline(stream, process.stdout);
   return null;
 }

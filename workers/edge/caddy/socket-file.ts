@@ -1,5 +1,6 @@
 import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { unlessAbsent } from '../../../shared/core/exists.js';
 
 /** Readable for the owner of the folder and for its group. Caddy may run as a member of that group. */
 const SOCKET_MODE = 0o660;
@@ -55,10 +56,5 @@ export class SocketFile {
 
 /** Null if nothing is at the path. */
 async function inodeAt(path: string): Promise<bigint | null> {
-  try {
-    return (await stat(path, { bigint: true })).ino;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  return (await unlessAbsent(stat(path, { bigint: true })))?.ino ?? null;
 }

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Db, isRefusal } from '../../../shared/core/database/client.js';
+import { unlessAbsent } from '../../../shared/core/exists.js';
 import { resultOf } from '../../../shared/core/run-limited.js';
 import { BATCH_LINES } from '../../../shared/logs/batch-store.js';
 import type { LogLine } from '../../../shared/logs/model.js';
@@ -48,10 +49,7 @@ export class LogTail {
    * an end. Returns false if another process has moved the mark; this tail must then not be used any more.
    */
   async follow(row: ReplicaRow, final: boolean): Promise<boolean> {
-    const file = await open(this.#file, 'r').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    });
+    const file = await unlessAbsent(open(this.#file, 'r'));
     if (file === null) return true;
     try {
       for (let chunks = 0; final || (chunks < CHUNKS_AT_ONCE && this.#allowance.open); chunks++) {

@@ -8,7 +8,6 @@ import { openPasswords } from '../../../shared/data/commands.js';
 import { portOf } from '../../../shared/data/model.js';
 import {
   type DataServerRow,
-  findDataServer,
   forgetDataServer,
   holdDataServer,
   isHeld,
@@ -22,7 +21,7 @@ import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
-import { restoreLeftovers, type VolumeFiles } from '../../data/data-host.js';
+import { restoreLeftovers, serverOnHost, type VolumeFiles } from '../../data/data-host.js';
 import type { HostServers } from '../../data/data-kinds.js';
 import { postgresBytes, redisBytes } from '../../data/measure-server.js';
 import { ServerHealth } from '../../data/server-health.js';
@@ -104,11 +103,11 @@ export class SwarmData implements SwarmServers {
   async serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions> {
     const { db, keyring } = this.#deps;
     const spec = dataRelease(release);
-    let row = await this.#rowOf(spec.serviceId);
+    let row = await serverOnHost(this.#deps, spec.serviceId);
     if (await isHeld(db, row.id)) throw new ReleaseError('somebody works on its volume');
     if (row.initialized_at === null) {
       await this.#prepareVolume(spec);
-      row = await this.#rowOf(spec.serviceId);
+      row = await serverOnHost(this.#deps, spec.serviceId);
     }
     this.#nodeIdOf(row);
     await recordReach(db, row.id, { host: spec.slug, port: portOf(spec.kind), hostPort: null });
@@ -118,7 +117,7 @@ export class SwarmData implements SwarmServers {
 
   async openVolume(serviceId: string): Promise<VolumeFiles> {
     const { loadRelease, liveRelease } = this.#deps;
-    const nodeId = this.#nodeIdOf(await this.#rowOf(serviceId));
+    const nodeId = this.#nodeIdOf(await serverOnHost(this.#deps, serviceId));
     const live = await liveRelease(serviceId);
     if (live === null) throw new ReleaseError('the service has no release');
     const node = await this.#nodeOf(nodeId);
@@ -207,15 +206,6 @@ export class SwarmData implements SwarmServers {
     );
     const name = (await this.#nodeOf(nodeId))?.Description.Hostname ?? nodeId;
     await recordNode(this.#deps.db, spec.serviceId, { id: nodeId, name, image: spec.image.manifest.reference ?? '' });
-  }
-
-  async #rowOf(serviceId: string): Promise<DataServerRow> {
-    const row = await findDataServer(this.#deps.db, serviceId);
-    if (!row) throw new ReleaseError('the record of its server is gone');
-    if (row.host_id !== null && row.host_id !== this.#deps.hostId) {
-      throw new ReleaseError(`its volume is on another host (${row.host_id})`);
-    }
-    return row;
   }
 
   #nodeIdOf({ node_id: nodeId }: DataServerRow): string {

@@ -34,7 +34,7 @@ export class SwarmUsage {
     if (container === undefined) return null;
     const options = { stream: false as const, 'one-shot': true };
     const stats = await unlessGone(this.#engine.calls.getContainer(container).stats(options));
-    return stats === undefined ? null : usageFrom(stats as unknown as ContainerStats);
+    return stats === undefined ? null : usageFrom(stats);
   }
 }
 

@@ -1,5 +1,13 @@
 import type { Engine } from '../../docker/engine.js';
 
+/** The library's types lack the logs of tasks. */
+declare module 'dockerode' {
+  interface Task {
+    logs(options: { follow: true; abortSignal: AbortSignal }): Promise<NodeJS.ReadableStream>;
+    logs(options: object): Promise<Buffer | string>;
+  }
+}
+
 /** One write of a container: usually a line, or a part of a very long line. */
 export interface Output {
   stream: 'stdout' | 'stderr';
@@ -46,8 +54,7 @@ export async function* followOutput(
   since: string | null,
   signal: AbortSignal,
 ): AsyncGenerator<Output[]> {
-  // The library's types lack the logs of tasks.
-  const task = streams.getTask(taskId) as unknown as { logs(options: object): Promise<NodeJS.ReadableStream> };
+  const task = streams.getTask(taskId);
   const stream = await task.logs({ ...options(since), follow: true, abortSignal: signal });
   const parser = new OutputParser();
   for await (const chunk of stream) {
@@ -62,7 +69,7 @@ export async function readOutput(
   taskId: string,
   { since = null, tail }: { since?: string | null; tail?: number },
 ): Promise<Output[]> {
-  const task = calls.getTask(taskId) as unknown as { logs(options: object): Promise<Buffer | string> };
+  const task = calls.getTask(taskId);
   const abortSignal = AbortSignal.timeout(READ_MS);
   const read = await task.logs({ ...options(since), ...(tail === undefined ? {} : { tail }), abortSignal });
   return after(new OutputParser().push(Buffer.from(read)), since);

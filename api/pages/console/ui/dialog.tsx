@@ -46,32 +46,31 @@ export function ConfirmDialog({
   open,
   onClose,
   onConfirm,
-  pending,
-  error,
+  write: { isPending, error },
   children,
 }: {
   title: string;
-  /** What has to be typed; null if a click is enough. */
-  name: string | null;
+  /** What has to be typed. Without it a click is enough. */
+  name?: string;
   action: string;
   open: boolean;
   onClose: () => void;
   onConfirm: () => void;
-  pending: boolean;
-  error: ApiError | null;
+  /** What `onConfirm` begins. */
+  write: { isPending: boolean; error: ApiError | null };
   children: ReactNode;
 }) {
   const [typed, setTyped] = useState('');
-  const ready = name === null || typed === name;
+  const ready = name === undefined || typed === name;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (ready && !pending) onConfirm();
+    if (ready && !isPending) onConfirm();
   };
   return (
     <Dialog title={title} open={open} onClose={onClose}>
       <form className={s.stack} onSubmit={submit}>
         <div>{children}</div>
-        {name === null ? null : (
+        {name === undefined ? null : (
           <TextField
             label={`Type ${name} to confirm`}
             value={typed}
@@ -81,7 +80,7 @@ export function ConfirmDialog({
         {error ? <ErrorNotice error={error} /> : null}
         <DialogFoot>
           <Button onClick={onClose}>Not now</Button>
-          <Button look="danger" type="submit" disabled={!ready} pending={pending}>
+          <Button look="danger" type="submit" disabled={!ready} pending={isPending}>
             {action}
           </Button>
         </DialogFoot>

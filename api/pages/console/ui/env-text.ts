@@ -3,58 +3,52 @@ export interface EnvEntry {
   value: string;
 }
 
-const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/;
+const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 /**
- * Reads a .env text: comments, `export`, values bare, in single quotes (as they are) or in double quotes (with \n, \t, \" and \\, over
- * several lines). Of equal keys the last one counts. Problems name their line.
+ * Reads a .env text, for the console and for rnv: comments, `export`, values bare or in quotes of three kinds, which may have several lines. Escapes
+ * such as \n and \" count in double quotes only. Nothing is expanded. Of equal keys the last one counts. Problems name their line and never show it,
+ * because it may be a secret.
  */
 export function parseEnv(text: string): { entries: EnvEntry[]; problems: string[] } {
   const found = new Map<string, string>();
   const problems: string[] = [];
-  const lines = text.replace(/\r\n?/g, '\n').split('\n');
+  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|[\n\r]/);
   for (let index = 0; index < lines.length; index++) {
     const number = index + 1;
-    const line = (lines[index] ?? '').trim();
-    if (line === '' || line.startsWith('#')) continue;
-    const at = line.indexOf('=');
-    const key = line
-      .slice(0, Math.max(0, at))
-      .replace(/^export\s+/, '')
-      .trim();
-    if (at < 0 || !KEY.test(key)) {
+    const line = lines[index] ?? '';
+    if (/^\s*(#|$)/.test(line)) continue;
+    const [, key, rest = ''] = LINE.exec(line) ?? [];
+    if (key === undefined) {
       problems.push(`Line ${number} is not KEY=value`);
       continue;
     }
-    let rest = line.slice(at + 1).trim();
-    const quote = rest[0];
-    if (quote !== '"' && quote !== "'") {
+    const quote = /^["'`]/.exec(rest)?.[0];
+    if (quote === undefined) {
       found.set(key, rest.replace(/(^|\s)#.*$/, '').trim());
       continue;
     }
-    while (endOf(rest, quote) < 0 && index + 1 < lines.length) rest += `\n${lines[++index]}`;
-    const end = endOf(rest, quote);
-    if (end < 0) {
-      problems.push(`Line ${number}: the quote of ${key} is not closed`);
-      continue;
-    }
-    const content = rest.slice(1, end);
-    found.set(key, quote === "'" ? content : withoutEscapes(content));
+    let value = rest.slice(1);
+    while (endOf(value, quote) < 0 && index + 1 < lines.length) value += `\n${lines[++index]}`;
+    const end = endOf(value, quote);
+    if (end < 0) problems.push(`Line ${number}: the quote of ${key} is not closed`);
+    else if (!/^\s*(#.*)?$/.test(value.slice(end + 1)))
+      problems.push(`Line ${number}: text follows the closing quote of ${key}`);
+    else found.set(key, quote === '"' ? withoutEscapes(value.slice(0, end)) : value.slice(0, end));
   }
   return { entries: [...found].map(([key, value]) => ({ key, value })), problems };
 }
 
-/** The index at which the quoted value ends; -1 if it has no end. */
+/** The index of the closing quote; -1 if there is none. A backslash escapes it within double quotes. */
 function endOf(text: string, quote: string): number {
-  for (let index = 1; index < text.length; index++) {
+  for (let index = 0; index < text.length; index++) {
     if (text[index] === '\\' && quote === '"') index++;
     else if (text[index] === quote) return index;
   }
   return -1;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
-
 function withoutEscapes(text: string): string {
-  return text.replace(/\\(.)/gs, (_, char: string) => ESCAPES[char] ?? char);
+  return text.replace(/\\(.)/gs, (_, char: string) => ESCAPED[char] ?? char);
 }

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuditEntry } from '../../../../shared/audit/store.js';
-import { findReceipt, insertReceipt } from '../../../../shared/receipts/store.js';
 import {
   findServiceView,
   lockServiceRow,
@@ -79,55 +78,5 @@ describe('A change of a service in one statement', () => {
       .where({ id: service.id })
       .update({ health_status: 'ready', health_checked_at: new Date() });
     expect((await replace())?.name).to.equal('new');
-  });
-
-  describe('with an Idempotency-Key', () => {
-    const key = () => ({ scope: service.id, key: 'k' });
-    const receipt = { payload_hash: 'hash', status: 200, body: '{}' };
-    const once = (receiptOf = (view: ServiceView) => ({ ...receipt, body: view.name })) => {
-      const keyed = { key: key(), workspaceId: service.workspace_id, receiptOf };
-      return replaceServiceRow(database.db, service, { ...service, name: 'new' }, entry(), keyed);
-    };
-    const stored = () => database.db('receipts').where(key());
-    const name = async () => (await read(service)).name;
-
-    it('stores the receipt of what it wrote, and does nothing for the same key again', async () => {
-      expect((await once())?.name).to.equal('new');
-      expect((await stored()).map(({ body, size, workspace_id }) => [body, size, workspace_id])).to.deep.equal([
-        ['new', 3, service.workspace_id],
-      ]);
-      service = await read(service);
-      expect(await once()).to.equal(undefined);
-      expect(await audited()).to.equal(1);
-    });
-
-    it('writes nothing while another request uses the key', async () => {
-      await database.db.transaction(async (trx) => {
-        await findReceipt(trx, key());
-        expect(await once()).to.equal(undefined);
-      });
-      expect([await audited(), await stored()]).to.deep.equal([0, []]);
-      expect((await once())?.name).to.equal('new');
-    });
-
-    it('writes nothing if the receipt cannot be stored', async () => {
-      // As for one that was committed while the statement began, which does not see it.
-      await database.db.transaction((trx) => insertReceipt(trx, key(), receipt, service.workspace_id));
-      await database
-        .db('receipts')
-        .where(key())
-        .update({ expires_at: new Date(0) });
-      expect(await once()).to.equal(undefined);
-      expect([await audited(), await name()]).to.deep.equal([0, service.name]);
-    });
-
-    it('writes nothing if no answer can be made of it', async () => {
-      const failing = once(() => {
-        throw new Error('broken');
-      });
-      expect(await failing.catch(({ message }) => message)).to.equal('broken');
-      expect([await audited(), await name(), await stored()]).to.deep.equal([0, service.name, []]);
-      expect((await once())?.name).to.equal('new');
-    });
   });
 });

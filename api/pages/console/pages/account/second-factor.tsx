@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post, remove, setCsrfToken } from '../../api/client.js';
 import { useWrite } from '../../api/hooks.js';
 import { useSession } from '../../api/session.js';
@@ -11,6 +11,7 @@ import { ErrorNotice } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 
 /** The code of an authenticator that a sign-in asks for besides the password. */
 export function SecondFactor({ enabled }: { enabled: boolean }) {
@@ -61,14 +62,10 @@ function Enrol({ onClose }: { onClose: () => void }) {
     },
   });
   const done = useRotation(onClose, 'The second factor is on');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (password !== '' && !begin.isPending) begin.mutate();
-  };
   return (
     <Dialog title="Switch the second factor on" open onClose={onClose}>
       {secret === null ? (
-        <form className={u.stack} onSubmit={submit}>
+        <WriteForm className={u.stack} write={begin} ready={password !== ''}>
           <TextField
             label="Your password"
             type="password"
@@ -83,7 +80,7 @@ function Enrol({ onClose }: { onClose: () => void }) {
               Go on
             </Button>
           </DialogFoot>
-        </form>
+        </WriteForm>
       ) : (
         <>
           <ol className={u.stack}>
@@ -144,12 +141,8 @@ function CodeForm({
   const [code, setCode] = useState('');
   const send = useWrite(() => write(code), { onDone });
   const ready = /^\d{6}$/.test(code);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (ready && !send.isPending) send.mutate();
-  };
   return (
-    <form className={u.stack} onSubmit={submit}>
+    <WriteForm className={u.stack} write={send} ready={ready}>
       <TextField
         label="Code of the authenticator"
         inputMode="numeric"
@@ -165,6 +158,6 @@ function CodeForm({
           {action}
         </Button>
       </DialogFoot>
-    </form>
+    </WriteForm>
   );
 }

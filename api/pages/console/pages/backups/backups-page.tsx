@@ -107,13 +107,11 @@ export function BackupsPage() {
       </div>
       <ConfirmDialog
         title="Delete the backup?"
-        name={null}
         action="Delete for good"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && erase.mutate(leaving.id)}
-        pending={erase.isPending}
-        error={erase.error}
+        write={erase}
       >
         What the service holds now stays as it is. Nothing can be restored from this backup any more.
       </ConfirmDialog>
@@ -124,8 +122,7 @@ export function BackupsPage() {
         open={chosen !== null}
         onClose={() => setChosen(null)}
         onConfirm={() => chosen && restore.mutate(chosen.id)}
-        pending={restore.isPending}
-        error={restore.error}
+        write={restore}
       >
         What the service holds now is replaced by what it held at the time of the backup. It is away meanwhile.
       </ConfirmDialog>

@@ -66,8 +66,7 @@ export function DeploymentActions({
         open={asked}
         onClose={() => setAsked(false)}
         onConfirm={() => rollback.mutate()}
-        pending={rollback.isPending}
-        error={rollback.error}
+        write={rollback}
       >
         <strong>{commitText(deployment)}</strong> is released again with the configuration and the variables that it
         had. Nothing is built, so it takes seconds.

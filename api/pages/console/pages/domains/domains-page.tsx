@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
@@ -10,6 +10,7 @@ import { TextField } from '../../ui/field.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import w from '../workspace/workspace.module.css';
 import p from './domains.module.css';
@@ -51,13 +52,11 @@ export function DomainsPage() {
       </Loaded>
       <ConfirmDialog
         title={`Remove ${leaving?.hostname}?`}
-        name={null}
         action="Remove"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && end.mutate(leaving.id)}
-        pending={end.isPending}
-        error={end.error}
+        write={end}
       >
         The service does not answer under this name any more.
       </ConfirmDialog>
@@ -105,12 +104,8 @@ function AddDomain({ refusal }: { refusal: string | null }) {
   const add = useWrite(() => post(PATH, { path, body: { hostname: hostname.trim() } }), {
     onDone: () => setHostname(''),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (hostname.trim() !== '' && !add.isPending) add.mutate();
-  };
   return (
-    <form className={`${w.add} ${p.add}`} onSubmit={submit}>
+    <WriteForm className={`${w.add} ${p.add}`} write={add} ready={hostname.trim() !== ''}>
       <TextField
         label="Host name"
         placeholder="www.example.com"
@@ -122,6 +117,6 @@ function AddDomain({ refusal }: { refusal: string | null }) {
         Add
       </Button>
       {add.error ? <ErrorNotice title="It was not added" error={add.error} /> : null}
-    </form>
+    </WriteForm>
   );
 }

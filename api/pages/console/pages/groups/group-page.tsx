@@ -56,13 +56,11 @@ export function GroupPage() {
           </VariableEditor>
           <ConfirmDialog
             title={`Delete ${environmentGroup.name}?`}
-            name={null}
             action="Delete with its variables"
             open={leaving}
             onClose={() => setLeaving(false)}
             onConfirm={() => erase.mutate()}
-            pending={erase.isPending}
-            error={erase.error}
+            write={erase}
           >
             The next deployment of each of its services goes without these variables. What runs keeps what it has.
           </ConfirmDialog>

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
@@ -8,6 +8,7 @@ import { TextField } from '../../ui/field.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import e from '../hooks/endpoints.module.css';
 import w from '../workspace/workspace.module.css';
 
@@ -66,12 +67,8 @@ function AddGroup({ workspaceId, refusal }: { workspaceId: string; refusal: stri
         params: { workspaceId, groupId: environmentGroup.id },
       }),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (name.trim() !== '' && !add.isPending) add.mutate();
-  };
   return (
-    <form className={e.add} onSubmit={submit}>
+    <WriteForm className={e.add} write={add} ready={name.trim() !== ''}>
       <TextField
         label="Name"
         placeholder="mail server"
@@ -83,6 +80,6 @@ function AddGroup({ workspaceId, refusal }: { workspaceId: string; refusal: stri
         Make a group
       </Button>
       {add.error ? <ErrorNotice title="No group was made" error={add.error} /> : null}
-    </form>
+    </WriteForm>
   );
 }

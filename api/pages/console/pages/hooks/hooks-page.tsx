@@ -97,25 +97,21 @@ export function HooksPage() {
       </Loaded>
       <ConfirmDialog
         title="Replace the hook?"
-        name={null}
         action="Replace"
         open={asked?.to === 'replace'}
         onClose={() => setAsked(null)}
         onConfirm={() => asked && replace.mutate(asked.hook)}
-        pending={replace.isPending}
-        error={replace.error}
+        write={replace}
       >
         You get a new address and a new secret. What is sent to the old address is refused from then on.
       </ConfirmDialog>
       <ConfirmDialog
         title="Delete the hook?"
-        name={null}
         action="Delete"
         open={asked?.to === 'delete'}
         onClose={() => setAsked(null)}
         onConfirm={() => asked && end.mutate(asked.hook)}
-        pending={end.isPending}
-        error={end.error}
+        write={end}
       >
         What is sent to its address is refused from then on. The repository is looked at each minute all the same.
       </ConfirmDialog>

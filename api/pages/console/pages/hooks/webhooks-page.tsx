@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
@@ -10,6 +10,7 @@ import { CheckField, TextField } from '../../ui/field.js';
 import { SecretDialog } from '../../ui/secret-dialog.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import { EndpointRow } from './endpoint-row.js';
 import e from './endpoints.module.css';
 import type { WebhookEvent } from './providers.js';
@@ -74,13 +75,11 @@ export function WebhooksPage() {
       </Loaded>
       <ConfirmDialog
         title="Delete the webhook?"
-        name={null}
         action="Delete"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && end.mutate(leaving.id)}
-        pending={end.isPending}
-        error={end.error}
+        write={end}
       >
         Nothing is sent to <code>{leaving?.url}</code> any more, messages that wait included.
       </ConfirmDialog>
@@ -115,12 +114,8 @@ function AddWebhook({
     },
   });
   const ready = url.trim() !== '' && events.length > 0;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (ready && !add.isPending) add.mutate();
-  };
   return (
-    <form className={`${e.add} ${e.wide}`} onSubmit={submit}>
+    <WriteForm className={`${e.add} ${e.wide}`} write={add} ready={ready}>
       <TextField
         label="Address"
         type="url"
@@ -146,6 +141,6 @@ function AddWebhook({
         Add
       </Button>
       {add.error ? <ErrorNotice title="It was not added" error={add.error} /> : null}
-    </form>
+    </WriteForm>
   );
 }

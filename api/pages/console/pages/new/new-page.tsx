@@ -1,5 +1,5 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post } from '../../api/client.js';
 import { useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
@@ -10,6 +10,7 @@ import { AreaField, SelectField, TextField } from '../../ui/field.js';
 import { KIND_TEXT, repositoryName } from '../../ui/source-text.js';
 import { ErrorNotice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import c from '../shell.module.css';
 import { DatabaseCard } from './database-card.js';
 import { DetectionCard } from './detection-card.js';
@@ -77,10 +78,6 @@ export function NewPage() {
       },
     },
   );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (address !== '' && !create.isPending) create.mutate();
-  };
   const command = (key: keyof typeof commands, label: string, placeholder: string, hint?: string) => (
     <TextField
       label={label}
@@ -93,7 +90,7 @@ export function NewPage() {
   return (
     <div className={c.page}>
       <h1>Deploy a repository</h1>
-      <form className={n.form} onSubmit={submit}>
+      <WriteForm className={n.form} write={create} ready={address !== ''}>
         <TextField
           label="Address of the repository"
           hint="As you would clone it. A private one takes https://user:token@…, which is stored sealed."
@@ -161,7 +158,7 @@ export function NewPage() {
             <span className={u.dim}>You need not wait for the look into the repository.</span>
           ) : null}
         </div>
-      </form>
+      </WriteForm>
       {address === '' ? <DatabaseCard workspaceId={workspaceId} refusal={refusal} /> : null}
     </div>
   );

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
@@ -13,6 +13,7 @@ import { PLAIN_STATUS } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import e from '../hooks/endpoints.module.css';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { PullRequests } from './pull-requests.js';
@@ -116,13 +117,11 @@ export function PreviewsPage() {
       <PullRequests refusal={refusal} />
       <ConfirmDialog
         title={`Close the preview of ${closing?.branch}?`}
-        name={null}
         action="Close"
         open={closing !== null}
         onClose={() => setClosing(null)}
         onConfirm={() => closing && close.mutate(closing.id)}
-        pending={close.isPending}
-        error={close.error}
+        write={close}
       >
         Its replicas end, and its address answers no more. The branch stays as it is.
       </ConfirmDialog>
@@ -142,12 +141,8 @@ function AddPreview({ refusal }: { refusal: string | null }) {
   const add = useWrite(() => post(PATH, { path, body: { branch: branch.trim() } }), {
     onDone: () => setBranch(''),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (branch.trim() !== '' && !add.isPending) add.mutate();
-  };
   return (
-    <form className={e.add} onSubmit={submit}>
+    <WriteForm className={e.add} write={add} ready={branch.trim() !== ''}>
       <TextField
         label="Branch"
         disabled={refusal !== null}
@@ -158,6 +153,6 @@ function AddPreview({ refusal }: { refusal: string | null }) {
         Show it
       </Button>
       {add.error ? <ErrorNotice title="No preview was made" error={add.error} /> : null}
-    </form>
+    </WriteForm>
   );
 }

@@ -90,13 +90,11 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
       {decline.error ? <ErrorNotice title="It was not declined" error={decline.error} /> : null}
       <ConfirmDialog
         title={`Run commit ${shortSha(asked?.commitSha ?? '')} of ${asked?.author}?`}
-        name={null}
         action="Approve this commit"
         open={asked !== null}
         onClose={() => setAsked(null)}
         onConfirm={() => asked && approve.mutate(asked)}
-        pending={approve.isPending}
-        error={approve.error}
+        write={approve}
       >
         Read it first: it is code of a stranger, and it is built and run here. It gets none of your variables. Later
         commits wait again.

@@ -88,37 +88,31 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
       {asked === null && failure ? <ErrorNotice title="It was refused" error={failure} /> : null}
       <ConfirmDialog
         title={`Restart ${service.name}?`}
-        name={null}
         action="Restart"
         open={asked === 'restart'}
         onClose={close}
         onConfirm={() => act.mutate('restart')}
-        pending={act.isPending}
-        error={act.error}
+        write={act}
       >
         New replicas of the live release start, then the old ones end. Requests do not fail meanwhile.
       </ConfirmDialog>
       <ConfirmDialog
         title={`Suspend ${service.name}?`}
-        name={null}
         action="Suspend"
         open={asked === 'suspend'}
         onClose={close}
         onConfirm={() => act.mutate('suspend')}
-        pending={act.isPending}
-        error={act.error}
+        write={act}
       >
         Its replicas end, and visitors see that nothing is there. Its settings, variables and releases stay.
       </ConfirmDialog>
       <ConfirmDialog
         title={`Archive ${service.name}?`}
-        name={null}
         action="Archive"
         open={asked === 'archive'}
         onClose={close}
         onConfirm={() => archive.mutate(false)}
-        pending={archive.isPending}
-        error={archive.error}
+        write={archive}
       >
         It cannot be deployed until it is restored. What runs goes on running.
       </ConfirmDialog>
@@ -129,8 +123,7 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
         open={asked === 'delete'}
         onClose={close}
         onConfirm={() => erase.mutate()}
-        pending={erase.isPending}
-        error={erase.error}
+        write={erase}
       >
         Its replicas, releases, variables and logs are deleted. Nothing of them can be brought back.
       </ConfirmDialog>

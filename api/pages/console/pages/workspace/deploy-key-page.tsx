@@ -88,13 +88,11 @@ export function DeployKeyPage() {
       </Loaded>
       <ConfirmDialog
         title={`Forget the keys of ${leaving?.host}?`}
-        name={null}
         action="Forget them"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && forget.mutate(leaving.id)}
-        pending={forget.isPending}
-        error={forget.error}
+        write={forget}
       >
         Do it if the server has new keys on purpose. The keys that it shows at the next use are trusted from then on.
       </ConfirmDialog>

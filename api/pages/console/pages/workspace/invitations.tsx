@@ -50,13 +50,11 @@ export function Invitations({ workspaceId, refusal }: { workspaceId: string; ref
       </ul>
       <ConfirmDialog
         title={`Withdraw the invitation of ${leaving?.email}?`}
-        name={null}
         action="Withdraw"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && withdraw.mutate(leaving.id)}
-        pending={withdraw.isPending}
-        error={withdraw.error}
+        write={withdraw}
       >
         The link in the e-mail is worth nothing from then on.
       </ConfirmDialog>

@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import type { Schemas } from '../../api/types.js';
@@ -11,6 +11,7 @@ import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/keys';
@@ -83,13 +84,11 @@ export function KeysPage() {
       </Loaded>
       <ConfirmDialog
         title={`Revoke ${ending?.name}?`}
-        name={null}
         action="Revoke for good"
         open={ending !== null}
         onClose={() => setEnding(null)}
         onConfirm={() => ending && revoke.mutate(ending.id)}
-        pending={revoke.isPending}
-        error={revoke.error}
+        write={revoke}
       >
         Programs that use it are refused from now on.
       </ConfirmDialog>
@@ -125,12 +124,8 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
       },
     },
   );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (name.trim() !== '' && !add.isPending) add.mutate();
-  };
   return (
-    <form className={`${w.add} ${w.addKey}`} onSubmit={submit}>
+    <WriteForm className={`${w.add} ${w.addKey}`} write={add} ready={name.trim() !== ''}>
       <TextField label="Name" hint="What uses it" value={name} onChange={(event) => setName(event.target.value)} />
       <SelectField
         label="May"
@@ -146,6 +141,6 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
         Make a key
       </Button>
       {add.error ? <ErrorNotice title="No key was made" error={add.error} /> : null}
-    </form>
+    </WriteForm>
   );
 }

@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { patch, post, remove } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal, useSession } from '../../api/session.js';
@@ -11,6 +11,7 @@ import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
+import { WriteForm } from '../../ui/write-form.js';
 import { Invitations } from './invitations.js';
 import w from './workspace.module.css';
 
@@ -88,13 +89,11 @@ export function MembersPage() {
       <Invitations workspaceId={workspaceId} refusal={refusal} />
       <ConfirmDialog
         title={`Remove ${leaving?.email}?`}
-        name={null}
         action="Remove"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && end.mutate(leaving.id)}
-        pending={end.isPending}
-        error={end.error}
+        write={end}
       >
         The membership ends and the keys of this member are revoked. What they deployed stays.
       </ConfirmDialog>
@@ -124,12 +123,8 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
     },
   );
   const unknown = add.error?.status === 404;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (email.trim() !== '' && !add.isPending) add.mutate();
-  };
   return (
-    <form className={w.add} onSubmit={submit}>
+    <WriteForm className={w.add} write={add} ready={email.trim() !== ''}>
       <TextField
         label="E-mail address"
         type="email"
@@ -167,6 +162,6 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
       {invite.data?.sent === false ? (
         <Notice tone="warn">The mail server refused the e-mail. Try again later.</Notice>
       ) : null}
-    </form>
+    </WriteForm>
   );
 }

@@ -7,11 +7,12 @@ const entries = (text: string) => Object.fromEntries(parseEnv(text).entries.map(
 describe('A pasted .env text', () => {
   it('has bare, quoted and exported values, comments and empty lines', () => {
     const text = [
-      '# a comment',
+      '\uFEFF# a comment',
       '',
       'BARE=value # with a comment',
       'export EXPORTED = spaced ',
       `SINGLE='as $it is \\n'`,
+      'BACK=`a "b" \'c\'` # comment',
       'DOUBLE="a \\"quote\\"\\tand\\nlines"',
       'HASH=a#b',
       'EMPTY=',
@@ -22,6 +23,7 @@ describe('A pasted .env text', () => {
       BARE: 'value',
       EXPORTED: 'spaced',
       SINGLE: 'as $it is \\n',
+      BACK: `a "b" 'c'`,
       DOUBLE: 'a "quote"\tand\nlines',
       HASH: 'a#b',
       EMPTY: '',
@@ -40,11 +42,12 @@ describe('A pasted .env text', () => {
     expect(parseEnv('A=1\nA=2').entries).to.deep.equal([{ key: 'A', value: '2' }]);
   });
 
-  it('says which line is wrong', () => {
-    expect(parseEnv('A=1\nno value\n1B=2\nC="open').problems).to.deep.equal([
+  it('says which line is wrong, and does not show it', () => {
+    expect(parseEnv('A=1\nno value\n1B=2\nC="a" secret\nD="open secret').problems).to.deep.equal([
       'Line 2 is not KEY=value',
       'Line 3 is not KEY=value',
-      'Line 4: the quote of C is not closed',
+      'Line 4: text follows the closing quote of C',
+      'Line 5: the quote of D is not closed',
     ]);
   });
 

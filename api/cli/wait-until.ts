@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cli } from './cli.js';
+import { type CliError, EXIT } from './exit.js';
+import { ApiError } from './http.js';
+
+export interface WaitUntil {
+  /** In milliseconds. Without it the wait has no end. */
+  timeout?: number;
+  /** The error after the timeout. */
+  late?: () => CliError;
+  /** Between two looks, in milliseconds. It may depend on the time that has passed. */
+  intervalMs: number | ((elapsedMs: number) => number);
+  /** The line that says that the connection is lost. It is written once for each outage. */
+  lost?: () => string;
+}
+
+const MAX_PAUSE_MS = 15_000;
+
+/**
+ * Calls `look` with the milliseconds that have passed until it returns something, and returns that. Goes on after an outage of the API and after a
+ * refusal by a limit. Throws `late` after the timeout, and whatever else `look` throws.
+ */
+export async function waitUntil<T extends object>(
+  { signal, terminal }: Cli,
+  { timeout = Number.POSITIVE_INFINITY, late, intervalMs, lost }: WaitUntil,
+  look: (elapsedMs: number) => Promise<T | undefined>,
+): Promise<T> {
+  let failures = 0;
+  for (const begun = performance.now(); ; ) {
+    const elapsed = performance.now() - begun;
+    if (late !== undefined && elapsed > timeout) throw late();
+    let pause = typeof intervalMs === 'number' ? intervalMs : intervalMs(elapsed);
+    try {
+      const found = await look(elapsed);
+      if (found !== undefined) return found;
+      failures = 0;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ApiError) || !error.passing) throw error;
+      if (failures === 0 && error.exitCode !== EXIT.rateLimited)
+        terminal.say(lost?.() ?? '  connection lost, trying again');
+      failures += 1;
+      pause = Math.max(error.retryAfter * 1000, Math.min(250 * 2 ** failures, MAX_PAUSE_MS));
+    }
+    await delay(pause, undefined, { signal });
+  }
+}
