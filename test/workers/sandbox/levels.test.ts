@@ -6,7 +6,7 @@ import { LEVELS, Playground } from './support.js';
 const REACHED: Record<string, string[]> = {
   namespaces: [],
   user: [],
-  none: ['data', 'names', 'home', 'environment', 'signal'],
+  none: ['data', 'names', 'home', 'files', 'environment', 'signal'],
 };
 
 for (const level of LEVELS) {
