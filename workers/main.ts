@@ -36,6 +36,7 @@ import { CheckRecorder } from './runtime/check-recorder.js';
 import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-runtime.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
+import { DiskGuard } from './sandbox/disk-guard.js';
 import { createGitSource } from './sources/git-source.js';
 import { createPushedSource, createSources } from './sources/pushed-source.js';
 import { createSshAccess } from './sources/ssh-access.js';
@@ -84,6 +85,9 @@ try {
       ? { network: async (found) => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }, found) }
       : {}),
   });
+  const disk = new DiskGuard({ dataDir: config.dataDir, log, end: (id) => sandbox.endForRoom(id) });
+  lifecycle.onEnd('disk guard', () => disk.close());
+  disk.start();
   const installation = await installationId(db);
   const source = createSources({
     git: createGitSource({ config, log, ssh: createSshAccess({ db, keyring, dataDir: config.dataDir }) }),

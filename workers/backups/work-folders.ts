@@ -1,11 +1,10 @@
-import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { diskRoom } from '../sandbox/disk-guard.js';
+import { reserveOf, roomState } from '../sandbox/disk-model.js';
 import { BackupError } from './backup-error.js';
 
 /** Below DATA_DIR: the folders in which copies are checked. */
 export const CHECKS = 'backup-checks';
-/** Room that a backup leaves on the disk for other work, in bytes. */
-const RESERVE_BYTES = 256 * 1024 * 1024;
 
 /** The folder in which a claim of a backup unpacks and checks its copy. */
 export function checkFolder(dataDir: string, { id, fence }: { id: string; fence: number }): string {
@@ -13,15 +12,19 @@ export function checkFolder(dataDir: string, { id, fence }: { id: string; fence:
 }
 
 /**
- * Throws a `BackupError` if the disk of a folder has no room for so many bytes. A full disk would stop every service of this host.
+ * Throws a `BackupError` if the disk of a folder has no room for so many bytes besides the platform's reserve, or no inodes. A full disk would stop every service of this host.
  * Returns the bytes that work may use there.
  */
 export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
-  if (free >= bytes + RESERVE_BYTES) return free - RESERVE_BYTES;
+  const room = await diskRoom(folder);
+  const reserve = reserveOf(room);
+  if (roomState(room) === 'files') {
+    throw new BackupError(`the disk of DATA_DIR has almost no inodes left for ${purpose}`);
+  }
+  const free = room.freeBytes;
+  if (free >= bytes + reserve.bytes) return free - reserve.bytes;
   throw new BackupError(
-    `the disk of DATA_DIR is too full: ${purpose} needs up to ${megabytes(bytes)}, and ${megabytes(free)} are free`,
+    `the disk of DATA_DIR is too full: ${purpose} needs up to ${megabytes(bytes)}, and ${megabytes(free)} are free, of which ${megabytes(reserve.bytes)} are kept for the platform`,
   );
 }
 

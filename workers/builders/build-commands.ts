@@ -2,6 +2,7 @@ import { availableParallelism, constants, totalmem } from 'node:os';
 import { planOf } from '../../shared/workspaces/catalog.js';
 import { memoryAdvice, withAdvice } from '../failure-advice.js';
 import { scopeOf } from '../network/network-model.js';
+import { mostOfRun } from '../sandbox/disk-model.js';
 import type { RunOutcome, Sandbox, SandboxGround, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
 import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
@@ -189,9 +190,17 @@ export function failure(outcome: RunOutcome, request: Pick<BuildRequest, 'config
       return `was killed for using more than ${buildMemoryMb(request)} MB of memory`;
     case 'timeout':
       return didNotFinish(request);
+    case 'disk':
+      return filledDisk(request);
     case 'aborted':
       return 'was interrupted';
   }
+}
+
+function filledDisk(request: Pick<BuildRequest, 'configuration'>): string {
+  const { bytes, files } = mostOfRun(storageMb(request));
+  const most = `${Math.floor(bytes / 1024 ** 3)} GB or ${files} files`;
+  return `was ended, because it filled the disk of the host or wrote more than ${most} with its caches. Write less, or set clearCache and deploy again`;
 }
 
 function fileTooLarge(request: Pick<BuildRequest, 'configuration'>): string {

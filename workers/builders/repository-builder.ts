@@ -7,6 +7,7 @@ import type { Logger } from '../../shared/core/log.js';
 import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { discardTree, removeUnused } from '../folders.js';
+import { diskProblem } from '../sandbox/disk-guard.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { RepositorySource } from '../sources/repository-source.js';
 import { BUILD_SANDBOX, firstSandbox, inSearchPath, storageMb } from './build-commands.js';
@@ -21,7 +22,7 @@ import {
 } from './build-folder.js';
 import { runSteps } from './build-steps.js';
 import { TimeLimit } from './build-time-limit.js';
-import type { BuildContext, Builder, BuildRequest } from './builder.js';
+import { type BuildContext, BuildError, type Builder, type BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
 import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
@@ -52,6 +53,8 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
     expectBuild: warmReader,
     build: async (request, context) => {
       leftovers.removeSoon();
+      const problem = await diskProblem(options.config.dataDir);
+      if (problem !== null) throw new BuildError(problem);
       const deps = { dataDir: options.config.dataDir, log: options.log };
       const folder = await openBuildFolder(options.config.dataDir, request.id);
       try {

@@ -7,7 +7,7 @@ import { HostSandbox } from './host-sandbox.js';
 import { type PortRange, portGuardProblem } from './port-guard.js';
 import type { Sandbox, SandboxLevel } from './sandbox.js';
 import { strongest } from './sandbox-level.js';
-import { isRoot, settleUsers } from './service-users.js';
+import { isRoot, protectLinks, settleUsers } from './service-users.js';
 
 export interface SandboxOptions {
   log: Logger;
@@ -33,6 +33,7 @@ export async function createSandbox({ log, dataDir, level, ports, network }: San
   const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
   const dependencies = { log, dataDir: real, token, cgroups, guardedPorts };
   const sandbox = await strongest(real, log, (host) => new HostSandbox({ ...dependencies, host }), level);
+  if (sandbox.level === 'user') await protectLinks();
   if (network !== undefined) sandbox.useNetworks(await network(sandbox.level));
   return sandbox;
 }

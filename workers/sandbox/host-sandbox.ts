@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readdir } from 'node:fs/promises';
-import { constants } from 'node:os';
 import { join } from 'node:path';
 import { concurrently } from '../../shared/core/concurrently.js';
 import { errorMessage } from '../../shared/core/errors.js';
@@ -10,7 +9,8 @@ import { discardTree } from '../folders.js';
 import type { HostNetwork } from '../network/host-network.js';
 import { startRelay } from '../network/loopback-relay.js';
 import type { HostNetworks } from '../network/open-network.js';
-import { type Cgroup, limitCpu, listCgroups, procsFilesOf, ranOutOfMemory, removeCgroup, usageOf } from './cgroup.js';
+import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
+import { noteStorage } from './disk-guard.js';
 import {
   type Made,
   makeSandbox,
@@ -36,7 +36,7 @@ import {
   type SandboxSpec,
   type StartedProcess,
 } from './sandbox.js';
-import { ended, handOver, runChild, spawned } from './sandbox-child.js';
+import { ended, handOver, outcomeOf, runChild, spawned } from './sandbox-child.js';
 import { APP_PATH, detachedArguments, sandboxArguments, USUAL_PATH, withoutPrivileges } from './sandbox-plan.js';
 import { isSandboxId, SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
@@ -63,6 +63,8 @@ export class HostSandbox implements Sandbox {
   #networks: HostNetworks = { current: null, all: null };
   /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
+  /** Of these, the ones that were ended because they filled the disk. */
+  readonly #filled = new Set<string>();
   /** What is made for commands that are expected, by the sandbox's id; null if that failed. */
   readonly #expected = new Map<string, Promise<Made | null>>();
   /** Removals in the background of what commands left that have ended, by the sandbox's id. */
@@ -126,6 +128,7 @@ export class HostSandbox implements Sandbox {
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
       await this.#processes.kill(spec.id, null, false);
+      this.#filled.delete(spec.id);
       this.#discardSoon(spec.id);
     }
   }
@@ -178,6 +181,11 @@ export class HostSandbox implements Sandbox {
     await this.#end(id, process, !wasAlive);
   }
 
+  async endForRoom(id: string): Promise<void> {
+    if (this.#running.has(id)) this.#filled.add(id);
+    await this.#processes.kill(id, null, true);
+  }
+
   async limitCpu(id: string, cpu: number): Promise<void> {
     if (this.#place.cgroups !== null) await limitCpu(this.#place.cgroups, id, cpu);
   }
@@ -225,7 +233,9 @@ export class HostSandbox implements Sandbox {
     const expected = this.#expected.get(spec.id);
     this.#expected.delete(spec.id);
     const made = (await expected) ?? (await this.#make(spec, tied));
+    const { fileSizeMb } = spec.limits;
     try {
+      await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? [])], { isRun: tied, fileSizeMb });
       return prepareCommand(this.#place, spec, made, { marker: this.#processes.markOf(spec.id), tied });
     } catch (error) {
       await this.#discard(spec.id);
@@ -260,6 +270,7 @@ export class HostSandbox implements Sandbox {
     const argv = sandboxArguments(this.#place.host, prepared.plan);
     const child = this.#spawn(argv, prepared, ['ignore', 'pipe', 'pipe', 'pipe', ...lifeline]);
     const { code, cut } = await runChild(child, prepared.script, options, () => this.#processes.kill(id, null, false));
+    if (this.#filled.has(id)) return { reason: 'disk' };
     if (cut !== null) return { reason: cut };
     return outcomeOf(code, prepared.cgroup);
   }
@@ -293,12 +304,4 @@ export class HostSandbox implements Sandbox {
   #scratchOf(id: string): string {
     return join(scratchRoot(this.#place.dataDir), id);
   }
-}
-
-async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
-  if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // For a shell `exit 143` and an end by TERM look the same. The latter is assumed.
-  const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
-  if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
-  return { reason: 'exited', exitCode: code };
 }

@@ -5,8 +5,9 @@ import type { Duplex, Readable } from 'node:stream';
 import { LastLines } from '../../shared/core/last-lines.js';
 import { onAbort } from '../../shared/core/on-abort.js';
 import { signalGroup } from '../../shared/core/signal-process.js';
+import { type Cgroup, ranOutOfMemory } from './cgroup.js';
 import { type LineCutter, LineSplitter } from './line-splitter.js';
-import type { RunOptions } from './sandbox.js';
+import type { RunOptions, RunOutcome } from './sandbox.js';
 import { SETUP_FAILED } from './sandbox-scripts.js';
 
 /** A sandbox that cannot be made quotes this many lines of its output. */
@@ -116,4 +117,13 @@ export async function runChild(
     forgetAbort();
     for (const stream of child.stdio) stream?.destroy();
   }
+}
+
+/** How a command ended that was not cut. */
+export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
+  if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
+  // For a shell `exit 143` and an end by TERM look the same. The latter is assumed.
+  const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+  if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
+  return { reason: 'exited', exitCode: code };
 }

@@ -62,7 +62,9 @@ export type RunOutcome =
   | { reason: 'signalled'; signal: NodeJS.Signals }
   | { reason: 'timeout' }
   | { reason: 'aborted' }
-  | { reason: 'out-of-memory' };
+  | { reason: 'out-of-memory' }
+  /** It filled the disk of the host (`disk-guard.ts`). */
+  | { reason: 'disk' };
 
 /** A process that outlives the worker that started it. */
 export type DetachedProcess = ProcessIdentity;
@@ -119,6 +121,8 @@ export interface Sandbox {
   isAlive(process: DetachedProcess): Promise<boolean>;
   /** TERM to the whole tree, KILL after `graceMs`. Resolves when nothing of the sandbox is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
+  /** Kills a sandbox that fills the disk. Its `run` ends with the reason 'disk'. */
+  endForRoom(id: string): Promise<void>;
   /** Changes how many cores the sandbox may use, if this host limits them. Does nothing if it has ended. */
   limitCpu(id: string, cpu: number): Promise<void>;
   /** What the sandbox has used so far; null if it has ended, or if this host does not count that. */

@@ -71,10 +71,12 @@ export async function ownerOf(scratch: string): Promise<DetachedProcess | null> 
 async function copyImage(wanted: Wanted, image: string, directory: string): Promise<string> {
   const target = copiedImage(directory);
   await discardTree(wanted, target);
-  await mkdir(target, { recursive: true });
+  await mkdir(target, { recursive: true, mode: 0o700 });
   const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
   await runLimited('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
   await ownDirectory(target, wanted.userNumber);
+  // `cp` has given it the mode of the image. Without mounts, users of other services could read what they know the path of.
+  await chmod(target, 0o700);
   return target;
 }
 

@@ -96,6 +96,21 @@ function overlap(a: UserRange, b: UserRange): boolean {
   return a.first <= b.last && b.first <= a.last;
 }
 
+/**
+ * Makes the kernel refuse hard links to files of other users. Without mounts of their own, commands could otherwise give a file of the
+ * host a name in their folder, and `ownDirectory` would make them its owner. Throws if the kernel does not do so.
+ */
+export async function protectLinks(setting = '/proc/sys/fs/protected_hardlinks'): Promise<void> {
+  const isSet = async () => (await readFile(setting, 'utf8').catch(() => '')).trim() === '1';
+  if (await isSet()) return;
+  await writeFile(setting, '1').catch(() => undefined);
+  if (await isSet()) return;
+  throw new Error(
+    'Commands of tenants could take files of this host by hard links, because fs.protected_hardlinks is not 1 and cannot be set here. ' +
+      'Run "sysctl fs.protected_hardlinks=1" on the host and start again',
+  );
+}
+
 /** Makes the user of a service the owner of a folder and everything below it. Follows no link. Does nothing without root. */
 export async function ownDirectory(path: string, userNumber: number, signal?: AbortSignal): Promise<void> {
   if (!isRoot()) return;

@@ -191,7 +191,7 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   {
     name: 'backup: no room is left on the disk',
     file: 'workers/backups/work-folders.ts',
-    find: 'if (free >= bytes + RESERVE_BYTES)',
+    find: 'if (free >= bytes + reserve.bytes)',
     replace: 'if (true)',
   },
   {

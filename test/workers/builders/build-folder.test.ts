@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { identityOf } from '../../../shared/core/process-identity.js';
 import { openBuildFolder, removeDeadBuilds, unfinishedName } from '../../../workers/builders/build-folder.js';
+import { usedMb } from '../../../workers/builders/folder-size.js';
 
 describe('The folder of a build', () => {
   const log = createLogger('test', 'silent');
@@ -37,6 +38,12 @@ describe('The folder of a build', () => {
       opening = false;
       await Promise.all(sweeping);
     }
+  });
+
+  it('is not kept between builds if it has too many files, however small', async () => {
+    for (const name of ['a', 'b', 'c']) await writeFile(join(dataDir, name), '');
+    expect(await usedMb(dataDir, 4)).to.equal(0);
+    expect(await usedMb(dataDir, 3)).to.equal(null);
   });
 
   it('of a dead worker is removed, finished or not', async () => {

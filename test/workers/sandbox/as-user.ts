@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reachedBy } from './neighbour.js';
 import { Playground } from './support.js';
 
 /**
@@ -16,7 +17,9 @@ const log = () => readFile(files.logFile, 'utf8').catch(() => '');
 for (let tries = 0; tries < 300 && !(await log()).includes('runs'); tries++) await sleep(50);
 const members = (await ground.left(spec.id)).length;
 await ground.sandbox.stop(spec.id, started, 20_000);
+const reached = await reachedBy(ground);
 const result = {
+  reached,
   level: ground.sandbox.level,
   outcome,
   stdout,

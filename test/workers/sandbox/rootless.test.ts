@@ -48,10 +48,12 @@ describe('A sandbox that an ordinary user makes', function () {
   it('shows nothing of its home and of other processes, and ends with all that it started', async () => {
     const command = `id -un; cat ${home}/key; ls -A ${home} | wc -l; ls -d /proc/[0-9]* | wc -l; unshare --user true; umount ${home}; echo over`;
     const program = fileURLToPath(new URL('./as-user.js', import.meta.url));
-    const env = { PATH: process.env.PATH, HOME: home };
+    // Its DATA_DIR is below its home.
+    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home };
     const { stdout } = await run('setpriv', [...AS_USER, process.execPath, program, command], { cwd: '/', env });
-    const { level, outcome, stdout: lines, detached } = JSON.parse(stdout);
+    const { level, outcome, stdout: lines, detached, reached } = JSON.parse(stdout);
     expect(level).to.equal('rootless');
+    expect(reached).to.deep.equal([]);
     expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
     expect([lines[0], lines[1], lines[3]]).to.deep.equal(['app', '0', 'over']);
     expect(Number(lines[2])).to.be.lessThan(10);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -138,6 +139,48 @@ describe('A hostile repository', function () {
     expect(await readFile(join(directory, 'text'), 'utf8')).to.equal(text);
     expect(await readFile(join(directory, 'wide'), 'utf8')).to.equal(text);
     expect(await readFile(join(directory, 'pointer'), 'utf8')).to.match(/^version https:\/\/git-lfs/);
+  });
+
+  it('whose .lfsconfig, filters and submodules lead to other places runs and reaches nothing', async () => {
+    let requests = 0;
+    const server = createServer((_, response) => {
+      requests += 1;
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.git`;
+    const ran = join(root, 'ran');
+    const repository = await createRepository({
+      pointer: 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n',
+      '.lfsconfig': `[lfs]\n\turl = ${at}\n\tfetchexclude = ""\n[filter "lfs"]\n\tsmudge = touch ${ran}\n`,
+      '.gitattributes': '* filter=lfs diff=lfs merge=lfs\n',
+      '.gitmodules': `[submodule "s"]\n\tpath = s\n\turl = ${at}\n`,
+    });
+    opened.push({ server, repository });
+    await repository.git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},s`);
+    const checkOut = async (): Promise<string> => {
+      await repository.git('commit', '-q', '--allow-empty', '-m', 'Modules');
+      const sha = await repository.git('rev-parse', 'HEAD');
+      const directory = await mkdtemp(join(root, 'checkout-'));
+      await (await source()).checkout({ url: repository.url, sha, directory, signal: never });
+      return directory;
+    };
+    expect(await readFile(join(await checkOut(), 'pointer'), 'utf8')).to.match(/^version https:\/\/git-lfs/);
+    const settings = [
+      'url = ssh://-oProxyCommand=x/y',
+      'url = --upload-pack=x',
+      `path = -x\n\turl = ${at}`,
+      `url = ext::touch ${ran}`,
+      `url = ${at}\n\tupdate = !touch ${ran}`,
+    ];
+    for (const setting of settings) {
+      await writeFile(join(repository.folder, '.gitmodules'), `[submodule "s"]\n\tpath = s\n\t${setting}\n`);
+      await repository.git('add', '.gitmodules');
+      // git may refuse to fetch such a file.
+      await checkOut().catch((error: unknown) => expect(error).to.be.instanceOf(SourceError));
+    }
+    expect(existsSync(ran)).to.equal(false);
+    expect(requests).to.equal(0);
   });
 
   it('at a name that is an option of its resolver, or that resolves anew, is reached at the checked address only', async () => {

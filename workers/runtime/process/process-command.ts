@@ -73,6 +73,8 @@ function causeOf(outcome: RunOutcome, timeoutMs: number, memoryMb: number): stri
       return exitDetail('out-of-memory', memoryMb);
     case 'timeout':
       return `did not end within ${Math.round(timeoutMs / 1000)} s`;
+    case 'disk':
+      return 'was ended, because it filled the disk of the host. Write less';
     case 'aborted':
       return 'was interrupted';
   }

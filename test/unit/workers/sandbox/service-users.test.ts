@@ -1,5 +1,8 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { freeRange, idRanges } from '../../../../workers/sandbox/service-users.js';
+import { freeRange, idRanges, protectLinks } from '../../../../workers/sandbox/service-users.js';
 
 describe('Users of hosted services', () => {
   it('begin at 300000 if those are free', () => {
@@ -13,6 +16,17 @@ describe('Users of hosted services', () => {
     const first = freeRange(given);
     expect(given.every((range) => first > range.last)).to.equal(true);
     expect(freeRange([...given, { first: first + 199_999, last: first + 199_999 }])).to.be.greaterThan(first + 199_999);
+  });
+
+  it('take no files of the host by hard links: the kernel refuses those, or the worker does not start', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ranvier-links-'));
+    const setting = join(folder, 'protected_hardlinks');
+    await writeFile(setting, '0\n');
+    await protectLinks(setting);
+    expect(await readFile(setting, 'utf8')).to.equal('1');
+    const problem = await protectLinks(folder).catch(({ message }: Error) => message);
+    expect(problem).to.contain('sysctl fs.protected_hardlinks=1');
+    await rm(folder, { recursive: true });
   });
 
   it('are refused if every range is taken, and lines that are none are left out', () => {
