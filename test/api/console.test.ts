@@ -27,6 +27,22 @@ describe('The console’s files', function () {
     }
   });
 
+  it('are the only answers that a browser may take for a page, and that no page frames', async () => {
+    for (const path of [
+      '/',
+      '/api/v1/openapi.json',
+      '/api/v1/workspaces',
+      '/nothing',
+      '/healthz',
+      '/api/docs',
+      '/api/verify',
+    ]) {
+      const { headers } = await page(path);
+      expect(headers.get('x-content-type-options'), path).to.equal('nosniff');
+      expect(headers.get('content-security-policy'), path).to.match(/^default-src 'none'.*frame-ancestors 'none'$/);
+    }
+  });
+
   it('are never cached as a page, and for good by their hashed names', async () => {
     const answer = await page('/');
     expect(answer.headers.get('cache-control')).to.equal('no-cache');

@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import pg from 'pg';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { openPasswords } from '../../shared/data/commands.js';
@@ -28,19 +29,42 @@ export async function takeBackup(client: ApiClient, serviceId: string, withinMs 
   if (ended.status === 'failed') throw new Error(`the backup failed: ${ended.error}`);
 }
 
-/** Runs SQL as the owner of a database, who has no more rights than its applications. */
-export async function asOwner(platform: Platform, serviceId: string, sql: (database: string) => string): Promise<void> {
+/** How the owner of a data service connects to it. */
+async function accessOf(platform: Platform, serviceId: string) {
   const { db } = platform.database;
   const row = await findDataServer(db, serviceId);
   const replica = await db('replicas').where({ service_id: serviceId, state: 'ready' }).first('address', 'port');
   if (!row || !replica) throw new Error('the database does not run');
   const { user: password } = openPasswords(new Keyring(new Sensitive(platform.env.SECRETS_KEY ?? '')), row);
   const { address: host, port } = replica;
-  const client = new pg.Client({ host, port, user: row.user_name, password, database: row.database_name });
+  return { host, port, user: row.user_name, password, database: row.database_name };
+}
+
+/** Runs SQL as the owner of a database, who has no more rights than its applications. */
+export async function asOwner(platform: Platform, serviceId: string, sql: (database: string) => string): Promise<void> {
+  const access = await accessOf(platform, serviceId);
+  const client = new pg.Client(access);
   await client.connect();
   try {
-    await client.query(sql(row.database_name));
+    await client.query(sql(access.database));
   } finally {
     await client.end();
+  }
+}
+
+/** Gives commands to a redis as its owner. Resolves to what each answered, or to the name of its error. */
+export async function commandsOfOwner(platform: Platform, serviceId: string, commands: string[][]): Promise<string[]> {
+  const { host, port, user: username, password } = await accessOf(platform, serviceId);
+  const client = new Redis({ host, port, username, password, maxRetriesPerRequest: 1 });
+  client.on('error', () => undefined);
+  try {
+    const answers: string[] = [];
+    for (const [name = '', ...rest] of commands) {
+      const answer = client.call(name, ...rest);
+      answers.push(await answer.then(String, (error: Error) => error.message.split(' ')[0] ?? ''));
+    }
+    return answers;
+  } finally {
+    client.disconnect();
   }
 }

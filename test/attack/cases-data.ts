@@ -1,14 +1,17 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createService, deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
-import { asOwner, takeBackup } from './backups.js';
+import { asOwner, commandsOfOwner, takeBackup } from './backups.js';
 import { type Ground, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
 import type { HostileTenant } from './hostile-tenant.js';
 
 const SECRET = 'SECRETS_KEY=the-key-of-the-host';
 const BACKUP_MS = 30_000;
 const SLEEP_SECONDS = 45;
+const PIPE_MS = 8_000;
 
 /** Functions that a check calls if it looks a name up in the tenant's search path: `act` runs there, as the role that called. */
 const traps = (act: string) => (database: string) =>
@@ -22,8 +25,13 @@ const traps = (act: string) => (database: string) =>
   end $$;
   alter database "${database}" set search_path = evil, pg_catalog, public;`;
 
-async function database({ client }: HostileTenant, name: string): Promise<Service> {
-  const service = await createService(client, { name, kind: 'postgres', configuration: { databaseVersion: '18' } });
+async function database(
+  { client }: HostileTenant,
+  name: string,
+  kind: 'postgres' | 'redis' = 'postgres',
+): Promise<Service> {
+  const configuration = kind === 'postgres' ? { databaseVersion: '18' } : {};
+  const service = await createService(client, { name, kind, configuration });
   await deploy(client, service.id);
   return service;
 }
@@ -97,6 +105,59 @@ export const DATA: readonly HostileCase[] = [
       }
     },
     check: (shown) => unless(shown === '', `it shows: ${shown}`),
+  }),
+  hostileCase({
+    name: 'deployment and backup: a pipe in place of PG_VERSION',
+    rule: 1,
+    short: true,
+    run: async ({ platform, tenants: [tenant] }) => {
+      const begun = Date.now();
+      const service = await database(tenant, 'pipe');
+      const version = join(platform.dataDir, 'volumes', service.id, 'data', 'PG_VERSION');
+      try {
+        await rename(version, `${version}.old`);
+        execFileSync('mkfifo', [version]);
+        const backup = await backupError(tenant, service);
+        // Its server waits for the pipe, in its own sandbox; the platform must not.
+        const { id } = await queueDeploy(tenant.client, service.id);
+        await delay(PIPE_MS);
+        await tenant.client.call('POST', `/services/${service.id}/deploys/${id}/cancel`, {});
+        const { status } = await ended(tenant.client, service.id, id, 60_000);
+        return { begun, backup, status };
+      } finally {
+        await rm(version).catch(() => undefined);
+        await rename(`${version}.old`, version).catch(() => undefined);
+      }
+    },
+    check: ({ begun, backup, status }, ground) =>
+      unless(
+        status !== 'live' && !backup.includes('not within'),
+        `the deployment is ${status}; the backup: ${backup}`,
+      ) || harmed(ground, 'write', begun, 5_000),
+  }),
+  hostileCase({
+    name: 'backup: the file name of a redis',
+    rule: 1,
+    run: async ({ platform, tenants: [tenant] }) => {
+      const service = await database(tenant, 'names', 'redis');
+      const commands = [
+        ['CONFIG', 'SET', 'dbfilename', '../../stop'],
+        ['CONFIG', 'SET', 'dir', '/tmp'],
+        ['CONFIG', 'REWRITE'],
+        ['REPLICAOF', '127.0.0.1', '6379'],
+        ['MODULE', 'LOAD', '/tmp/x.so'],
+        ['DEBUG', 'SLEEP', '30'],
+        ['ACL', 'SETUSER', 'default', 'on', 'nopass', '+@all'],
+        ['SHUTDOWN', 'NOSAVE'],
+        ['SYNC'],
+      ];
+      const answers = await commandsOfOwner(platform, service.id, commands);
+      return {
+        answers: commands.map((words, i) => `${words.join(' ')}: ${answers[i]}`),
+        error: await backupError(tenant, service),
+      };
+    },
+    check: ({ answers, error }) => answers.find((answer) => !/: (NOPERM|ERR)$/.test(answer)) ?? error,
   }),
   hostileCase({
     name: 'backup: two checks that sleep hold every slot',

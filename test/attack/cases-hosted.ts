@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { type HostileCase, hostileCase, unless } from './hostile-case.js';
 import type { HostileTenant } from './hostile-tenant.js';
 
@@ -112,19 +115,29 @@ export const HOSTED: readonly HostileCase[] = [
     name: 'network: ports of the host and of an administrator',
     rule: 0,
     short: true,
-    run: ({ platform, tenants: [tenant], signal }) =>
-      attack(
-        tenant,
-        signal,
-        `const route = fs.readFileSync('/proc/net/route', 'utf8').split('\\n').map((line) => line.split('\\t')).find((row) => row[1] === '00000000');
-         const gateway = route && route[2].match(/../g).reverse().map((hex) => parseInt(hex, 16)).join('.');
-         const open = (host, port) => new Promise((resolve) => {
-           const socket = net.connect({ host, port, timeout: 1500 }, () => { socket.destroy(); resolve(host + ':' + port); });
-           for (const event of ['error', 'timeout']) socket.on(event, () => { socket.destroy(); resolve(''); });
-         });
-         const tries = ['127.0.0.1', gateway].flatMap((host) => [${platform.apiPort}, 2019, 5432, 6379, 22].map((port) => open(host, port)));
-         return (await Promise.all(tries)).filter((found) => found !== '').join(' ');`,
-      ),
+    run: async ({ platform, tenants: [tenant], signal }) => {
+      // It stands for PostgreSQL, Redis or Caddy's admin API that an operator has left open to every address of the host.
+      const open = createServer((socket) => socket.destroy()).listen(0);
+      await once(open, 'listening');
+      try {
+        const ports = [(open.address() as AddressInfo).port, platform.apiPort, platform.edgePort, 2019, 5432, 6379, 22];
+        const hosts = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
+        return await attack(
+          tenant,
+          signal,
+          `const route = fs.readFileSync('/proc/net/route', 'utf8').split('\\n').map((line) => line.split('\\t')).find((row) => row[1] === '00000000');
+           const gateway = route && route[2].match(/../g).reverse().map((hex) => parseInt(hex, 16)).join('.');
+           const open = (host, port) => new Promise((resolve) => {
+             const socket = net.connect({ host, port, timeout: 1500 }, () => { socket.destroy(); resolve(host + ':' + port); });
+             for (const event of ['error', 'timeout']) socket.on(event, () => { socket.destroy(); resolve(''); });
+           });
+           const tries = [gateway, '0.0.0.0', '::1', ...${JSON.stringify(hosts.slice(0, 16))}].flatMap((host) => ${JSON.stringify(ports)}.map((port) => open(host, port)));
+           return (await Promise.all(tries)).filter((found) => found !== '').join(' ');`,
+        );
+      } finally {
+        open.close();
+      }
+    },
     check: (seen) =>
       about(
         seen,

@@ -19,6 +19,7 @@ const WORKSPACES = 3;
 
 /** Each kind of ordinary work: the pause after it, and the time within which it has to succeed, in milliseconds. */
 const KINDS = {
+  alive: { pauseMs: 50, boundMs: 5_000 },
   read: { pauseMs: 150, boundMs: 5_000 },
   write: { pauseMs: 500, boundMs: 5_000 },
   visit: { pauseMs: 150, boundMs: 5_000 },
@@ -108,10 +109,12 @@ export class OrdinaryMix {
     });
     await Promise.all([deploy(client, site.id), deploy(client, database.id)]);
     const deliver = await this.#hook(client, site);
-    const { push, fetch } = await this.#git(client, `pushed-${index}`);
+    const { push, fetch: fetchGit } = await this.#git(client, `pushed-${index}`);
     const address = `203.0.113.${index + 1}`;
     let writes = 0;
     return {
+      // The smallest request: it waits for the event loop of the API and for nothing else.
+      alive: async () => (await fetch(`http://127.0.0.1:${platform.apiPort}/healthz`)).arrayBuffer(),
       read: () => client.expect('GET', '/services'),
       write: () =>
         client.expect('PATCH', `/services/${site.id}`, { configuration: { timeoutSeconds: 300 + (++writes % 2) } }),
@@ -119,7 +122,7 @@ export class OrdinaryMix {
       hook: deliver,
       'sign-in': () =>
         new Browser(`http://127.0.0.1:${platform.apiPort}`, { 'X-Forwarded-For': address }).signIn(email, PASSWORD),
-      'git fetch': fetch,
+      'git fetch': fetchGit,
       'git push': push,
       deployment: () => deploy(client, site.id),
       backup: () => takeBackup(client, database.id),

@@ -4,14 +4,16 @@ import { CALLERS } from './cases-callers.js';
 import { DATA } from './cases-data.js';
 import { GIT } from './cases-git.js';
 import { HOSTED } from './cases-hosted.js';
+import { OUTSIDE } from './cases-outside.js';
 import type { Ground, HostileCase } from './hostile-case.js';
-import { type OrdinaryMix, REQUESTS, type Sample } from './ordinary-mix.js';
+import { type Kind, type OrdinaryMix, REQUESTS, type Sample } from './ordinary-mix.js';
 
 /** Every attack on a rule that is tried from outside or from hosted code. */
-export const CASES: readonly HostileCase[] = [...DATA, ...GIT, ...CALLERS, ...HOSTED];
+export const CASES: readonly HostileCase[] = [...DATA, ...GIT, ...CALLERS, ...OUTSIDE, ...HOSTED];
 
 /** A request under attack may take so many times what it takes in a quiet run. */
 const MAX_RATIO = 2;
+const ALIVE: readonly Kind[] = ['alive'];
 /** On a busy machine less than this is no harm, whatever the ratio, in milliseconds. */
 const FLOOR_MS = 50;
 const CASE_MS = 120_000;
@@ -61,6 +63,10 @@ export function caseEntries(results: readonly CaseResult[], quiet: readonly Samp
   const attacked = results.flatMap(({ samples }) => samples);
   const [before, during] = [percentile99(quiet), percentile99(attacked)];
   const bound = Math.max(MAX_RATIO * before, FLOOR_MS);
+  const [calm, busy] = [percentile99(quiet, ALIVE), percentile99(attacked, ALIVE)];
+  const loopBound = Math.max(MAX_RATIO * calm, FLOOR_MS);
+  const alive = attacked.filter(({ kind }) => kind === 'alive');
+  const longest = alive.reduce((most, { ms }) => Math.max(most, Math.round(ms)), 0);
   return [
     {
       what: 'attacks that reached their aim',
@@ -81,6 +87,11 @@ export function caseEntries(results: readonly CaseResult[], quiet: readonly Samp
       counted: attacked.filter(({ kind }) => REQUESTS.includes(kind)).length,
       wrong: during > bound ? [`${(during / before).toFixed(1)} times the quiet run`] : [],
     },
+    {
+      what: `99th percentile of the API's smallest answer, which shows its event loop: ${calm} ms quiet, ${busy} ms under attack (longest ${longest} ms), at most ${loopBound} ms`,
+      counted: alive.length,
+      wrong: busy > loopBound ? [`${(busy / calm).toFixed(1)} times the quiet run`] : [],
+    },
   ];
 }
 
@@ -97,8 +108,8 @@ export function caseTable(results: readonly CaseResult[], quiet: readonly Sample
 }
 
 /** In whole milliseconds; 0 without requests. */
-function percentile99(samples: readonly Sample[]): number {
-  const times = samples.filter(({ kind }) => REQUESTS.includes(kind)).map(({ ms }) => ms);
+function percentile99(samples: readonly Sample[], kinds: readonly Kind[] = REQUESTS): number {
+  const times = samples.filter(({ kind }) => kinds.includes(kind)).map(({ ms }) => ms);
   times.sort((a, b) => a - b);
   return Math.round(times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0);
 }

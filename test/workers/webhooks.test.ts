@@ -10,6 +10,7 @@ import { Keyring } from '../../shared/secrets/keyring.js';
 import type { WebhookEvent } from '../../shared/webhooks/model.js';
 import { createWebhook, deleteOldDeliveries } from '../../shared/webhooks/store.js';
 import type { WorkspaceRow } from '../../shared/workspaces/model.js';
+import { postSigned } from '../../workers/webhooks/post-signed.js';
 import { sendWebhooks, storeBudgetDeliveries, type WebhookDeps } from '../../workers/webhooks/send-webhooks.js';
 import { makeDeployment, makeService, makeWorkspace } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
@@ -131,6 +132,16 @@ describe('Webhooks', () => {
     expect(received).to.deep.equal([]);
     const outcomes = await database.db('webhooks').select('outcome');
     for (const { outcome } of outcomes) expect(outcome).to.match(/private address/);
+  });
+
+  it('connect to the checked address: the name is looked up once', async () => {
+    let asked = 0;
+    // Only this resolver knows the name, and its second answer would lead elsewhere.
+    const resolve = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '192.0.2.1', family: 4 }];
+    const { port } = new URL(url);
+    const options = { allowLocal: true, headers: {}, body: '{}', timeoutMs: 5_000, resolve };
+    expect(await postSigned(`http://known.test:${port}/`, options)).to.equal(200);
+    expect(asked).to.equal(1);
   });
 
   it('tell of a budget once in a month', async () => {

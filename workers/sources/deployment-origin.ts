@@ -4,6 +4,7 @@ import { isImageSource, isPushSource, repositoryProblem } from '../../shared/ser
 import { givenAddress } from '../../shared/ssh/model.js';
 import type { Engine } from '../docker/engine.js';
 import type { RegistryAccount } from '../docker/registry.js';
+import { type AddressPolicy, hostPolicy, refusePrivateHost } from './remote.js';
 import { type RepositorySource, SourceError } from './repository-source.js';
 
 /** What a deployment deploys: one commit or one image. */
@@ -37,6 +38,8 @@ export interface OriginOptions {
     engine: Engine;
     findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
   } | null;
+  /** How the names of registries are checked; by default as this host resolves them. */
+  addresses?: AddressPolicy;
 }
 
 /** Resolves commits of repositories, and images of registries if there is an engine. */
@@ -73,7 +76,7 @@ export function pullRefOf(branch: string): { pullRef?: string } {
   return /^refs\/(pull|merge-requests)\/[1-9][0-9]{0,9}\/head$/.test(branch) ? { pullRef: branch } : {};
 }
 
-async function resolveImage({ images, policy }: OriginOptions, request: OriginRequest): Promise<Origin> {
+async function resolveImage({ images, policy, addresses }: OriginOptions, request: OriginRequest): Promise<Origin> {
   if (images === null) throw new SourceError('this installation runs no images; set RUNTIME=swarm');
   const { image, registryId } = request.configuration;
   const account = registryId === '' ? null : await images.findAccount(request.workspaceId, registryId);
@@ -84,6 +87,8 @@ async function resolveImage({ images, policy }: OriginOptions, request: OriginRe
   if (account !== null && account.serveraddress !== reference.registry) {
     throw new SourceError(`the image is at ${reference.registry}, but registryId names ${account.serveraddress}`);
   }
+  // An operator has named the registry of an account.
+  if (account === null) await refusePrivateHost(reference.registry, addresses ?? hostPolicy(policy.allowLocal));
   if (request.sha !== '' && !/^[0-9a-f]{64}$/.test(request.sha)) {
     throw new SourceError(`"${request.sha}" is no digest of an image, which has 64 digits`);
   }

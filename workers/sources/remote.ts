@@ -177,6 +177,18 @@ async function pinnedAddresses(
   return [['http.curloptResolve', `${host}:${port}:${list}`]];
 }
 
+/**
+ * Throws `SourceError` if the host (and port) leads to a private address. A name that this host does not find is left to the one who
+ * connects, who looks every name up again: this stops names that lead inside, not one that changes its answer.
+ */
+export async function refusePrivateHost(place: string, policy: AddressPolicy): Promise<void> {
+  if (policy.allowLocal) return;
+  const url = new URL(`https://${place}`);
+  const found = await policy.resolve(hostOf(url)).catch(() => []);
+  const secret = found.find(policy.isPrivate);
+  if (secret !== undefined) throw privateAddress(url, secret);
+}
+
 function privateAddress(url: URL, address: string): SourceError {
   return new SourceError(
     `${url.href} is at the private address ${address}, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES); use a public address`,

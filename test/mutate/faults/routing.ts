@@ -146,7 +146,7 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'edge: headers of one connection are passed on',
     file: 'workers/edge/proxy/headers.ts',
-    find: 'HOP_BY_HOP.has(lower) || ',
+    find: 'HOP_BY_HOP.has(canonical) || ',
     replace: '',
   },
   {

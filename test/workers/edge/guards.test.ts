@@ -20,6 +20,16 @@ describe('edge guards', () => {
       'two hosts': 'Host: other.test\r\n',
       'a space before the colon': 'Content-Length : 3\r\n',
       'a folded header': 'X-A: 1\r\n b\r\n',
+      'a folded encoding': 'Transfer-Encoding:\r\n chunked\r\n',
+      'a length with a sign': 'Content-Length: +3\r\n',
+      'a list of lengths': 'Content-Length: 3, 3\r\n',
+      'an empty element before the encoding': 'Transfer-Encoding: , chunked\r\n',
+      'two encodings': 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n',
+      'a line feed alone': 'X-A: 1\nContent-Length: 3\r\n',
+      'a carriage return alone': 'X-A: 1\rContent-Length: 3\r\n',
+      'NUL in a value': 'X-A: a\0b\r\n',
+      'a chunk whose extension has a line': 'Transfer-Encoding: chunked\r\n\r\n2;\nxx\r\n10\r\n',
+      'a length in the trailer': 'Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 5\r\n',
     };
     for (const [name, header] of Object.entries(smuggled)) {
       it(`refuses ${name}`, async () => {
@@ -32,12 +42,64 @@ describe('edge guards', () => {
         await edge.apply(proxied([replica]));
         const text = await sendRaw(
           edge.port,
-          `POST / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n${header}\r\n0\r\n\r\n`,
+          `POST / HTTP/1.1\r\nHost: ${HOST}\r\n${header}\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`,
         );
+        // It has one answer, and nothing that follows is a request.
+        expect(text.split('HTTP/1.1 ')).to.have.length(2);
         expect(text).to.match(/^HTTP\/1\.1 400 /);
+        expect(text).to.match(/\r\nconnection: close\r\n/i);
         expect(asked).to.equal(0);
       });
     }
+
+    it('passes on no second spelling of what frames or addresses a request', async () => {
+      let seen: string[] = [];
+      const replica = await bench.replica((req, res) => {
+        seen = req.rawHeaders;
+        res.end();
+      });
+      const edge = await bench.edge();
+      await edge.apply(proxied([replica]));
+      const headers = { Content_Length: '5', transfer_encoding: 'chunked', X_Own: 'kept' };
+      expect((await ask(edge.port, '/', { method: 'POST', headers })).status).to.equal(200);
+      expect(seen.filter((name) => name.includes('_'))).to.deep.equal(['X_Own']);
+    });
+
+    it('writes nothing into an answer that has begun', async () => {
+      const replica = await bench.replica((_req, res) => res.write('begun'));
+      const edge = await bench.edge();
+      await edge.apply(proxied([replica]));
+      const socket = connect(edge.port, '127.0.0.1');
+      let text = '';
+      socket.on('error', () => undefined).on('data', (chunk) => (text += chunk));
+      socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`);
+      await eventually('the answer has begun', () => text.includes('begun'));
+      socket.write('no HTTP\r\n\r\n');
+      await once(socket, 'close');
+      expect(text.split('HTTP/1.1').length).to.equal(2);
+    });
+
+    it('takes no part of a body for a request when the answer came before its end', async () => {
+      const paths: (string | undefined)[] = [];
+      const replica = await bench.replica((req, res) => {
+        paths.push(req.url);
+        res.end('early');
+      });
+      const edge = await bench.edge();
+      await edge.apply(proxied([replica]));
+      const within = `GET /within HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`;
+      const head = `POST /first HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${within.length + 4}\r\n\r\n`;
+      const socket = connect(edge.port, '127.0.0.1');
+      let text = '';
+      socket.on('error', () => undefined).on('data', (chunk) => (text += chunk));
+      socket.write(`${head}half`);
+      await eventually('the answer came', () => text.endsWith('early'));
+      const others = Array.from({ length: 5 }, () => ask(edge.port, '/other'));
+      socket.write(`${within}GET /next HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`);
+      await once(socket, 'close');
+      for (const other of others) expect((await other).text).to.equal('early');
+      expect(paths.filter((path) => path !== '/other')).to.deep.equal(['/first', '/next']);
+    });
 
     it('refuses a target that is no path, and headers without end', async () => {
       const edge = await bench.edge();

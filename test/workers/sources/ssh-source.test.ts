@@ -132,6 +132,17 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
     expect((await resolveIt()).message).to.equal('Say it');
   });
 
+  it('at a name that resolves anew are reached at the checked address', async () => {
+    const config = { dataDir: join(root, 'data'), allowLocalRepositories: false, buildEnvironment: {} };
+    const ssh = createSshAccess({ db: database.db, keyring, dataDir: config.dataDir });
+    // Only this policy knows the name.
+    const policy = { allowLocal: false, resolve: async () => ['127.0.0.1'], isPrivate: () => false };
+    const source = createGitSource({ config, log: createLogger('test', 'silent'), ssh, policy });
+    const url = `ssh://${userInfo().username}@known.test:${port}${repository.folder}`;
+    const at = { url: addressForWorkspace(url, workspaceId), ref: 'main', signal: never };
+    expect((await source.resolve(at)).message).to.equal('Say it');
+  });
+
   it('at private addresses are refused in production', async () => {
     const config = { dataDir: join(root, 'data'), allowLocalRepositories: false, buildEnvironment: {} };
     const ssh = createSshAccess({ db: database.db, keyring, dataDir: config.dataDir });

@@ -22,8 +22,11 @@ export function answer(exchange: Exchange, { table, imagesDir, refresh }: Answer
   const { req, upgrade } = exchange;
   const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
   const live = problem === null ? table.find(exchange.host) : undefined;
-  if (problem !== null) sendPage(exchange, badRequest(problem));
-  else if (live === undefined) answerUnknownHost(exchange);
+  if (problem !== null) {
+    // What follows on the connection could be its body or the next request (RFC 9112, 6.3).
+    exchange.res.shouldKeepAlive = false;
+    sendPage(exchange, badRequest(problem));
+  } else if (live === undefined) answerUnknownHost(exchange);
   else {
     const { maintenance, serviceId, target } = live.route;
     exchange.traffic = live.traffic;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientKey } from '../../../shared/core/client-address.js';
 import type { Containment } from './containment.js';
@@ -38,6 +39,8 @@ export class ClientConnection {
   peer: Client | null = null;
   /** Of the exchange that is served. */
   containment: Containment | null = null;
+  /** Of the same exchange. */
+  answer: ServerResponse | null = null;
   /** When an exchange ended last, or the connection began. */
   idleSince = performance.now();
   /** The bytes that the client has sent and the replica has not read. */

@@ -42,10 +42,18 @@ export function drainRest(req: IncomingMessage, res: ServerResponse): void {
   });
 }
 
-/** Answers and closes a connection that sent something other than HTTP, or sent its request too slowly. */
-export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+/**
+ * Answers and closes a connection that sent something other than HTTP, or sent its request too slowly. `answer` is that of the request
+ * under way: nothing is written into one that has begun.
+ */
+export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | null): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
+    return;
+  }
+  if (answer?.headersSent) {
+    if (answer.writableEnded) socket.end();
+    else socket.destroy();
     return;
   }
   const status =

@@ -173,9 +173,10 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
     const lower = name.toLowerCase();
-    // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For.
+    // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For, nor Content_Length from Content-Length.
     const canonical = lower.includes('_') ? lower.replaceAll('_', '-') : lower;
-    if (HOP_BY_HOP.has(lower) || isOfProxies(canonical) || named.has(lower)) continue;
+    if (HOP_BY_HOP.has(canonical) || isOfProxies(canonical) || named.has(lower)) continue;
+    if (canonical === 'content-length' && canonical !== lower) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   headers.push('X-Forwarded-For', client.address, 'X-Forwarded-Proto', client.protocol);

@@ -8,7 +8,6 @@ import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
 import { TrafficMeter } from '../traffic-meter.js';
 import { type AnswerSources, answer } from './answer.js';
-
 import { ClientConnection } from './client-connection.js';
 import { admitOnly, drainRest, refuseMalformed } from './client-socket.js';
 import { type ConnectionLimits, Connections } from './connections.js';
@@ -105,7 +104,9 @@ export class NodeEdge implements Edge {
     this.#server.on('upgrade', (req, socket: Socket, head) =>
       this.#guarded(socket, () => this.#upgrade(req, socket, head)),
     );
-    this.#server.on('clientError', refuseMalformed);
+    this.#server.on('clientError', (error, socket: Socket) =>
+      refuseMalformed(error, socket, this.#connections.of(socket)?.answer ?? null),
+    );
     admitOnly(this.#server, (socket) => this.#admit(socket));
   }
 
@@ -214,7 +215,7 @@ export class NodeEdge implements Edge {
       exchange.onClientGone?.();
       if (begun !== null) this.#ended(exchange, performance.now() - begun, socket.bytesWritten - sentBefore);
       // What an idle connection still refers to survives the next collections, which makes each of them dearer.
-      connection.containment = null;
+      connection.containment = connection.answer = null;
       passTurn(connection);
     };
     res.once('close', exchange.containment.guard(onClose));
@@ -223,6 +224,7 @@ export class NodeEdge implements Edge {
       begun = performance.now();
       sentBefore = socket.bytesWritten;
       connection.containment = exchange.containment;
+      connection.answer = res;
       this.#exchanges.add();
       this.#answer(exchange, admitted);
     });
@@ -232,13 +234,13 @@ export class NodeEdge implements Edge {
   #answer(exchange: Exchange, admitted: boolean): void {
     const { req, res, containment } = exchange;
     if (!this.#server.listening) res.shouldKeepAlive = false;
-    if (hasBody(req)) drainRest(req, res);
     try {
       if (admitted) answer(exchange, this.#sources);
       else sendPage(exchange, PAGES.tooManyRequests);
     } catch (error) {
       containment.caught(error);
     }
+    if (hasBody(req)) drainRest(req, res);
   }
 
   #ended({ req, res, traffic, streams, host, requestId, containment, log }: Exchange, ms: number, bytes: number): void {
