@@ -220,6 +220,7 @@ function inherited(): Record<string, string> {
     'NO_PROXY',
     'npm_config_registry',
     'NETWORK',
+    'NODE_COMPILE_CACHE',
   ];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
