@@ -128,7 +128,10 @@ describe('Hostile logs', function () {
     let during = 0;
     await victim.duringAttack(async () => {
       const flood = Promise.all([0, 1].map(() => print(flooder, `timeout ${FLOOD_MS / 1000} yes ''`)));
-      await delay(2_000);
+      await eventually('the flood is being stored', async () => {
+        const stored = await platform.database.db('log_lines').where({ service_id: flooder.id }).max({ last: 'id' });
+        return Number(stored[0]?.last) > 1_000;
+      });
       during = await lineDelay('flooded');
       await flood;
     });
