@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { onlineWorkers } from '../../shared/workers/store.js';
+import { namePrefix } from '../../workers/network/network-model.js';
 import { ApiClient } from './client.js';
 import { makeUser } from './factories.js';
 import { commandOf, giveTo, PLATFORM_USER } from './platform-user.js';
@@ -105,6 +106,14 @@ export class Platform {
       .update(await realpath(this.dataDir))
       .digest('hex')
       .slice(0, 16);
+  }
+
+  /** The names of its namespaces and links on this host, where other platforms have some as well. */
+  async networks(): Promise<string[]> {
+    const prefix = namePrefix(await this.sandboxToken());
+    const folders = ['/run/netns', '/sys/class/net'].map((folder) => readdir(folder).catch(() => []));
+    const names = new Set((await Promise.all(folders)).flat());
+    return [...names].filter((name) => name.startsWith(prefix)).sort();
   }
 
   /**
