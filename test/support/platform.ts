@@ -46,6 +46,7 @@ export class Platform {
   readonly user: number | null;
   readonly processes: PlatformProcess[] = [];
   client: ApiClient;
+  #place: string | null = null;
 
   constructor(
     init: Pick<
@@ -100,12 +101,10 @@ export class Platform {
     return response.text();
   }
 
-  /** What marks the processes of this platform's sandboxes. */
+  /** What marks the processes of this platform's sandboxes. Once it was asked for, it is known after the end as well. */
   async sandboxToken(): Promise<string> {
-    return createHash('sha256')
-      .update(await realpath(this.dataDir))
-      .digest('hex')
-      .slice(0, 16);
+    this.#place ??= await realpath(this.dataDir);
+    return createHash('sha256').update(this.#place).digest('hex').slice(0, 16);
   }
 
   /** The names of its namespaces and links on this host, where other platforms have some as well. */
