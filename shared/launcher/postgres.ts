@@ -176,7 +176,8 @@ const SETTINGS = {
   log_min_error_statement: 'panic',
 };
 
-const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
+/** As tests want it, which connect many platforms to one server. */
+const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: 800 };
 
 /** One name of a list of them, as PostgreSQL reads it. */
 function quoted(path: string): string {

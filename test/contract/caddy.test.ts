@@ -5,6 +5,7 @@ import { visit } from '../support/client.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { visitsDuring } from '../support/visitors.js';
 
 describeCaddy('A platform that serves through Caddy', () => {
   let caddy: TestCaddy;
@@ -39,23 +40,15 @@ describeCaddy('A platform that serves through Caddy', () => {
     expect(await get('/')).to.include({ status: 200, body: 'one' });
     expect((await get('/')).headers.server).to.equal('Caddy');
 
-    const seen = new Map<string, number>();
-    let loading = true;
-    const visitors = Array.from({ length: 4 }, async (_, visitor) => {
-      while (loading) {
-        const answer = await get(visitor === 0 ? '/slow' : '/').catch((e) => ({ status: 0, body: String(e) }));
-        const key = `${answer.status} ${answer.body}`;
-        seen.set(key, (seen.get(key) ?? 0) + 1);
+    const releases = async () => {
+      for (const word of ['two', 'three', 'four']) {
+        await repository.commit(word, nodeServer(word));
+        await deploy(platform.client, service.id);
+        expect((await get('/')).body).to.equal(word);
       }
-    });
-    for (const word of ['two', 'three', 'four']) {
-      await repository.commit(word, nodeServer(word));
-      await deploy(platform.client, service.id);
-      expect((await get('/')).body).to.equal(word);
-    }
-    loading = false;
-    await Promise.all(visitors);
-    expect([...seen.keys()].sort()).to.deep.equal(['200 four', '200 one', '200 three', '200 two']);
+    };
+    const { answers } = await visitsDuring(releases, (visitor) => get(visitor === 0 ? '/slow' : '/'));
+    expect(answers).to.deep.equal(['200 four', '200 one', '200 three', '200 two']);
   });
 
   it('serves a static site', async () => {

@@ -11,7 +11,7 @@ const suite = CHROMIUM === null ? describe.skip : describe;
 
 /** The short part; `npm run test:console` goes the whole way. */
 suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
-  this.timeout(240_000);
+  this.timeout(600_000);
   let platform: Platform;
   let repository: AppRepository;
   let browser: ConsoleBrowser;
@@ -48,7 +48,7 @@ suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, fu
     await page.getByText('Read at').waitFor();
     await window.checkAccess('the form for a new service');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await page.getByText('It is live').waitFor({ timeout: 120_000 });
+    await page.getByText('It is live').waitFor();
     await window.checkAccess('the live deployment');
     const url =
       (await page

@@ -13,6 +13,8 @@ const LIMIT_MS = 600_000;
 const LATER_MS = 2_500;
 const LINES_MEASURED = 8;
 const FLOOD_MS = 12_000;
+/** More than the API has connections to PostgreSQL. */
+const SEARCHES = 30;
 /** A replica that has flooded its log has up to 100,000 lines or 64 MB waiting, of which 1,000 lines or 256 kB are stored each second. */
 const BACKLOG_MS = 300_000;
 
@@ -128,7 +130,10 @@ describe('Hostile logs', function () {
     let during = 0;
     await victim.duringAttack(async () => {
       const flood = Promise.all([0, 1].map(() => print(flooder, `timeout ${FLOOD_MS / 1000} yes ''`)));
-      await delay(2_000);
+      await eventually('the flood is being stored', async () => {
+        const stored = await platform.database.db('log_lines').where({ service_id: flooder.id }).max({ last: 'id' });
+        return Number(stored[0]?.last) > 1_000;
+      });
       during = await lineDelay('flooded');
       await flood;
     });
@@ -196,7 +201,7 @@ describe('Hostile logs', function () {
     await victim.duringAttack(async () => {
       let searching = true;
       const searches = Promise.all(
-        Array.from({ length: 60 }, async () => {
+        Array.from({ length: SEARCHES }, async () => {
           const path = `/services/${victim.service.id}/logs?search=${'%25_'.repeat(60)}`;
           statuses.push((await platform.client.call('GET', path)).status);
         }),

@@ -80,8 +80,10 @@ describe('Hostile repositories', function () {
         await delay(500);
       }
     })();
-    await victim.duringAttack(() => Promise.all([attack(), deploy(platform.client, ordinary.id)]));
-    attacking = false;
+    const all = () => Promise.all([attack(), deploy(platform.client, ordinary.id)]);
+    await victim.duringAttack(all).finally(() => {
+      attacking = false;
+    });
     await watching;
     expect(silent, 'seconds that the worker was silent').to.be.lessThan(MOST_SILENT_SECONDS);
   }

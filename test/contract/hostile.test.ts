@@ -22,6 +22,7 @@ import {
 } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { visitsDuring } from '../support/visitors.js';
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
@@ -119,25 +120,9 @@ describe('Hostile builds and applications', function () {
 
   /** Answers that the neighbour did not give while `harm` is done. */
   async function neighbourFailures(harm: () => Promise<void>): Promise<string[]> {
-    const failures: string[] = [];
-    let going = true;
-    let asked = 0;
-    const visiting = (async () => {
-      while (going) {
-        asked += 1;
-        const answer = await visit(neighbour.url, platform.edgePort).catch((error: Error) => ({
-          status: 0,
-          body: error.message,
-        }));
-        if (answer.status !== 200) failures.push(`${answer.status} ${answer.body}`);
-      }
-    })();
-    await harm().finally(() => {
-      going = false;
-    });
-    await visiting;
-    expect(asked).to.be.greaterThan(10);
-    return failures;
+    const { answers, count } = await visitsDuring(harm, () => visit(neighbour.url, platform.edgePort), 1);
+    expect(count).to.be.greaterThan(10);
+    return answers.filter((answer) => !answer.startsWith('200 '));
   }
 
   async function restarts(): Promise<{ sum: number; details: string }> {

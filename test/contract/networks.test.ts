@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -326,7 +326,7 @@ describe('Networks of builds and replicas', function () {
 
   it('the next start removes what a kill of everything left behind', async () => {
     await killWorkers();
-    const left = await ours();
+    const left = await platform.networks();
     expect(left.length).to.be.greaterThan(3);
     await run('ip', ['netns', 'add', `${prefix}stray1`]);
     const { db } = platform.database;
@@ -336,7 +336,7 @@ describe('Networks of builds and replicas', function () {
     }
     await platform.startWorker();
     await eventually('what was there before is gone, and the services answer', async () => {
-      const now = await ours();
+      const now = await platform.networks();
       const old = [...left, `${prefix}stray1`].filter((name) => now.includes(name));
       if (old.length > 0) throw new Error(`left: ${old.join(', ')}`);
       return (await body(front)) === 'puppet' && (await body(elsewhere)) === 'puppet';
@@ -345,7 +345,7 @@ describe('Networks of builds and replicas', function () {
 
   it('a change of NETWORK leaves what runs as it is, and removes a namespace with its replica', async () => {
     const before = await addressOf(front);
-    const count = (await ours()).length;
+    const count = (await platform.networks()).length;
     await killWorkers();
     await platform.startWorker({ NETWORK: 'shared' });
     expect(await addressOf(front)).to.equal(before);
@@ -356,11 +356,11 @@ describe('Networks of builds and replicas', function () {
     expect(await act(platform.client, front.id, 'restart')).to.equal('succeeded');
     expect(await addressOf(front)).to.equal('127.0.0.1');
     expect(await body(front)).to.equal('puppet');
-    await eventually('its namespace is gone', async () => (await ours()).length === count - 1);
+    await eventually('its namespace is gone', async () => (await platform.networks()).length === count - 1);
     await killWorkers();
     await platform.startWorker();
     expect(await act(platform.client, front.id, 'restart')).to.equal('succeeded');
-    await eventually('it has one again', async () => (await ours()).length === count);
+    await eventually('it has one again', async () => (await platform.networks()).length === count);
     expect(await addressOf(front)).to.match(/^10\./);
   });
 
@@ -369,7 +369,7 @@ describe('Networks of builds and replicas', function () {
     expect((await run('nft', ['list', 'tables'])).stdout).to.contain(table);
     await platform.stop();
     stopped = true;
-    expect(await ours()).to.deep.equal([]);
+    expect(await platform.networks()).to.deep.equal([]);
     expect((await run('nft', ['list', 'tables'])).stdout).to.not.contain(table);
   });
 
@@ -378,14 +378,6 @@ describe('Networks of builds and replicas', function () {
       worker.kill('SIGKILL');
       await eventually('it has ended', () => worker.ended);
     }
-  }
-
-  /** The namespaces and links of this platform. */
-  async function ours(): Promise<string[]> {
-    const names = await Promise.all(
-      ['/run/netns', '/sys/class/net'].map((folder) => readdir(folder).catch(() => [] as string[])),
-    );
-    return [...new Set(names.flat())].filter((name) => name.startsWith(prefix)).sort();
   }
 });
 

@@ -26,8 +26,11 @@ const server = (word: string) => ({
   .listen(process.env.PORT);\n`,
 });
 
-/** What a deleted service leaves on purpose: its history, and that the edge has confirmed that it routes it no more. */
-const HISTORY = ['deployments', 'operations', 'deployment_images', 'audit', 'edge_acknowledgements'];
+/** What a deleted service leaves on purpose: its history, that the edge routes it no more, and its user, which rests. */
+const HISTORY = [
+  ...['deployments', 'operations', 'deployment_images', 'audit'],
+  ...['edge_acknowledgements', 'freed_user_numbers'],
+];
 
 /** The rows of every table that name the service, but for its history. */
 async function rowsOfService(db: Db, serviceId: string): Promise<string[]> {
@@ -53,11 +56,6 @@ async function hostState(dataDir: string, ids: readonly string[]): Promise<strin
   const named = files.filter((path) => ids.some((id) => path.includes(id)) && !path.startsWith('logs'));
   const running = await Promise.all(ids.map((id) => processesWith(id)));
   return [...named, ...running.filter((line) => line !== '')];
-}
-
-async function networks(): Promise<number> {
-  const folders = ['/run/netns', '/sys/class/net'].map((folder) => readdir(folder).catch(() => []));
-  return (await Promise.all(folders)).flat().length;
 }
 
 describe('A preview of a branch', function () {
@@ -88,7 +86,7 @@ describe('A preview of a branch', function () {
     ];
     await client.expect('PUT', `/services/${base.id}/variables`, { set });
     await deploy(client, base.id);
-    const linked = await networks();
+    const linked = (await platform.networks()).length;
     const made = await client.expect<{ preview: Preview }>('POST', `/services/${base.id}/previews`, {
       branch: 'topic',
     });
@@ -119,7 +117,7 @@ describe('A preview of a branch', function () {
         ...(await rowsOfService(db, serviceId)),
         ...(await hostState(platform.dataDir, [serviceId, ...replicas])),
       ];
-      const more = (await networks()) - linked;
+      const more = (await platform.networks()).length - linked;
       if (more > 0) left.push(`${more} networks`);
       if (left.length > 0) throw new Error(left.join(', '));
       return true;

@@ -19,6 +19,7 @@ import {
 } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { visitsDuring } from '../support/visitors.js';
 
 /** What a release gives its visitors and its owner. The queues have no part in it, so one engine is enough. */
 describe('A release', function () {
@@ -100,33 +101,22 @@ describe('A release', function () {
   it('replaces another without one failed request, and is rolled back to', async () => {
     const { service, repository } = await serviceOf('releases', nodeServer('one'), { replicas: 2 });
     const first = await deploy(platform.client, service.id);
-    const seen = new Map<string, number>();
-    let loading = true;
-    const visitors = Array.from({ length: 4 }, async (_, visitor) => {
-      while (loading) {
-        const { status, body } = await get(service, visitor === 0 ? '/slow' : '/').catch((error) => ({
-          status: 0,
-          body: String(error),
-        }));
-        const key = `${status} ${body}`;
-        seen.set(key, (seen.get(key) ?? 0) + 1);
+    const releases = async () => {
+      for (const word of ['two', 'three']) {
+        await repository.commit(word, nodeServer(word));
+        await deploy(platform.client, service.id);
+        expect((await get(service)).body).to.equal(word);
       }
-    });
-    for (const word of ['two', 'three']) {
-      await repository.commit(word, nodeServer(word));
-      await deploy(platform.client, service.id);
-      expect((await get(service)).body).to.equal(word);
-    }
-    const { deployment: queued } = await platform.client.expect<{
-      deployment: { id: string; sourceDeploymentId: string };
-    }>('POST', `/services/${service.id}/deploys/${first.id}/rollback`, { confirm: 'releases' });
-    expect(queued.sourceDeploymentId).to.equal(first.id);
-    const rollback = await ended(platform.client, service.id, queued.id);
-    expect(rollback).to.include({ status: 'live', trigger: 'rollback', commitSha: first.commitSha });
-    expect((await get(service)).body).to.equal('one');
-    loading = false;
-    await Promise.all(visitors);
-    expect([...seen.keys()].sort()).to.deep.equal(['200 one', '200 three', '200 two']);
+      const { deployment: queued } = await platform.client.expect<{
+        deployment: { id: string; sourceDeploymentId: string };
+      }>('POST', `/services/${service.id}/deploys/${first.id}/rollback`, { confirm: 'releases' });
+      expect(queued.sourceDeploymentId).to.equal(first.id);
+      const rollback = await ended(platform.client, service.id, queued.id);
+      expect(rollback).to.include({ status: 'live', trigger: 'rollback', commitSha: first.commitSha });
+      expect((await get(service)).body).to.equal('one');
+    };
+    const { answers } = await visitsDuring(releases, (visitor) => get(service, visitor === 0 ? '/slow' : '/'));
+    expect(answers).to.deep.equal(['200 one', '200 three', '200 two']);
   });
 
   it('that fails leaves the old one serving', async () => {

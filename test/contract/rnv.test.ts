@@ -30,11 +30,16 @@ class Cable {
   readonly #to: number;
   #cut = false;
   port = 0;
+  /** Connections that were tried while it was cut. */
+  refused = 0;
 
   constructor(to: number) {
     this.#to = to;
     this.#server = createServer((socket) => {
-      if (this.#cut) return socket.destroy();
+      if (this.#cut) {
+        this.refused += 1;
+        return socket.destroy();
+      }
       const api = new Socket();
       for (const each of [socket, api]) {
         this.#open.add(each);
@@ -314,12 +319,19 @@ describe('The command line rnv', function () {
       printed += chunk.toString();
     });
     const lines = () => printed.split('\n').slice(0, -1);
+    const { db } = platform.database;
+    const newest = async () => {
+      const shop = db('services').where({ name: 'shop' }).select('id');
+      return Number((await db('log_lines').whereIn('service_id', shop).max({ id: 'id' }))[0]?.id);
+    };
     try {
       for (const round of [1, 2]) {
         const seen = lines().length;
         await eventually(`lines come (round ${round})`, () => check(lines().length > seen + 5, printed.slice(-200)));
         cable.cut();
-        await new Promise((done) => setTimeout(done, 1500));
+        const [cut, { refused }] = [await newest(), cable];
+        await eventually(`the loss is noticed (round ${round})`, () => cable.refused > refused);
+        await eventually(`lines are missed (round ${round})`, async () => (await newest()) > cut + 5);
         cable.mend();
       }
       const seen = lines().length;

@@ -120,43 +120,43 @@ describeEngines('Secrets', (engine) => {
         expect(tracesOf(shown), name).to.deep.equal([]);
       }
     });
-  }
 
-  it('of a repository’s address stay out of errors and logs', async () => {
-    const { client } = platform;
-    const repository = `http://deployer:${PASSWORD}@127.0.0.1:1/app.git`;
-    const made = await createService(client, { name: 'private', configuration: { repository } });
-    const error = await fails(made.id);
-    expect(error).to.contain('127.0.0.1:1/app.git').and.not.contain(PASSWORD);
-    expect(JSON.stringify(await readLogs(client, made.id))).to.not.contain(PASSWORD);
-  });
-
-  it('of a repository’s address open the repository, which answers to nobody else', async () => {
-    const { client } = platform;
-    const repository = await makeRepository(nodeServer('private'));
-    repositories.push(repository);
-    const wanted = `Basic ${Buffer.from(`deployer:${PASSWORD}`).toString('base64')}`;
-    const git = await startGitServer(repository.directory, (request, response) => {
-      if (request.headers.authorization === wanted) return false;
-      response.writeHead(401, { 'www-authenticate': 'Basic' }).end();
-      return true;
+    it('of a repository’s address stay out of errors and logs', async () => {
+      const { client } = platform;
+      const repository = `http://deployer:${PASSWORD}@127.0.0.1:1/app.git`;
+      const made = await createService(client, { name: 'private', configuration: { repository } });
+      const error = await fails(made.id);
+      expect(error).to.contain('127.0.0.1:1/app.git').and.not.contain(PASSWORD);
+      expect(JSON.stringify(await readLogs(client, made.id))).to.not.contain(PASSWORD);
     });
-    try {
-      const address = `http://deployer:${PASSWORD}@127.0.0.1:${git.port}/.git`;
-      const made = await createService(client, { name: 'guarded', configuration: { repository: address } });
-      await deploy(client, made.id);
-      // As a caller does who sends back what it was shown.
-      const { configuration } = (
-        await client.expect<{ service: { configuration: { repository: string } } }>('GET', `/services/${made.id}`)
-      ).service;
-      expect(configuration.repository).to.equal(`http://***@127.0.0.1:${git.port}/.git`);
-      await client.expect('PATCH', `/services/${made.id}`, { configuration });
-      await repository.commit('two', nodeServer('two'));
-      await deploy(client, made.id);
-    } finally {
-      await git.close();
-    }
-  });
+
+    it('of a repository’s address open the repository, which answers to nobody else', async () => {
+      const { client } = platform;
+      const repository = await makeRepository(nodeServer('private'));
+      repositories.push(repository);
+      const wanted = `Basic ${Buffer.from(`deployer:${PASSWORD}`).toString('base64')}`;
+      const git = await startGitServer(repository.directory, (request, response) => {
+        if (request.headers.authorization === wanted) return false;
+        response.writeHead(401, { 'www-authenticate': 'Basic' }).end();
+        return true;
+      });
+      try {
+        const address = `http://deployer:${PASSWORD}@127.0.0.1:${git.port}/.git`;
+        const made = await createService(client, { name: 'guarded', configuration: { repository: address } });
+        await deploy(client, made.id);
+        // As a caller does who sends back what it was shown.
+        const { configuration } = (
+          await client.expect<{ service: { configuration: { repository: string } } }>('GET', `/services/${made.id}`)
+        ).service;
+        expect(configuration.repository).to.equal(`http://***@127.0.0.1:${git.port}/.git`);
+        await client.expect('PATCH', `/services/${made.id}`, { configuration });
+        await repository.commit('two', nodeServer('two'));
+        await deploy(client, made.id);
+      } finally {
+        await git.close();
+      }
+    });
+  }
 
   it('stand in clear in no table and in no queue', async () => {
     const { db } = platform.database;

@@ -7,6 +7,7 @@ import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
 import type { Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { NO_SWARM_PLATFORM, SwarmPlatform } from '../support/swarm-platform.js';
+import { visitsDuring } from '../support/visitors.js';
 import { swarmDatabases } from './swarm-databases.js';
 
 const answering = (word: string) => ({
@@ -63,22 +64,15 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     expect(await get()).to.include({ status: 200, body: 'one' });
     expect(await places(service.id)).to.deep.equal([manager.address, second.address].sort());
 
-    const seen = new Map<string, number>();
-    let loading = true;
-    const visitors = Array.from({ length: 4 }, async () => {
-      while (loading) {
-        const { status, body } = await get().catch((error: Error) => ({ status: 0, body: error.message }));
-        seen.set(`${status} ${body}`, (seen.get(`${status} ${body}`) ?? 0) + 1);
+    const releases = async () => {
+      for (const word of ['two', 'three', 'four']) {
+        await repository.commit(word, answering(word));
+        await deploy(client, service.id);
+        expect((await get()).body).to.equal(word);
       }
-    });
-    for (const word of ['two', 'three', 'four']) {
-      await repository.commit(word, answering(word));
-      await deploy(client, service.id);
-      expect((await get()).body).to.equal(word);
-    }
-    loading = false;
-    await Promise.all(visitors);
-    expect([...seen.keys()].sort()).to.deep.equal(['200 four', '200 one', '200 three', '200 two']);
+    };
+    const { answers } = await visitsDuring(releases, get);
+    expect(answers).to.deep.equal(['200 four', '200 one', '200 three', '200 two']);
   });
 
   describe('databases', () => {

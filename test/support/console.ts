@@ -148,7 +148,7 @@ export class ConsoleBrowser {
     const context = await this.#browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce' });
     const window = new Window(context, await context.newPage());
     // A busy machine takes long to start a page.
-    window.page.setDefaultTimeout(90_000);
+    window.page.setDefaultTimeout(180_000);
     this.#windows.push(window);
     return window;
   }

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { onlineWorkers } from '../../shared/workers/store.js';
+import { namePrefix } from '../../workers/network/network-model.js';
 import { ApiClient } from './client.js';
 import { makeUser } from './factories.js';
 import { commandOf, giveTo, PLATFORM_USER } from './platform-user.js';
@@ -45,6 +46,7 @@ export class Platform {
   readonly user: number | null;
   readonly processes: PlatformProcess[] = [];
   client: ApiClient;
+  #place: string | null = null;
 
   constructor(
     init: Pick<
@@ -99,12 +101,18 @@ export class Platform {
     return response.text();
   }
 
-  /** What marks the processes of this platform's sandboxes. */
+  /** What marks the processes of this platform's sandboxes. Once it was asked for, it is known after the end as well. */
   async sandboxToken(): Promise<string> {
-    return createHash('sha256')
-      .update(await realpath(this.dataDir))
-      .digest('hex')
-      .slice(0, 16);
+    this.#place ??= await realpath(this.dataDir);
+    return createHash('sha256').update(this.#place).digest('hex').slice(0, 16);
+  }
+
+  /** The names of its namespaces and links on this host, where other platforms have some as well. */
+  async networks(): Promise<string[]> {
+    const prefix = namePrefix(await this.sandboxToken());
+    const folders = ['/run/netns', '/sys/class/net'].map((folder) => readdir(folder).catch(() => []));
+    const names = new Set((await Promise.all(folders)).flat());
+    return [...names].filter((name) => name.startsWith(prefix)).sort();
   }
 
   /**
@@ -220,6 +228,7 @@ function inherited(): Record<string, string> {
     'NO_PROXY',
     'npm_config_registry',
     'NETWORK',
+    'NODE_COMPILE_CACHE',
   ];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }

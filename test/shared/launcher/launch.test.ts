@@ -157,9 +157,10 @@ describe('npm start (on Linux: it looks into /proc)', function () {
 
     it('a start right after kill -9 waits for what is left and takes its place', async () => {
       const launcher = await bench.launchReady();
+      const { pid } = await bench.apiSettings();
       await launcher.stop('SIGKILL');
       await bench.launchReady();
-      await bench.apiSettings();
+      expect((await bench.apiSettings()).pid).to.not.equal(pid);
     });
   });
 
@@ -181,8 +182,10 @@ describe('npm start (on Linux: it looks into /proc)', function () {
 
     it('a postmaster.pid whose number belongs to another process now does not stop PostgreSQL', async () => {
       await (await bench.launchReady()).stop();
-      await writeFile(join(bench.dataDir, 'postgres/data/postmaster.pid'), `${process.pid}\n${bench.dataDir}\n`);
+      const file = join(bench.dataDir, 'postgres/data/postmaster.pid');
+      await writeFile(file, `${process.pid}\n${bench.dataDir}\n`);
       await bench.launchReady();
+      expect((await readFile(file, 'utf8')).split('\n')[0]).to.not.equal(String(process.pid));
     });
 
     it('a port in use is named with its variable before anything starts', async () => {

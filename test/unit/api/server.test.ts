@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import type { ApiState } from '../../../api/http/state.js';
 import { type RunningServer, startServer } from '../../../api/server.js';
+import { eventually } from '../../support/processes.js';
 
 describe('The server of the API', () => {
   let server: RunningServer;
@@ -32,7 +33,7 @@ describe('The server of the API', () => {
     socket.resume();
     await once(socket, 'close');
     // Otherwise the time limit of a push, an hour, would hold the request and its socket.
-    while (timers() > before) await setImmediate();
+    await eventually('its time limit is gone', () => timers() <= before);
   });
 
   it('says what is wrong with a request that it cannot read', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type pg from 'pg';
 import { createLogger } from '../../../shared/core/log.js';
@@ -19,8 +20,13 @@ import { startPostgresServer, type TestPostgres } from '../../support/data-serve
 const KEY = newArchiveKey();
 const SEALED = Buffer.from('a sealed key');
 const NEVER = new AbortController().signal;
+const FIRST_ROWS = 20_000;
+/** From here on each writer adds one row at a time. */
+const MANY_ROWS = 60_000;
+const PAUSE_MS = 5;
 
-describe('The copy of a PostgreSQL', () => {
+describe('The copy of a PostgreSQL', function () {
+  this.timeout(240_000);
   let server: TestPostgres;
   let dataDir: string;
   let sandbox: Sandbox;
@@ -31,8 +37,7 @@ describe('The copy of a PostgreSQL', () => {
   let indexFile: string;
   let checks = 0;
 
-  before(async function () {
-    this.timeout(240_000);
+  before(async () => {
     server = await startPostgresServer();
     dataDir = await mkdtemp(join(tmpdir(), 'ranvier-checks-'));
     sandbox = await createSandbox({ log: createLogger('test', 'error'), dataDir });
@@ -42,7 +47,9 @@ describe('The copy of a PostgreSQL', () => {
     const shop = await server.connect('shop');
     await shop.query('create table orders (id bigserial primary key, body text, made timestamptz default now())');
     await shop.query('create index on orders (made)');
-    await shop.query(`insert into orders (body) select repeat(md5(n::text), 30) from generate_series(1, 20000) n`);
+    await shop.query(
+      `insert into orders (body) select repeat(md5(n::text), 30) from generate_series(1, ${FIRST_ROWS}) n`,
+    );
     const { rows } = await shop.query(`select pg_relation_filepath('orders_pkey') as path`);
     indexFile = rows[0].path;
     await shop.end();
@@ -57,19 +64,18 @@ describe('The copy of a PostgreSQL', () => {
   });
 
   /** Four writers insert while the copy is made, and go on until it is complete. */
-  async function copyUnderLoad(
-    dataFolder: string | null = server.dataFolder,
-  ): Promise<{ archive: Buffer; acknowledged: number }> {
-    const writing = { on: true, rows: 20_000 };
+  async function copyUnderLoad(dataFolder: string | null = server.dataFolder) {
+    const writing = { on: true, rows: FIRST_ROWS };
     const clients = await Promise.all([1, 2, 3, 4].map(() => server.connect('shop')));
-    // A copy through the server is slower: on a busy machine the data must not grow faster than it is read.
-    const rows = dataFolder === null ? 10 : 200;
     const write = async (client: pg.Client) => {
       while (writing.on) {
-        const { rowCount } = await client.query(
+        // On a busy machine the data must not grow faster than it is read.
+        const rows = writing.rows < MANY_ROWS ? 200 : 1;
+        await client.query(
           `insert into orders (body) select repeat(md5(random()::text), 30) from generate_series(1, ${rows})`,
         );
-        writing.rows += rowCount ?? 0;
+        writing.rows += rows;
+        await delay(PAUSE_MS);
       }
     };
     const writers = clients.map(write);
@@ -113,8 +119,7 @@ describe('The copy of a PostgreSQL', () => {
       (error: Error) => error.message,
     );
 
-  it('is whole although four clients write meanwhile, and holds every row that was there when it ended', async function () {
-    this.timeout(240_000);
+  it('is whole although four clients write meanwhile, and holds every row that was there when it ended', async () => {
     const copy = await unpacked();
     const figures = await check(copy);
     expect(figures.databases).to.equal(3);
@@ -126,12 +131,13 @@ describe('The copy of a PostgreSQL', () => {
     expect(await readFile(join(copy.folder, DATA, 'PG_VERSION'), 'utf8')).to.match(/^\d+/);
   });
 
-  it('is whole if the server itself reads its files out', async function () {
-    this.timeout(120_000);
+  it('is whole if the server itself reads its files out', async () => {
     // The writers of the copy before may have written a lot on a busy machine.
     const shop = await server.connect('shop');
     await shop.query('truncate orders');
-    await shop.query(`insert into orders (body) select repeat(md5(n::text), 30) from generate_series(1, 20000) n`);
+    await shop.query(
+      `insert into orders (body) select repeat(md5(n::text), 30) from generate_series(1, ${FIRST_ROWS}) n`,
+    );
     await shop.end();
     const copy = await copyUnderLoad(null);
     const folder = join(dataDir, `check-${++checks}`);
@@ -156,8 +162,7 @@ describe('The copy of a PostgreSQL', () => {
     expect(await problem(check(copy))).to.contain(`pg_wal/${segment} is missing`);
   });
 
-  it('is refused if a page is damaged', async function () {
-    this.timeout(240_000);
+  it('is refused if a page is damaged', async () => {
     const copy = await unpacked();
     const file = await open(join(copy.folder, DATA, indexFile), 'r+');
     await file.write(randomBytes(64), 0, 64, 8192 + 4000);

@@ -62,6 +62,7 @@ for (const level of LEVELS) {
         const options = { logFile: files.log, exitFile: files.exit, onExit: resolve };
         ground.sandbox.start(spec, options).catch(reject);
       });
+      expect((await readFile(files.exit, 'utf8')).trim()).to.match(/^0\b/);
     });
 
     it('stop lets the command finish and leaves nothing', async () => {

@@ -126,7 +126,9 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     await run('chown', ['-R', '54321:54321', foreign.folder]);
     try {
       const { sha } = await source.resolve({ url: foreign.url, ref: 'main', signal: never });
-      await source.checkout({ url: foreign.url, sha, directory: await emptyFolder(), signal: never });
+      const directory = await emptyFolder();
+      await source.checkout({ url: foreign.url, sha, directory, signal: never });
+      expect(await readFile(join(directory, 'f'), 'utf8')).to.equal('x');
     } finally {
       await foreign.remove();
     }

@@ -33,5 +33,8 @@ describe('Work on several items at once', () => {
     expect(began).to.deep.equal([1]);
   });
 
-  it('does nothing without items', () => concurrently([], 8, () => Promise.reject(new Error('called'))));
+  it('does nothing without items', async () => {
+    const refuse = () => Promise.reject(new Error('called'));
+    expect(await concurrently([], 8, refuse).catch(({ message }: Error) => message)).to.equal(undefined);
+  });
 });

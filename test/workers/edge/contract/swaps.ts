@@ -135,7 +135,8 @@ export function swaps(kind: EdgeKind): void {
       const socket = new WebSocket(`ws://127.0.0.1:${edge.port}/`, { headers: { host: HOST } });
       await once(socket, 'message');
       for (const client of server.clients) client.terminate();
-      await once(socket, 'close');
+      const [code] = await once(socket, 'close');
+      expect(code, 'cut, without a close frame').to.equal(1006);
     });
 
     it('gives back the answer of a replica that does not agree, and errors as pages', async () => {

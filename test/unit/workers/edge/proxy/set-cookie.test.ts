@@ -33,7 +33,9 @@ describe('The domain of a cookie', () => {
 
   it('is found in time that grows with the cookie alone', () => {
     // In time that grows with its square this would take minutes.
-    withoutForeignDomain(`a=1; ${' '.repeat(500_000)}x${';\t'.repeat(500_000)}`, HOST);
+    const cookie = `a=1; ${' '.repeat(500_000)}x${';\t'.repeat(500_000)}`;
+    // Two long texts, of which a failure shall not make a difference.
+    expect(withoutForeignDomain(cookie, HOST) === cookie).to.equal(true);
   });
 
   it('never stays in a wider form, whatever surrounds it', () => {

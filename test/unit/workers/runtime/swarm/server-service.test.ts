@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import type { CreateServiceOptions } from 'dockerode';
 import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
@@ -87,7 +87,8 @@ describe('The Swarm service of a database', () => {
     ];
     for (const service of services) {
       const [, , script = ''] = taskOf(service).ContainerSpec.Command;
-      execFileSync('/bin/sh', ['-n', '-c', script]);
+      const { status, stderr } = spawnSync('/bin/sh', ['-n', '-c', script], { encoding: 'utf8' });
+      expect({ status, stderr }, script).to.deep.equal({ status: 0, stderr: '' });
     }
   });
 
