@@ -25,7 +25,7 @@ import { eventually } from '../support/processes.js';
 import { visitsDuring } from '../support/visitors.js';
 
 const run = promisify(execFile);
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 600_000;
 const MARK = 'only-the-platform-knows';
 
 /** Answers `/run?<command>` with what the command prints, and does harm to itself when asked to. */
