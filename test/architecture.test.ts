@@ -43,7 +43,8 @@ function storey(path: string): number {
 }
 
 /** What a subject decides and describes; the rest of a subject reads and writes. */
-const MODELS = /^shared\/\w+\/(model|configuration|reference|source|policy|catalog|billing|reserved-slugs)\.ts$/;
+const MODELS =
+  /^(shared\/\w+|api\/resources\/[\w-]+|workers\/\w+)\/(pull-)?(model|configuration|reference|source|policy|catalog|billing|reserved-slugs|database-name|rate-windows)\.ts$/;
 
 function imports(source: Source, name: string): boolean {
   return source.imports.some((target) => target === name || target.startsWith(`${name}/`));
@@ -89,6 +90,41 @@ describe('The house', () => {
     expect(upward).to.deep.equal([]);
   });
 
+  it('two folders of shared or workers do not import each other', () => {
+    const folderOf = (path: string) => /^(shared|workers)\/[\w-]+\//.exec(path)?.[0];
+    const edges = new Set<string>();
+    for (const { path, text } of all) {
+      // Types are gone when a program runs.
+      for (const [, target = ''] of text.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)'/gms)) {
+        const [from, to] = [folderOf(path), folderOf(relative(ROOT, resolve(dirname(join(ROOT, path)), target)))];
+        if (from !== undefined && to !== undefined && from !== to) edges.add(`${from} ${to}`);
+      }
+    }
+    expect(edges.size).to.be.greaterThan(50);
+    const both = [...edges].filter((edge) => edges.has(edge.split(' ').reverse().join(' ')));
+    expect(both).to.deep.equal([]);
+  });
+
+  it('shared holds what two programs use', () => {
+    const programOf = (path: string) => (path.startsWith('shared/launcher/') ? 'launcher' : (path.split('/')[0] ?? ''));
+    const programs = new Map<string, Set<string>>(all.map(({ path }) => [path, new Set()]));
+    // What a file of shared is used by is also what its imports are used by.
+    for (let grew = true; grew; ) {
+      grew = false;
+      for (const { path, imports: targets } of all) {
+        const program = programOf(path);
+        const users = program === 'shared' ? (programs.get(path) ?? []) : [program];
+        for (const known of targets.map((target) => programs.get(target)).filter((one) => one !== undefined)) {
+          const before = known.size;
+          for (const user of users) known.add(user);
+          grew ||= known.size > before;
+        }
+      }
+    }
+    const alone = [...programs].filter(([path, users]) => programOf(path) === 'shared' && users.size === 1);
+    expect(alone.map(([path]) => path)).to.deep.equal([]);
+  });
+
   it('has no circle of imports', () => {
     const graph = new Map(
       all.map((source) => [source.path, source.imports.filter((target) => target.endsWith('.ts'))]),
@@ -114,7 +150,10 @@ describe('The house', () => {
   const homes: [name: string, allowed: RegExp][] = [
     ['koa', /^api\//],
     ['@koa/router', /^api\//],
-    ['knex', /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts)/],
+    [
+      'knex',
+      /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts|api\/resources\/[\w-]+\/(store|read-lines)\.ts)/,
+    ],
     ['bullmq', /^(shared\/queues\/(engine|bull-pool|old-jobs)|workers\/engine\/worker-pool)\.ts/],
     ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
@@ -125,7 +164,7 @@ describe('The house', () => {
   ];
   it('every child process starts through spawnLimited, or has limits of its own (docs/security.md, Child processes)', () => {
     const own =
-      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered|system-user))|api\/cli\/(git|commands\/status)|workers\/(command-wrappers|sandbox\/host-sandbox|builders\/reader\/reader-pool|network\/(loopback-relay|rootless-processes|run-tool)))\.ts$/;
+      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered|system-user))|api\/cli\/(git|commands\/status)|workers\/(core\/command-wrappers|sandbox\/(host-sandbox|loopback-relay)|builders\/reader\/reader-pool|network\/(rootless-processes|run-tool)))\.ts$/;
     const starts = /^import (?!type )[^;]*from 'node:child_process'/m;
     expect(offenders(all, ({ path, text }) => starts.test(text) && !own.test(path))).to.deep.equal([]);
   });
@@ -137,7 +176,8 @@ describe('The house', () => {
   }
 
   it('only the configuration and the launcher read the environment', () => {
-    const allowed = /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts|workers\/own-programs\.ts)/;
+    const allowed =
+      /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts|workers\/core\/own-programs\.ts)/;
     expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
       [],
     );
@@ -222,7 +262,11 @@ describe('The house', () => {
   it('sessions on the PostgreSQL of a tenant are opened by one room, which sets what the tenant cannot override', () => {
     const workers = all.filter(({ path }) => path.startsWith('workers/'));
     const opens = /\bnew (pg\.Pool|(pg\.)?Client)\(|\b(psql|pg_dump|pg_restore)\b/;
-    expect(offenders(workers, (source) => opens.test(source.text))).to.deep.equal(['workers/data/server-session.ts']);
+    expect(offenders(workers, (source) => opens.test(source.text))).to.have.members([
+      'workers/data/server-session.ts',
+      // The platform's own database.
+      'workers/core/leadership.ts',
+    ]);
   });
 
   it('casts through unknown are those of docs/decisions/12-casts-through-unknown.md', () => {
@@ -230,10 +274,10 @@ describe('The house', () => {
     expect(casts.sort()).to.deep.equal([
       'api/http/route.ts',
       'api/pages/console/api/hooks.ts',
-      'shared/deployments/parts-store.ts',
       'shared/deployments/store.ts',
       'shared/queues/engine.ts',
       'shared/queues/engine.ts',
+      'workers/releases/parts-store.ts',
     ]);
   });
 

@@ -12,7 +12,7 @@ import type { DataBuilder } from './data/data-builder.js';
 import type { DataHost } from './data/data-host.js';
 import type { FaultWatch } from './deploy/fault-watch.js';
 import type { LeaseKeeper } from './engine/lease-keeper.js';
-import type { LogSink } from './log-sink.js';
+import type { LogSink } from './logs/log-sink.js';
 import type { RuntimeDriver } from './runtime/runtime-driver.js';
 import type { Sandbox } from './sandbox/sandbox.js';
 import type { OriginResolver } from './sources/deployment-origin.js';

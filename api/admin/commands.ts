@@ -10,7 +10,7 @@ import * as registries from '../../shared/images/registry-commands.js';
 import { readSecretsKey } from '../../shared/launcher/secrets-key.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate.js';
-import { PLAN_IDS, type PlanId } from '../../shared/workspaces/catalog.js';
+import { PLAN_IDS, type PlanId } from '../../shared/services/catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];

@@ -1,6 +1,5 @@
 import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/errors.js';
-import { findKeyAccess, type KeyAccess, type PathIds } from '../../shared/identity/access-store.js';
 import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
 import { recordKeyUse } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
@@ -9,6 +8,7 @@ import { clientOf } from '../http/client.js';
 import type { ApiDeps, Caller } from '../http/context.js';
 import type { FailureLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiStep } from '../http/state.js';
+import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
 import { readCookie } from './cookies.js';
 
 /**

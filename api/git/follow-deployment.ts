@@ -3,8 +3,8 @@ import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { isTerminal, type StepName, statusOf, type TerminalState } from '../../shared/deployments/model.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
-import { readLogs } from '../../shared/logs/line-store.js';
 import type { LogLineRow } from '../../shared/logs/model.js';
+import { readLogs } from '../resources/logs/read-lines.js';
 
 export interface Followed {
   db: Db;

@@ -6,7 +6,6 @@ import type { Db } from '../../shared/core/database/client.js';
 import { AppError, errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import { closePreview, previewOfBranch } from '../../shared/previews/store.js';
-import { newDeploymentId, queuePush } from '../../shared/pushes/commands.js';
 import { decideRef, type RefUpdate, readPushOptions } from '../../shared/pushes/model.js';
 import type { CommandDeps } from '../../shared/secrets/command-deps.js';
 import { isRouted } from '../../shared/services/model.js';
@@ -14,6 +13,7 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
 import { followDeployment } from './follow-deployment.js';
 import type { HookAnswer, HookChannel, HookRequest } from './hook-channel.js';
+import { newDeploymentId, queuePush } from './push-commands.js';
 import type { PushedRepository } from './repositories.js';
 import { settleEndedPush } from './settle-pushes.js';
 

@@ -1,14 +1,14 @@
 import { insertCommitEvent } from '../../shared/commits/store.js';
 import type { Transaction } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
-import type { HookTarget } from '../../shared/hooks/store.js';
+import type { PullReport } from '../../shared/previews/pull-model.js';
+import { noteRetry, type PullRow } from '../../shared/previews/pull-store.js';
 import type { PreviewRow } from '../../shared/previews/store.js';
 import { recordPull, showPull } from '../../shared/pulls/commands.js';
-import type { PullReport } from '../../shared/pulls/model.js';
-import { noteRetry, type PullRow } from '../../shared/pulls/store.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService, lockService } from '../../shared/services/store.js';
 import type { ApiDeps } from '../http/context.js';
+import type { HookTarget } from '../resources/hooks/store.js';
 
 export interface PullDelivery {
   hook: HookTarget;

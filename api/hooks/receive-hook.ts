@@ -12,7 +12,6 @@ import {
   LARGEST_DELIVERY,
   readEvent,
 } from '../../shared/hooks/model.js';
-import { findHookTarget, type HookTarget, recordDelivery } from '../../shared/hooks/store.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { clientOf } from '../http/client.js';
 import type { ApiDeps } from '../http/context.js';
@@ -21,6 +20,7 @@ import { FairPlaces } from '../http/fair-places.js';
 import { consume, createLimiter } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/state.js';
 import { Turns } from '../http/turns.js';
+import { findHookTarget, type HookTarget, recordDelivery } from '../resources/hooks/store.js';
 import { noteDeletedBranch, pushToPreview } from './preview-push.js';
 import { receivePull } from './pull-delivery.js';
 

@@ -1,5 +1,4 @@
 import type { Config } from '../../shared/core/config.js';
-import type { CursorCodec } from '../../shared/core/cursor.js';
 import type { Db } from '../../shared/core/database/client.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { Mailer } from '../../shared/core/mail.js';
@@ -7,9 +6,10 @@ import type { AccessFacts, KeyScope, Role } from '../../shared/identity/policy.j
 import type { Dispatcher } from '../../shared/queues/dispatcher.js';
 import type { Engine } from '../../shared/queues/engine.js';
 import type { CommandDeps } from '../../shared/secrets/command-deps.js';
-import type { CsrfTokens } from '../../shared/secrets/csrf.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import type { WorkspaceRow } from '../../shared/workspaces/model.js';
+import type { CsrfTokens } from '../auth/csrf-token.js';
+import type { CursorCodec } from './cursor.js';
 import type { Metrics } from './metrics.js';
 import type { ReceiptQuota } from './receipt-quota.js';
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../shared/core/database/client.js';
-import { busiestServices, type MinuteFigures } from '../../shared/metrics/busiest-store.js';
 import { quantile } from '../../shared/metrics/model.js';
+import { busiestServices, type MinuteFigures } from '../resources/metrics/busiest-store.js';
 import { Gauge, type Registry } from './prom-client.js';
 
 /** Stands for all services that are not named. No host name begins like this. */

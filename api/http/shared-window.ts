@@ -1,6 +1,6 @@
 import type { Db } from '../../shared/core/database/client.js';
-import { type Lease, leaseOf, pointsToTake } from '../../shared/limits/model.js';
-import { takePoints } from '../../shared/limits/store.js';
+import { takePoints } from './rate-window-store.js';
+import { type Lease, leaseOf, pointsToTake } from './rate-windows.js';
 
 export interface Taken {
   admitted: boolean;

@@ -1,6 +1,6 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Logger } from '../../shared/core/log.js';
-import type { KeyAccess } from '../../shared/identity/access-store.js';
+import type { KeyAccess } from '../auth/access-store.js';
 import type { Caller, WorkspaceAccess } from './context.js';
 import type { Endpoint } from './endpoint.js';
 

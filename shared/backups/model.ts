@@ -1,5 +1,5 @@
+import { DATABASE_PLANS } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
-import { DATABASE_PLANS } from '../workspaces/catalog.js';
 
 /** A backup is a checked copy of a data service: queued → running → succeeded | failed. */
 export const BACKUP_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;

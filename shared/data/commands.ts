@@ -4,11 +4,11 @@ import { AppError } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
+import { databasePlanOf } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { isDataKind } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
 import { onlineWorkers } from '../workers/store.js';
-import { databasePlanOf } from '../workspaces/catalog.js';
 import { type DataReference, type OfferedServer, offeredValue, serverNames, storageBytes } from './model.js';
 import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServer } from './store.js';
 

@@ -1,5 +1,6 @@
+import { databasePlanOf } from '../services/catalog.js';
+import { nameProblem } from '../services/database-name.js';
 import type { DataKind } from '../services/model.js';
-import { databasePlanOf } from '../workspaces/catalog.js';
 
 /** What applications may refer to of a data service. */
 export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {
@@ -24,19 +25,6 @@ export const ADMIN_USER = 'ranvier_admin';
 const REDIS_USER = 'default';
 /** The longest name that PostgreSQL keeps whole. */
 const LONGEST_NAME = 63;
-
-/** What a name of a database or user must not be, for messages; null if PostgreSQL and the platform accept it. */
-export function nameProblem(name: string): string | null {
-  const lower = name.toLowerCase();
-  if (lower.startsWith('pg_')) return 'must not begin with pg_, which PostgreSQL reserves';
-  if (lower.startsWith('ranvier')) return 'must not begin with ranvier, which the platform reserves';
-  if (['postgres', 'template0', 'template1'].includes(lower))
-    return `is reserved: every server has a ${lower} of its own`;
-  if (['public', 'none', 'all', 'replication', 'sameuser', 'samerole'].includes(lower)) {
-    return 'is a word of PostgreSQL; choose another name';
-  }
-  return null;
-}
 
 /** The name of the database if the configuration has none: the service's slug as PostgreSQL writes names. */
 export function derivedName(slug: string): string {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
-import { ONLINE_SECONDS } from '../deployments/admission.js';
 import type { DataKind } from '../services/model.js';
+import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */

@@ -1,8 +1,6 @@
 import { type Db, oneRow, returnedRow } from '../core/database/client.js';
 import { prepare, rowsOfBatch } from '../core/database/prepared.js';
-
-/** A worker counts as online for 15 s after its last heartbeat. */
-export const ONLINE_SECONDS = 15;
+import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
  * The first look takes one workspace for each free slot and `LOOK_BEYOND` more, because some may have nothing that can be admitted.

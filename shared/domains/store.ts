@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { publishRouteChange } from '../routing/publish-change.js';
+import { publishRouteChange } from '../services/publish-route.js';
 import type { DomainRow, DomainVerdict } from './model.js';
 
 /** Days for which the names of a deleted service stay reserved for its workspace. */

@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { invalidRequest } from '../core/errors.js';
+import { field, text } from '../core/json-fields.js';
 import { escapeControls, hasControls } from '../core/plain-text.js';
-import type { PullReport } from '../pulls/model.js';
+import type { PullReport } from '../previews/pull-model.js';
 import { readPull } from '../pulls/read-report.js';
-import { field, text } from './fields.js';
 
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];

@@ -7,7 +7,7 @@ import { lazily } from '../core/lazily.js';
 import { plainName } from '../core/plain-text.js';
 import { newApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
-import type { PlanId } from '../workspaces/catalog.js';
+import type { PlanId } from '../services/catalog.js';
 import type { WorkspaceRow } from '../workspaces/model.js';
 import { type WorkspaceConfiguration, WorkspaceConfigurationSchema } from '../workspaces/model.js';
 import {

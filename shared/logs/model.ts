@@ -1,4 +1,4 @@
-import { PLANS } from '../workspaces/catalog.js';
+import { PLANS } from '../services/catalog.js';
 
 export const LOG_SOURCES = ['build', 'runtime', 'system'] as const;
 export type LogSource = (typeof LOG_SOURCES)[number];

@@ -1,12 +1,12 @@
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
-import { approvedCommit } from '../pulls/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { copyAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { getService, updateServiceRow } from '../services/store.js';
 import type { VariablesOf } from '../variables/resolve.js';
 import { previewConfiguration } from './model.js';
+import { approvedCommit } from './pull-store.js';
 import { type PreviewRow, previewOf, touchPreview } from './store.js';
 
 /** A service that is about to be deployed, and the variables for it. */

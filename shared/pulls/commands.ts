@@ -3,11 +3,7 @@ import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import { type DeploymentKey, queueDeployment } from '../deployments/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
-import { createPreview, previewForBranch } from '../previews/commands.js';
-import { closePreview, linkPull, type PreviewRow, previewOfBranch, previewOfFork } from '../previews/store.js';
-import type { CommandDeps } from '../secrets/command-deps.js';
-import type { ServiceView } from '../services/store.js';
-import { isStale, MOST_OPEN, type PullReport, pullStatus } from './model.js';
+import { isStale, MOST_OPEN, type PullReport, pullStatus } from '../previews/pull-model.js';
 import {
   countOpenPulls,
   decidePull,
@@ -18,7 +14,11 @@ import {
   type PullRow,
   pullFacts,
   storePull,
-} from './store.js';
+} from '../previews/pull-store.js';
+import { closePreview, linkPull, type PreviewRow, previewOfBranch, previewOfFork } from '../previews/store.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceView } from '../services/store.js';
+import { createPreview, previewForBranch } from './preview-commands.js';
 
 /** What came of a report. `preview` is one that shows the pull request's branch and is to look at it. */
 export type PullOutcome =

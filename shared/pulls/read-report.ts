@@ -1,5 +1,5 @@
-import { field, text } from '../hooks/fields.js';
-import { LONGEST_TEXT, type PullReport } from './model.js';
+import { field, text } from '../core/json-fields.js';
+import { LONGEST_TEXT, type PullReport } from '../previews/pull-model.js';
 
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 /** As `configuration.branch` takes them. */

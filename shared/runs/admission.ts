@@ -1,5 +1,5 @@
 import { lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
-import { ONLINE_SECONDS } from '../deployments/admission.js';
+import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
  * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of

@@ -3,8 +3,8 @@ import type { ErrorDetail } from '../core/errors.js';
 import { LONGEST_IP_RANGE, LONGEST_TIME_ZONE } from '../core/formats.js';
 import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
 import { LONGEST_SCHEDULE } from '../core/schedule.js';
-import { nameProblem } from '../data/model.js';
-import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from '../workspaces/catalog.js';
+import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './catalog.js';
+import { nameProblem } from './database-name.js';
 import { isDataKind, type ServiceKind } from './model.js';
 
 /** A string of a closed set, as one JSON Schema `enum`. */

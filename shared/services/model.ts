@@ -1,5 +1,3 @@
-import { type DeploymentState, isTerminal } from '../deployments/model.js';
-
 export const SERVICE_KINDS = ['web', 'static', 'private', 'worker', 'cron', 'postgres', 'redis'] as const;
 export type ServiceKind = (typeof SERVICE_KINDS)[number];
 
@@ -33,35 +31,6 @@ export type DataKind = (typeof DATA_KINDS)[number];
 
 export function isDataKind(kind: ServiceKind): kind is DataKind {
   return kind === 'postgres' || kind === 'redis';
-}
-
-export interface StatusFacts {
-  lifecycleStatus: LifecycleStatus;
-  liveDeploymentId: string | null;
-  latestDeploymentState: DeploymentState | null;
-}
-
-/** The one status a service shows, from its facts. An old release that serves outranks a newer failure. */
-export function serviceStatus(facts: StatusFacts): ServiceStatus {
-  if (facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted') return 'deleting';
-  const latest = facts.latestDeploymentState;
-  if (latest !== null && !isTerminal(latest)) return 'deploying';
-  if (facts.lifecycleStatus === 'suspended') return 'suspended';
-  if (facts.liveDeploymentId !== null) return 'live';
-  return latest === 'failed' ? 'failed' : 'not_deployed';
-}
-
-const DISPLAY: Record<ServiceStatus, string> = {
-  not_deployed: 'Not deployed',
-  deploying: 'Deploying',
-  live: 'Live',
-  failed: 'Failed',
-  suspended: 'Suspended',
-  deleting: 'Deleting',
-};
-
-export function displayStatus(status: ServiceStatus): string {
-  return DISPLAY[status];
 }
 
 /** The DNS label of a service's name; `suffix` makes it unique if another service has the plain one. */

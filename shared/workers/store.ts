@@ -1,6 +1,8 @@
 import { type Db, rowsOf } from '../core/database/client.js';
-import { ONLINE_SECONDS } from '../deployments/admission.js';
 import type { DataKind } from '../services/model.js';
+
+/** A worker counts as online for 15 s after its last heartbeat. */
+export const ONLINE_SECONDS = 15;
 
 export type Heartbeat = Omit<WorkerRow, 'started_at' | 'seen_at'>;
 

@@ -1,5 +1,5 @@
+import { estimatedMonthly } from '../services/catalog.js';
 import type { ServiceKind } from '../services/model.js';
-import { estimatedMonthly } from './catalog.js';
 import type { WorkspaceConfiguration } from './model.js';
 
 /** What the estimate of a service's cost depends on, and nothing else. */

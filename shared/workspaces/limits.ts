@@ -1,15 +1,13 @@
 import { lockUntilCommit, type Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
-import { getDeployment } from '../deployments/store.js';
+import { planOf } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
-import { wantedReplicas } from '../services/wanted-replicas.js';
 import { budgetBinds, monthlyCost, type PricedService } from './billing.js';
-import { planOf } from './catalog.js';
 import type { WorkspaceRow } from './model.js';
 import { workspaceConfiguration } from './model.js';
 import { findWorkspace } from './store.js';
-import { buildMinutes, countServices, countUsed, pricedServices } from './usage.js';
+import { buildMinutes, countServices, countUsed, pricedServices, runningServices } from './usage.js';
 
 /**
  * Checks against a workspace's plan and budget. Each runs in the transaction that uses the capacity and holds a lock until
@@ -100,19 +98,12 @@ async function budgetExcess(
   const settings = workspaceConfiguration(configuration);
   if (!budgetBinds(settings)) return null;
   const { budget, currency } = settings;
-  if (monthlyCost([wanted], currency) <= monthlyCost(await running(trx, service), currency)) return null;
+  if (monthlyCost([wanted], currency) <= monthlyCost(await runningServices(trx, service), currency)) return null;
 
   await lockLimits(trx, service.workspace_id);
   const others = (await pricedServices(trx, service.workspace_id)).filter(({ id }) => id !== service.id);
   const cost = monthlyCost([...others, wanted], currency);
   return cost <= budget ? null : { cost, budget, currency };
-}
-
-/** What the service runs now: the plan of its release, and the replicas that are wanted, which apply at once. */
-async function running(trx: Transaction, service: ServiceRow): Promise<PricedService[]> {
-  const release = service.live_deployment_id && (await getDeployment(trx, service.live_deployment_id));
-  if (!release) return [];
-  return [{ kind: service.kind, plan: release.configuration.plan, replicas: wantedReplicas(service) }];
 }
 
 /** The workspace. Throws not_found. */

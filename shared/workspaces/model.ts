@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { LONGEST_TIME_ZONE } from '../core/formats.js';
 import { plainLine, plainText } from '../core/plain-text.js';
+import { REGION_IDS } from '../services/catalog.js';
 import { defaultsOf, oneOf, withoutDefaults } from '../services/configuration.js';
-import { REGION_IDS } from './catalog.js';
 
 /**
  * A workspace's sixteen settings with their bounds and defaults (specification, Workspace), and what each does.

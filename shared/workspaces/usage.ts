@@ -85,3 +85,14 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
     [workspaceId],
   );
 }
+
+/** What a service runs now: the plan of its release, and the replicas that are wanted, which apply at once. Empty if it has no release. */
+export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {
+  return rowsOf<PricedService>(
+    db,
+    `select s.kind, d.configuration ->> 'plan' as plan, ${WANTED_REPLICAS} as replicas
+       from services s join deployments d on d.id = s.live_deployment_id
+      where s.id = ?`,
+    [service.id],
+  );
+}

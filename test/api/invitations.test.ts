@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { MOST_INVITATIONS } from '../../api/resources/invitations/commands.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { addMember } from '../../shared/identity/commands.js';
-import { MOST_INVITATIONS } from '../../shared/identity/invitation-commands.js';
 import { deleteExpiredInvitations } from '../../shared/identity/invitation-store.js';
 import type { Role } from '../../shared/identity/policy.js';
 import { type ApiResponse, expectError, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';

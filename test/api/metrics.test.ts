@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { SERIES_NAMES } from '../../shared/metrics/model.js';
-import { recordTraffic } from '../../shared/metrics/traffic-store.js';
+import { recordTraffic } from '../../workers/edge/traffic-store.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 
 const TOKEN = 'a-token-of-prometheus';

@@ -4,7 +4,8 @@ import { QUEUE_NAMES, type QueueName } from '../../shared/queues/catalog.js';
 import { Dispatcher } from '../../shared/queues/dispatcher.js';
 import { createEngine } from '../../shared/queues/engine.js';
 import { WorkerPool } from '../../workers/engine/worker-pool.js';
-import { LogSink } from '../../workers/log-sink.js';
+import { HANDLERS } from '../../workers/handlers-by-queue.js';
+import { LogSink } from '../../workers/logs/log-sink.js';
 import type { EngineName } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { startRedis } from '../support/redis.js';
@@ -106,7 +107,7 @@ async function prepareDeployments(workshop: TestWorkshop, redisUrl: string | nul
   const origins = { resolve: async () => ({ sha: COMMIT, message: 'Change it', description: 'Deploys a commit' }) };
   const deps = { ...worker, origins, dispatcher, logs: new LogSink(db, dispatcher) };
   const slots = Object.fromEntries(QUEUE_NAMES.map((queue) => [queue, queue === 'deploy' ? CONCURRENCY : 1]));
-  const pool = new WorkerPool(deps, engine, log, slots as Record<QueueName, number>);
+  const pool = new WorkerPool(deps, engine, log, slots as Record<QueueName, number>, HANDLERS);
   return {
     async run() {
       const begun = Date.now();

@@ -1,9 +1,9 @@
-import { insertLogBatches } from '../../shared/logs/batch-store.js';
-import { ingestTurn } from '../../shared/logs/ingest.js';
-import { type LogQuery, readLogs } from '../../shared/logs/line-store.js';
+import { type LogQuery, readLogs } from '../../api/resources/logs/read-lines.js';
 import type { LogLine } from '../../shared/logs/model.js';
 import { dropExpiredLogs } from '../../shared/logs/retention.js';
-import { storeLines } from '../../shared/logs/store-lines.js';
+import { insertLogBatches } from '../../workers/logs/batch-store.js';
+import { ingestTurn } from '../../workers/logs/ingest.js';
+import { storeLines } from '../../workers/logs/store-lines.js';
 import { makeService } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { measure, median, print } from './measure.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Db, rowsOf } from '../../shared/core/database/client.js';
 import { readMetrics, rollUp } from '../../shared/metrics/history-store.js';
 import { LATENCY_BOUNDS, RESOLUTIONS, ROWS_PER_SERVICE } from '../../shared/metrics/model.js';
-import { recordTraffic, type Traffic } from '../../shared/metrics/traffic-store.js';
+import { recordTraffic, type Traffic } from '../../workers/edge/traffic-store.js';
 import type { EngineName } from '../support/platform.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { median, print } from './measure.js';

@@ -1,8 +1,8 @@
+import { readLogs } from '../../api/resources/logs/read-lines.js';
 import { createDatabase, type Db, rowsOf } from '../../shared/core/database/client.js';
-import { readLogs } from '../../shared/logs/line-store.js';
 import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
-import { storeLines } from '../../shared/logs/store-lines.js';
-import type { PlanId } from '../../shared/workspaces/catalog.js';
+import type { PlanId } from '../../shared/services/catalog.js';
+import { storeLines } from '../../workers/logs/store-lines.js';
 import { makeService } from '../support/factories.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { measure, median, print } from './measure.js';

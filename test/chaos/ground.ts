@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../../workers/replicas/rows.js';
 import type { Files } from '../support/apps.js';
 import type { Platform } from '../support/platform.js';
 import type { PlatformProcess } from '../support/processes.js';

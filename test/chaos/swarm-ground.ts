@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../../workers/replicas/rows.js';
 import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
 import type { EngineName, Platform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';

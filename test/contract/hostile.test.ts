@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { planOf } from '../../shared/workspaces/catalog.js';
+import { planOf } from '../../shared/services/catalog.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
 import { type AppRepository, type Files, makeRepository, nodeServer, staticSite } from '../support/apps.js';
 import { visit } from '../support/client.js';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import pg from 'pg';
+import { CsrfTokens } from '../../api/auth/csrf-token.js';
 import { localClient } from '../../api/http/client.js';
 import { insertSession } from '../../shared/identity/session-store.js';
-import { CsrfTokens } from '../../shared/secrets/csrf.js';
 import { newToken } from '../../shared/secrets/token.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 import { assertDocumented, DOCUMENT, type DocumentedOperation, OPERATIONS } from '../support/openapi.js';

@@ -1,16 +1,16 @@
 import type { Db } from '../../shared/core/database/client.js';
-import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
-import { claimReplica } from '../../shared/replicas/start-store.js';
-import { recordExit, recordReady, recordStopped, replicasOf } from '../../shared/replicas/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
-import {
-  type CommandOptions,
-  ReleaseError,
-  type ReleaseSpec,
-  type ReplicaView,
-  type RunAttempt,
-  type RuntimeDriver,
+import { ReleaseError } from '../../workers/failures/explained.js';
+import { wantReplicas, wantStopped } from '../../workers/replicas/desire-store.js';
+import type { ReplicaRow } from '../../workers/replicas/rows.js';
+import { claimReplica } from '../../workers/replicas/start-store.js';
+import { recordExit, recordReady, recordStopped, replicasOf } from '../../workers/replicas/store.js';
+import type {
+  CommandOptions,
+  ReleaseSpec,
+  ReplicaView,
+  RunAttempt,
+  RuntimeDriver,
 } from '../../workers/runtime/runtime-driver.js';
 
 /** What happens to the next replicas and commands of a service. */

@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../shared/core/database/client.js';
-import { changeOf, type HeldDeployment } from '../../shared/deployments/changes.js';
 import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
 import {
   type ActiveState,
@@ -15,6 +14,7 @@ import type { BuiltImage } from '../../shared/images/model.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getSnapshot } from '../../shared/variables/snapshot-store.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
+import { changeOf, type HeldDeployment } from '../../workers/deploy/changes.js';
 
 /** Records that tests need and that the API under test does not make: they stand for what workers have done. */
 

@@ -1,19 +1,19 @@
 import type { WorkKind } from '../../shared/engine/kind.js';
 import { KINDS, type QueueName } from '../../shared/queues/catalog.js';
 import { perform } from '../../workers/engine/perform.js';
-import type { HANDLERS, JobHandler } from '../../workers/handlers/handlers-by-queue.js';
+import type { JobHandler, JobHandlers } from '../../workers/engine/worker-pool.js';
 import { done, type Row } from './work-records.js';
 
 /** What the work of a record does before its end. */
 type Act = (id: string, signal: AbortSignal) => Promise<unknown>;
 
 /** Handlers of all queues. Each calls `act`, and then ends its record as its kind does. */
-export function scriptedHandlers(act: Act): typeof HANDLERS {
+export function scriptedHandlers(act: Act): JobHandlers {
   const handlers: Partial<Record<QueueName, JobHandler<QueueName>>> = {};
   for (const kind of KINDS as readonly WorkKind[]) {
     for (const queue of Object.keys(kind.queues)) handlers[queue as QueueName] = scripted(kind, act);
   }
-  return handlers as typeof HANDLERS;
+  return handlers as JobHandlers;
 }
 
 function scripted(kind: WorkKind, act: Act): JobHandler<QueueName> {

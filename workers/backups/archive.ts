@@ -7,8 +7,8 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { type Entry, type Extract, extract, type Pack, pack } from 'tar-stream';
 import type { BackedUpKind } from '../../shared/backups/model.js';
 import { errorMessage } from '../../shared/core/errors.js';
+import { BackupError } from '../failures/explained.js';
 import { DecryptArchive, EncryptArchive } from './archive-cipher.js';
-import { BackupError } from './backup-error.js';
 import { megabytes } from './work-folders.js';
 
 /** The last entry of an archive. An archive without it is incomplete. */

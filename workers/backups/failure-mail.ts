@@ -2,10 +2,10 @@ import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import { localTime, type Mailer } from '../../shared/core/mail.js';
-import { recipientOf } from '../../shared/notifications/model.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
 import { findWorkspace } from '../../shared/workspaces/store.js';
+import { recipientOf } from '../notifications/model.js';
 
 interface MailDeps {
   db: Db;

@@ -1,13 +1,13 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { withinTime } from '../core/time-limit.js';
 import { DATA } from '../data/data-host.js';
 import { TenantFolder } from '../data/tenant-folder.js';
+import { BackupError } from '../failures/explained.js';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import { ownDirectory } from '../sandbox/service-users.js';
-import { withinTime } from '../time-limit.js';
-import { BackupError } from './backup-error.js';
 
 const SOCKETS = 'sockets';
 const STOP = 'stop';

@@ -6,9 +6,9 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { DATA } from '../data/data-host.js';
 import { withSession } from '../data/server-session.js';
 import { TenantFileError, type TenantFolder } from '../data/tenant-folder.js';
+import { BackupError } from '../failures/explained.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import type { Manifest } from './archive.js';
-import { BackupError } from './backup-error.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';
 

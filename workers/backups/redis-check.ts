@@ -1,11 +1,12 @@
 import { errorMessage } from '../../shared/core/errors.js';
 import { onAbort } from '../../shared/core/on-abort.js';
+import { infoOf, openRedis } from '../data/redis-session.js';
 import type { TenantFolder } from '../data/tenant-folder.js';
+import { BackupError } from '../failures/explained.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
 import type { Manifest } from './archive.js';
-import { BackupError } from './backup-error.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
-import { infoOf, openRedis, type RedisFacts } from './redis-source.js';
+import type { RedisFacts } from './redis-source.js';
 
 /** What the check of a copy found. */
 export interface RedisFigures {

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { onAbort } from '../../shared/core/on-abort.js';
-import { BackupError } from './backup-error.js';
+import { BackupError } from '../failures/explained.js';
 
 const CONNECT_MS = 10_000;
 const LONGEST_LINE = 1024;

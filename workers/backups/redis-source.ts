@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../shared/core/on-abort.js';
-import { loadRedisClient, type Redis } from '../../shared/core/redis-client.js';
+import type { Redis } from '../../shared/core/redis-client.js';
+import { infoOf, keysOf, openRedis } from '../data/redis-session.js';
 import { TenantFolder } from '../data/tenant-folder.js';
+import { BackupError } from '../failures/explained.js';
 import type { ArchiveWriter } from './archive.js';
-import { BackupError } from './backup-error.js';
 import { RedisReplica } from './redis-replica.js';
 
 /** A running redis or valkey server. */
@@ -24,11 +25,6 @@ const BASE = 'appendonly.aof.1.base.rdb';
 /** The name that redis gives a snapshot if its configuration names no other. A name from the server could lead out of the folder. */
 const SNAPSHOT = 'dump.rdb';
 const POLL_MS = 50;
-const CONNECT_MS = 10_000;
-/** The longest that the server may take to answer a command, in milliseconds. */
-const ANSWER_MS = 60_000;
-/** The most that a connection receives. A server that is not redis may send without end. */
-const MAX_RECEIVED_BYTES = 256 * 1024 * 1024;
 /** The first version whose append-only file is a folder of parts. */
 const PARTS_SINCE = 7;
 
@@ -113,28 +109,6 @@ async function copySent(
   }
 }
 
-/** Opens a connection that rejects on errors and never reconnects. */
-export function openRedis(address: object): Redis {
-  const { Redis } = loadRedisClient();
-  const client = new Redis({
-    ...address,
-    lazyConnect: true,
-    connectTimeout: CONNECT_MS,
-    commandTimeout: ANSWER_MS,
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-  });
-  client.on('error', () => undefined);
-  client.on('connect', () => {
-    let received = 0;
-    client.stream.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > MAX_RECEIVED_BYTES) client.disconnect();
-    });
-  });
-  return client;
-}
-
 /** Lets the server write a snapshot. Returns the number of keys in it. */
 async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
   for (;;) {
@@ -167,18 +141,4 @@ async function idle(client: Redis, signal: AbortSignal): Promise<Record<string, 
     if (info.rdb_bgsave_in_progress === '0' && info.aof_rewrite_in_progress === '0') return info;
     await delay(POLL_MS);
   }
-}
-
-/** The fields of an answer to INFO. */
-export function infoOf(answer: string): Record<string, string> {
-  const pairs = answer.split(/\r?\n/).flatMap((line) => {
-    const colon = line.indexOf(':');
-    return line.startsWith('#') || colon < 0 ? [] : [[line.slice(0, colon), line.slice(colon + 1)]];
-  });
-  return Object.fromEntries(pairs);
-}
-
-/** The keys of all databases in an answer to INFO keyspace. */
-export function keysOf(answer: string): number {
-  return Object.values(infoOf(answer)).reduce((sum, text) => sum + Number(/keys=(\d+)/.exec(text)?.[1] ?? 0), 0);
 }

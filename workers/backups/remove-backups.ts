@@ -1,6 +1,6 @@
 import { deleteBackup, hiddenBackups, hideBackupsOfDeleted } from '../../shared/backups/store.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import { sweepEach } from '../sweeps/sweep-each.js';
+import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** Backups that are removed at the same time. */

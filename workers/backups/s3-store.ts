@@ -13,7 +13,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import { BackupError } from './backup-error.js';
+import { BackupError } from '../failures/explained.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
 const ARCHIVE = '/archive';

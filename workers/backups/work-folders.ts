@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { BackupError } from '../failures/explained.js';
 import { diskRoom } from '../sandbox/disk-guard.js';
 import { reserveOf, roomState } from '../sandbox/disk-model.js';
-import { BackupError } from './backup-error.js';
 
 /** Below DATA_DIR: the folders in which copies are checked. */
 export const CHECKS = 'backup-checks';

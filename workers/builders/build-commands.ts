@@ -1,11 +1,12 @@
 import { availableParallelism, constants, totalmem } from 'node:os';
-import { planOf } from '../../shared/workspaces/catalog.js';
-import { memoryAdvice, withAdvice } from '../failure-advice.js';
+import { planOf } from '../../shared/services/catalog.js';
+import { BuildError } from '../failures/explained.js';
+import { memoryAdvice, withAdvice } from '../failures/failure-advice.js';
 import { scopeOf } from '../network/network-model.js';
 import { mostOfRun } from '../sandbox/disk-model.js';
 import type { RunOutcome, Sandbox, SandboxGround, SandboxSpec } from '../sandbox/sandbox.js';
 import { CommandOutput } from './build-log.js';
-import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
+import type { BuildContext, BuildRequest } from './builder.js';
 import type { BuildPlan } from './plan-model.js';
 import { checkKey, isKnown, remember } from './tool-checks.js';
 

@@ -1,5 +1,5 @@
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
-import { BuildError } from './builder.js';
+import { BuildError } from '../failures/explained.js';
 import type { DetectedProject } from './detection/detected-project.js';
 import { ENTRY_FILES } from './detection/entry-files.js';
 import { planNode } from './node-plan.js';

@@ -1,5 +1,6 @@
+import { BuildError } from '../failures/explained.js';
 import { didNotFinish } from './build-commands.js';
-import { type BuildContext, BuildError, type BuildRequest } from './builder.js';
+import type { BuildContext, BuildRequest } from './builder.js';
 
 /** The time limit of a build (`timeoutSeconds`), combined with the build's own signal. */
 export class TimeLimit {

@@ -1,7 +1,7 @@
 import type { BuiltImage } from '../../shared/images/model.js';
-import type { Masker } from '../../shared/secrets/mask.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
+import type { Masker } from '../masking/mask.js';
 
 export interface BuildRequest {
   /** Names the processes and folders of this attempt: `<deploymentId>-<fence>`. */
@@ -28,14 +28,6 @@ export interface BuildContext {
   masker?: Masker;
   /** Set by the checkout: true if the repository has submodules, which are no part of it. */
   hasSubmodules?: boolean;
-}
-
-/** Why a build failed: the command and the cause, for the person who deployed. */
-export class BuildError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'BuildError';
-  }
 }
 
 /** Makes an immutable image from a commit. Throws `BuildError`; an abort rejects with the signal's reason. */

@@ -3,8 +3,8 @@ import { chown, lstat, mkdir, readdir, readFile, realpath, rename, writeFile } f
 import { basename, dirname, join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { SYSTEM_PATH } from '../command-wrappers.js';
-import { removeTree, touch } from '../folders.js';
+import { SYSTEM_PATH } from '../core/command-wrappers.js';
+import { removeTree, touch } from '../core/folders.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { usedMb } from './folder-size.js';
 

@@ -1,5 +1,5 @@
 import { runLimited } from '../../shared/core/run-limited.js';
-import { SYSTEM_PATH } from '../command-wrappers.js';
+import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 /** A folder that takes longer to measure has too many files, in milliseconds. */
 const MEASURE_MS = 20_000;

@@ -2,8 +2,8 @@ import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { exists } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { SYSTEM_PATH } from '../command-wrappers.js';
-import { type DiscardDeps, removeTree, touch } from '../folders.js';
+import { SYSTEM_PATH } from '../core/command-wrappers.js';
+import { type DiscardDeps, removeTree, touch } from '../core/folders.js';
 import { DependencyCopy, MODULES } from './dependency-copy.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { isRecord } from './json-values.js';

@@ -1,5 +1,5 @@
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
-import { BuildError } from './builder.js';
+import { BuildError } from '../failures/explained.js';
 import type { Settings } from './plan-model.js';
 import type { ProjectFiles } from './project-files.js';
 import type { ToolchainPlan } from './toolchains/toolchain.js';

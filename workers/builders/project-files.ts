@@ -2,8 +2,8 @@ import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
+import { BuildError } from '../failures/explained.js';
 import { isBelow } from '../sandbox/sandbox-plan.js';
-import { BuildError } from './builder.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from './toolchains/locked-engines.js';
 
 /** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */

@@ -6,7 +6,8 @@ import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
-import { discardTree, removeUnused } from '../folders.js';
+import { discardTree, removeUnused } from '../core/folders.js';
+import { BuildError } from '../failures/explained.js';
 import { diskProblem } from '../sandbox/disk-guard.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { RepositorySource } from '../sources/repository-source.js';
@@ -22,7 +23,7 @@ import {
 } from './build-folder.js';
 import { runSteps } from './build-steps.js';
 import { TimeLimit } from './build-time-limit.js';
-import { type BuildContext, BuildError, type Builder, type BuildRequest } from './builder.js';
+import type { BuildContext, Builder, BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
 import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';

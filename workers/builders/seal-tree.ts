@@ -13,9 +13,9 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { removeTree } from '../folders.js';
+import { removeTree } from '../core/folders.js';
+import { BuildError } from '../failures/explained.js';
 import { isBelow } from '../sandbox/sandbox-plan.js';
-import { BuildError } from './builder.js';
 import { isFrameworkCache } from './toolchains/framework-caches.js';
 
 export interface SealOptions {

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { OWN_PATH } from '../own-programs.js';
+import { OWN_PATH } from '../core/own-programs.js';
 import type { Tool } from './toolchains/toolchain.js';
 
 /** A check is repeated after this time, in milliseconds, even if no program was installed or removed. */

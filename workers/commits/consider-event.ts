@@ -9,7 +9,7 @@ import {
 } from '../../shared/commits/store.js';
 import { AppError } from '../../shared/core/errors.js';
 import { SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
-import { previewForBranch } from '../../shared/previews/commands.js';
+import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
@@ -17,7 +17,7 @@ import { isImageSource, isPushSource } from '../../shared/services/source.js';
 import { getService } from '../../shared/services/store.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { createPathFilter } from '../builders/path-filter.js';
-import { SourceError } from '../sources/repository-source.js';
+import { SourceError } from '../failures/explained.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** Not now: the repository cannot be read, or does not show the pushed commit yet. */

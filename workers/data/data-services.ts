@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
-import { LastLines } from '../../shared/core/last-lines.js';
 import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { decideVolume, redisConfiguration } from '../../shared/data/model.js';
@@ -15,11 +14,13 @@ import {
   volumesToRemove,
 } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { limitsOf } from '../../shared/workspaces/catalog.js';
+import { limitsOf } from '../../shared/services/catalog.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
-import { discardTree } from '../folders.js';
+import { discardTree } from '../core/folders.js';
+import { LastLines } from '../core/last-lines.js';
+import { ReleaseError } from '../failures/explained.js';
 import { scopeOf } from '../network/network-model.js';
-import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
+import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { type DataHost, restoreLeftovers, serverOnHost, type VolumeFiles } from './data-host.js';
 import type { HostServers } from './data-kinds.js';

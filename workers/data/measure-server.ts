@@ -1,5 +1,5 @@
 import { ADMIN_USER } from '../../shared/data/model.js';
-import { infoOf, openRedis } from '../backups/redis-source.js';
+import { infoOf, openRedis } from './redis-session.js';
 import { type AdminAddress, asAdmin } from './settle-postgres.js';
 
 /** Asks PostgreSQL for the size of its data without the write-ahead log, in bytes. */

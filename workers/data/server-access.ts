@@ -4,12 +4,13 @@ import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { ADMIN_USER } from '../../shared/data/model.js';
 import { type DataServerRow, findDataServer, holdDataServer, releaseHold, renewHold } from '../../shared/data/store.js';
-import { runningReleases } from '../../shared/deployments/release-store.js';
-import { replicasOf } from '../../shared/replicas/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getService } from '../../shared/services/store.js';
-import { loadReleaseSpec } from '../deploy/release-spec.js';
-import { ReleaseError, type RuntimeDriver } from '../runtime/runtime-driver.js';
+import { ReleaseError } from '../failures/explained.js';
+import { loadReleaseSpec } from '../releases/release-spec.js';
+import { runningReleases } from '../releases/release-store.js';
+import { replicasOf } from '../replicas/store.js';
+import type { RuntimeDriver } from '../runtime/runtime-driver.js';
 import type { DataHost } from './data-host.js';
 
 /** A running data server and how to reach it from this host. */

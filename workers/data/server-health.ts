@@ -2,11 +2,12 @@ import type { Db } from '../../shared/core/database/client.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { portOf, storageBytes, storageState } from '../../shared/data/model.js';
 import { findDataServer } from '../../shared/data/store.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { databasePlanOf } from '../../shared/workspaces/catalog.js';
+import { databasePlanOf } from '../../shared/services/catalog.js';
+import { ReleaseError } from '../failures/explained.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 import type { ServerProbe } from '../runtime/health-watch.js';
-import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
+import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { askServer } from './server-probe.js';
 import { settlePostgres } from './settle-postgres.js';
 

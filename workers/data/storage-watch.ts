@@ -2,11 +2,11 @@ import { openPasswords } from '../../shared/data/commands.js';
 import { type StorageState, storageBytes, storageState } from '../../shared/data/model.js';
 import { type DataServerRow, dataServersOfHost, recordUsage } from '../../shared/data/store.js';
 import { getDeployment } from '../../shared/deployments/store.js';
-import { replicasOf } from '../../shared/replicas/store.js';
-import { Masker } from '../../shared/secrets/mask.js';
+import { databasePlanOf } from '../../shared/services/catalog.js';
 import { getService } from '../../shared/services/store.js';
-import { databasePlanOf } from '../../shared/workspaces/catalog.js';
-import { sweepEach } from '../sweeps/sweep-each.js';
+import { sweepEach } from '../core/sweep-each.js';
+import { Masker } from '../masking/mask.js';
+import { replicasOf } from '../replicas/store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
 

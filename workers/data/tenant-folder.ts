@@ -2,6 +2,7 @@ import { constants, type Dirent, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, opendir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
+import { ExplainedError } from '../failures/explained.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Opens a name alone, also that of a socket. Node does not name this flag of Linux. */
@@ -11,7 +12,7 @@ const ON_LINUX = process.platform === 'linux';
 const REFUSED = ['ELOOP', 'ENOTDIR', 'ENXIO'];
 
 /** A tenant has put something into its folder that the platform does not open. */
-export class TenantFileError extends Error {}
+export class TenantFileError extends ExplainedError {}
 
 /**
  * A folder that a tenant's processes may change at any moment. Names in it are opened relative to its descriptor and never

@@ -1,5 +1,4 @@
 import { errorMessage } from '../../shared/core/errors.js';
-import { changeOf, type HeldDeployment } from '../../shared/deployments/changes.js';
 import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
 import {
   type ActiveState,
@@ -8,20 +7,21 @@ import {
   STEP_OF,
   TRANSITIONS,
 } from '../../shared/deployments/model.js';
-import { deploymentParts } from '../../shared/deployments/parts-store.js';
-import type { LeftBehind } from '../../shared/deployments/release-store.js';
 import { getDeployment } from '../../shared/deployments/store.js';
 import type { ClaimRules } from '../../shared/engine/transition.js';
 import { SealError } from '../../shared/secrets/keyring.js';
-import { Masker } from '../../shared/secrets/mask.js';
 import { credentialsOf } from '../../shared/services/source.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
 import { type Handler, perform, type Work } from '../engine/perform.js';
-import type { JobHelpers } from '../handlers/job-helpers.js';
-import { ReleaseError } from '../runtime/runtime-driver.js';
+import { ReleaseError } from '../failures/explained.js';
+import { Masker } from '../masking/mask.js';
+import { deploymentParts } from '../releases/parts-store.js';
+import { openRepository } from '../releases/release-spec.js';
+import type { LeftBehind } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
+import { changeOf, type HeldDeployment } from './changes.js';
 import { DeploymentRun } from './deployment-run.js';
-import { openRepository } from './release-spec.js';
 import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';

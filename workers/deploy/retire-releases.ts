@@ -1,8 +1,8 @@
-import { type LeftBehind, leftBehind } from '../../shared/deployments/release-store.js';
 import { IMAGES_KEPT } from '../../shared/images/model.js';
 import { retireImages } from '../../shared/images/store.js';
 import { getService } from '../../shared/services/store.js';
-import { edgesApplied } from '../edges-applied.js';
+import { edgesApplied } from '../releases/edges-applied.js';
+import { type LeftBehind, leftBehind } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**

@@ -1,5 +1,5 @@
 import { LATENCY_BOUNDS, latencyClass } from '../../shared/metrics/model.js';
-import type { Traffic } from '../../shared/metrics/traffic-store.js';
+import type { Traffic } from './traffic-store.js';
 
 const CLASSES = LATENCY_BOUNDS.length + 1;
 

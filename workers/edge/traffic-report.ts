@@ -1,8 +1,8 @@
 import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
-import { recordTraffic } from '../../shared/metrics/traffic-store.js';
 import type { TrafficMeter } from './traffic-meter.js';
+import { recordTraffic } from './traffic-store.js';
 
 export interface TrafficReportOptions {
   db: Db;

@@ -1,6 +1,6 @@
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Transitions } from '../../shared/engine/kind.js';
-import type { Failure } from '../failures.js';
+import type { Failure } from '../failures/failures.js';
 
 /** What is done with a record whose work did not come to its end. */
 export type Action =

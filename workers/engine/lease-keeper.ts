@@ -4,7 +4,7 @@ import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { WorkKind } from '../../shared/engine/kind.js';
 import { type Lease, renewLeases } from '../../shared/engine/leases.js';
-import { Interrupted } from '../interrupted.js';
+import { Interrupted } from '../failures/interrupted.js';
 
 const RENEW_MS = 2000;
 

@@ -11,11 +11,11 @@ import {
   transition,
   type WorkRow,
 } from '../../shared/engine/transition.js';
-import { failureOf } from '../failures.js';
-import type { JobHelpers } from '../handlers/job-helpers.js';
-import { Interrupted, JobFailed } from '../interrupted.js';
+import { failureOf } from '../failures/failures.js';
+import { Interrupted, JobFailed } from '../failures/interrupted.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type Action, decide } from './decide.js';
+import type { JobHelpers } from './job-helpers.js';
 
 /** A record whose workspace has its turn already tries again after this time, in milliseconds. It keeps no slot meanwhile. */
 const TURN_MS = 2_000;

@@ -4,10 +4,10 @@ import type { Logger } from '../../shared/core/log.js';
 import { onAbort } from '../../shared/core/on-abort.js';
 import { type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from '../../shared/queues/catalog.js';
 import type { Engine } from '../../shared/queues/engine.js';
-import { HANDLERS, type JobHandler } from '../handlers/handlers-by-queue.js';
-import { Interrupted, JobFailed } from '../interrupted.js';
-import { printable } from '../log-sink.js';
+import { Interrupted, JobFailed } from '../failures/interrupted.js';
+import { printable } from '../logs/log-sink.js';
 import type { JobDeps } from '../worker-deps.js';
+import type { JobHelpers } from './job-helpers.js';
 
 /**
  * A lock expires after this time without renewal. Together with the check below it bounds how long a dead worker's job
@@ -26,13 +26,22 @@ export interface RunningJob {
   since: string;
 }
 
+/** Runs one job. Returns the outcome in a few words, which the dashboard shows. */
+export type JobHandler<N extends QueueName> = (
+  deps: JobDeps,
+  payload: Payloads[N],
+  helpers: JobHelpers,
+) => Promise<string>;
+
+export type JobHandlers = { readonly [N in QueueName]: JobHandler<N> };
+
 /** This process's BullMQ Workers, one for each queue of the catalog. */
 export class WorkerPool {
   readonly #deps: JobDeps;
   readonly #log: Logger;
   readonly #workers: Worker[];
   readonly #running = new Map<string, RunningJob>();
-  readonly #handlers: typeof HANDLERS;
+  readonly #handlers: JobHandlers;
   #closing = false;
 
   constructor(
@@ -40,7 +49,7 @@ export class WorkerPool {
     engine: Engine,
     log: Logger,
     slots: Partial<Record<QueueName, number>>,
-    handlers = HANDLERS,
+    handlers: JobHandlers,
   ) {
     this.#deps = deps;
     this.#handlers = handlers;

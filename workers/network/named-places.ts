@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import { OWN_PATH } from '../own-programs.js';
+import { OWN_PATH } from '../core/own-programs.js';
 import type { Endpoint } from './network-rules.js';
 
 const LOOKUP_MS = 5_000;

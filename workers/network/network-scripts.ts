@@ -54,23 +54,6 @@ exec nsenter --net="/run/netns/$1" /bin/sh -ec '
 `;
 
 /**
- * Passes connections on from an address of a namespace to a listener on its IPv6 loopback, which no address translation
- * reaches. Arguments: address, port.
- */
-export const RELAY = `
-const [address, port] = process.argv.slice(1);
-const { connect, createServer } = require('node:net');
-createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
-  const outer = connect({ host: '::1', port: Number(port), allowHalfOpen: true, noDelay: true });
-  for (const [from, to] of [[inner, outer], [outer, inner]]) {
-    from.on('error', () => { from.destroy(); to.destroy(); });
-    from.on('close', (failed) => { if (failed) to.destroy(); });
-    from.pipe(to);
-  }
-}).on('error', (error) => { throw error; }).listen(Number(port), address);
-`;
-
-/**
  * Keeps a namespace that stands for the host until it is killed or its folder is gone. Argument: the folder of the network's
  * files. The end of the pipe `alive` ends slirp4netns too.
  */

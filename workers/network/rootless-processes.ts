@@ -3,8 +3,8 @@ import { open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
-import { SYSTEM_PATH } from '../command-wrappers.js';
-import { withFileLock } from '../file-lock.js';
+import { SYSTEM_PATH } from '../core/command-wrappers.js';
+import { withFileLock } from '../core/file-lock.js';
 import { MARKER, markedProcesses } from '../sandbox/proc.js';
 import { answered, endGroup, errorText, groupOf, identify } from './detached-child.js';
 import { HOLD, UPLINK } from './network-scripts.js';

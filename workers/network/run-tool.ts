@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { SYSTEM_PATH } from '../command-wrappers.js';
+import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 const TIMEOUT_MS = 20_000;
 

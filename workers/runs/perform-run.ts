@@ -1,12 +1,13 @@
 import { errorMessage } from '../../shared/core/errors.js';
-import { findAttempt, stopAttempts } from '../../shared/replicas/attempt-store.js';
 import { RUNS } from '../../shared/runs/kind.js';
 import { decideRun, type RunDecision, type RunRow } from '../../shared/runs/model.js';
 import { retrySql } from '../../shared/runs/store.js';
-import { loadReleaseSpec } from '../deploy/release-spec.js';
 import type { Handler, Outcome } from '../engine/perform.js';
+import { ReleaseError } from '../failures/explained.js';
+import { loadReleaseSpec } from '../releases/release-spec.js';
+import { findAttempt, stopAttempts } from '../replicas/attempt-store.js';
 import { maskerOf } from '../runtime/retained-release.js';
-import { ReleaseError, type ReleaseSpec } from '../runtime/runtime-driver.js';
+import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** A worker that does not have the image leaves the run to another one, after this time in milliseconds. */

@@ -1,5 +1,5 @@
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 
 type Attempt = Pick<ReplicaRow, 'state' | 'started_at' | 'created_at' | 'exit_code' | 'exit_detail'>;
 

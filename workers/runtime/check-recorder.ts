@@ -1,8 +1,8 @@
 import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
-import { recordChecks } from '../../shared/replicas/check-store.js';
-import type { Attempt } from '../../shared/replicas/rows.js';
+import { recordChecks } from '../replicas/check-store.js';
+import type { Attempt } from '../replicas/rows.js';
 
 /** How long a check waits for others, in milliseconds. */
 const WAIT_MS = 2_000;

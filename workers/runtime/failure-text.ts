@@ -1,5 +1,5 @@
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
-import { ADVICE_LINES, adviceFor, memoryAdvice, withAdvice } from '../failure-advice.js';
+import { ADVICE_LINES, adviceFor, memoryAdvice, withAdvice } from '../failures/failure-advice.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 
 /** Lines of output that a failure quotes. */
 const QUOTED_LINES = 8;

@@ -1,4 +1,4 @@
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 
 /** The wait doubles with each replacement in a row, and at most so often. */
 const MOST_DOUBLINGS = 5;

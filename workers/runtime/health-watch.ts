@@ -1,9 +1,9 @@
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
-import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../../shared/replicas/store.js';
 import { isDataKind } from '../../shared/services/model.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../replicas/store.js';
 import type { CheckRecorder } from './check-recorder.js';
 import { checkHealth } from './health-check.js';
 import { replacementDelayMs } from './health-replacement.js';

@@ -1,4 +1,4 @@
-import type { ReplicaState } from '../../shared/replicas/model.js';
+import type { ReplicaState } from '../replicas/model.js';
 
 /** Time until the next check, in milliseconds, by how the replica does. */
 const INTERVAL_MS = {

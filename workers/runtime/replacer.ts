@@ -5,8 +5,8 @@ import {
   dropReplacement,
   finishReplacement,
   restartInPlace,
-} from '../../shared/replicas/replacement-store.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
+} from '../replicas/replacement-store.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 import {
   planReplacements,
   type ReplacementAction,

@@ -3,7 +3,7 @@ import type { Db, Transaction } from '../../shared/core/database/client.js';
 import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { LogLine } from '../../shared/logs/model.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 import type { CheckRecorder } from './check-recorder.js';
 import type { CommandOptions, ReleaseSpec } from './runtime-driver.js';
 

@@ -1,22 +1,16 @@
 import { hostFor, isHeld, isHostOnline, settleHost } from '../../shared/data/store.js';
-import { isCurrentRelease, isReleasing, runningReleases } from '../../shared/deployments/release-store.js';
-import { wantReplicas, wantStopped } from '../../shared/replicas/desire-store.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
-import { replicasOf } from '../../shared/replicas/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { isDataKind } from '../../shared/services/model.js';
+import { ReleaseError } from '../failures/explained.js';
+import { isCurrentRelease, isReleasing, runningReleases } from '../releases/release-store.js';
+import { wantReplicas, wantStopped } from '../replicas/desire-store.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { replicasOf } from '../replicas/store.js';
 import { replicaChange } from './replica-change.js';
 import { POLL_MS, type ReplicaRuntimeDeps, type RuntimeBackend, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
 import { RunAttempts } from './run-attempts.js';
-import {
-  type CommandOptions,
-  ReleaseError,
-  type ReleaseSpec,
-  type ReplicaView,
-  type RunAttempt,
-  type RuntimeDriver,
-} from './runtime-driver.js';
+import type { CommandOptions, ReleaseSpec, ReplicaView, RunAttempt, RuntimeDriver } from './runtime-driver.js';
 
 /** The longest wait until work on a volume ends, in milliseconds. */
 const HELD_MS = 120_000;

@@ -1,7 +1,8 @@
 import { SealError } from '../../shared/secrets/keyring.js';
-import { Masker } from '../../shared/secrets/mask.js';
 import { credentialsOf } from '../../shared/services/source.js';
-import { ReleaseError, type ReleaseSpec } from './runtime-driver.js';
+import { ReleaseError } from '../failures/explained.js';
+import { Masker } from '../masking/mask.js';
+import type { ReleaseSpec } from './runtime-driver.js';
 
 /** True for an error of the release itself, which no retry mends. Any other error is a fault of the platform and may pass. */
 export function isExplained(error: unknown): error is ReleaseError | SealError {

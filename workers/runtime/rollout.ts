@@ -1,4 +1,4 @@
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 
 type Rolled = Pick<ReplicaRow, 'state' | 'position' | 'ready_at'>;
 

@@ -1,9 +1,10 @@
-import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../../shared/replicas/attempt-store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
+import { ReleaseError } from '../failures/explained.js';
+import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../replicas/attempt-store.js';
 import { attemptProgress } from './attempt-progress.js';
 import { replicaChange } from './replica-change.js';
 import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
-import { ReleaseError, type ReleaseSpec, type RunAttempt } from './runtime-driver.js';
+import type { ReleaseSpec, RunAttempt } from './runtime-driver.js';
 
 /** Polling interval when no notification arrives, in milliseconds: a run may last for hours. */
 const RUN_POLL_MS = 2_000;

@@ -1,8 +1,8 @@
 import type { ImageManifest } from '../../shared/images/model.js';
-import type { ReplicaState } from '../../shared/replicas/model.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
+import type { ReplicaState } from '../replicas/model.js';
 
 /** Everything a runtime needs to run one release. `deploy/release-spec.ts` makes it from the deployment's snapshot. */
 export interface ReleaseSpec {
@@ -31,14 +31,6 @@ export interface ReplicaView {
   givenPort?: number | null;
   restarts: number;
   exitDetail: string;
-}
-
-/** Why a release did not become healthy. The message is for the person who deployed. */
-export class ReleaseError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ReleaseError';
-  }
 }
 
 /** One attempt of a run of a cron service. */

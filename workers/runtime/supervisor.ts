@@ -1,8 +1,8 @@
-import { Leadership } from '../../shared/core/database/leadership.js';
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import type { ReplicaRow } from '../../shared/replicas/rows.js';
-import { replicasOfHost } from '../../shared/replicas/store.js';
+import { Leadership } from '../core/leadership.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { replicasOfHost } from '../replicas/store.js';
 import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
 import { Replacer } from './replacer.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';

@@ -1,14 +1,9 @@
 import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
-import {
-  type MeasurableReplica,
-  measurableReplicas,
-  type ReplicaSample,
-  recordSamples,
-} from '../../shared/metrics/usage-store.js';
-import { resourcesOf } from '../../shared/workspaces/catalog.js';
+import { resourcesOf } from '../../shared/services/catalog.js';
 import type { ResourceUsage } from '../sandbox/sandbox.js';
+import { type MeasurableReplica, measurableReplicas, type ReplicaSample, recordSamples } from './usage-store.js';
 
 const MEGABYTE = 1024 * 1024;
 /** Replicas that are read at a time. */

@@ -1,9 +1,9 @@
 import { readdir, readFile, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { concurrently } from '../../shared/core/concurrently.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import { resultOf } from '../../shared/core/run-limited.js';
+import { concurrently } from '../core/concurrently.js';
 import { type DiskRoom, isOverBound, mostOfRun, roomState, type Use, type Writer, writerToEnd } from './disk-model.js';
 import { scratchRoot } from './prepare-sandbox.js';
 

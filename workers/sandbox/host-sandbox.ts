@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { concurrently } from '../../shared/core/concurrently.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import { processStart } from '../../shared/core/process-identity.js';
-import { discardTree } from '../folders.js';
+import { concurrently } from '../core/concurrently.js';
+import { discardTree } from '../core/folders.js';
 import type { HostNetwork } from '../network/host-network.js';
-import { startRelay } from '../network/loopback-relay.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
 import { noteStorage } from './disk-guard.js';
+import { startRelay } from './loopback-relay.js';
 import {
   type Made,
   makeSandbox,

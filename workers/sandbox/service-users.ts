@@ -1,7 +1,7 @@
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { ownSmallTree } from '../small-tree.js';
+import { ownSmallTree } from '../core/small-tree.js';
 
 /** The number of services that an installation can have: each has a user of its own, which returns when the service is gone. */
 const USERS = 200_000;

@@ -4,8 +4,9 @@ import { isImageSource, isPushSource, repositoryProblem } from '../../shared/ser
 import { givenAddress } from '../../shared/ssh/model.js';
 import type { Engine } from '../docker/engine.js';
 import type { RegistryAccount } from '../docker/registry.js';
+import { SourceError } from '../failures/explained.js';
 import { type AddressPolicy, hostPolicy, refusePrivateHost } from './remote.js';
-import { type RepositorySource, SourceError } from './repository-source.js';
+import type { RepositorySource } from './repository-source.js';
 
 /** What a deployment deploys: one commit or one image. */
 export interface Origin {

@@ -2,19 +2,15 @@ import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { ChildLimits } from '../../shared/core/limited-child.js';
 import type { Logger } from '../../shared/core/log.js';
-import { removeUnused } from '../folders.js';
+import { removeUnused } from '../core/folders.js';
+import { SourceError } from '../failures/explained.js';
 import { Git, gitNetwork } from './git-command.js';
 import { missesBranch, refusesCommits } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
 import { type AddressPolicy, hostPolicy, type Remote } from './remote.js';
 import { type FoundRef, REF, RepositoryServer } from './repository-server.js';
-import {
-  type RepositoryRequest,
-  type RepositorySource,
-  type ResolvedCommit,
-  SourceError,
-} from './repository-source.js';
+import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
 import type { SshAccess } from './ssh-access.js';
 
 export interface GitSourceOptions {

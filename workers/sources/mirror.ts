@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withFileLock } from '../file-lock.js';
-import { removeTree, touch } from '../folders.js';
+import { withFileLock } from '../core/file-lock.js';
+import { removeTree, touch } from '../core/folders.js';
+import { SourceError } from '../failures/explained.js';
 import type { Git, GitResult } from './git-command.js';
 import { lastLine } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
-import { SourceError } from './repository-source.js';
 
 /** A larger checkout is refused before any file of it is written. */
 const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };

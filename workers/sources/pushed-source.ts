@@ -7,15 +7,11 @@ import { FOLDER_ID_FILE, PUSHED_FOLDER, parsePushedAddress, repositoryFolder } f
 import { findRepository } from '../../shared/pushes/store.js';
 import { newFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
+import { SourceError } from '../failures/explained.js';
 import { Git, gitNetwork } from './git-command.js';
 import { lastLine } from './git-failure.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
-import {
-  type RepositoryRequest,
-  type RepositorySource,
-  type ResolvedCommit,
-  SourceError,
-} from './repository-source.js';
+import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
 
 export interface PushedSourceOptions {
   db: Db;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { errorMessage } from '../../shared/core/errors.js';
 import { decoded, hostOf, isPrivateAddress, repositoryProblem } from '../../shared/services/source.js';
 import { isSshLike, parseSshAddress, parseWorkspaceAddress } from '../../shared/ssh/model.js';
-import { SourceError } from './repository-source.js';
+import { SourceError } from '../failures/explained.js';
 import type { SshAccess } from './ssh-access.js';
 
 /** A checked address, and the settings with which git uses it. */

@@ -1,8 +1,9 @@
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
+import { SourceError } from '../failures/explained.js';
 import type { Git, GitResult } from './git-command.js';
 import { explainRemote, isRedirect, lastLine } from './git-failure.js';
 import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './remote.js';
-import { SourceError, TooManyBranches } from './repository-source.js';
+import { TooManyBranches } from './repository-source.js';
 
 const MOST_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;

@@ -1,3 +1,4 @@
+import { SourceError } from '../failures/explained.js';
 export interface ResolvedCommit {
   sha: string;
   /** The commit's subject line. */
@@ -12,14 +13,6 @@ export interface RepositoryRequest {
   /** The ref of a pull request that has the commit, for servers that give no commit by its number. */
   pullRef?: string;
   signal: AbortSignal;
-}
-
-/** Why a repository could not be used, for the person who deployed. */
-export class SourceError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SourceError';
-  }
 }
 
 /** A repository has more branches than are listed. */

@@ -6,9 +6,9 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { knownHostName, type SshAddress, scannedKeys } from '../../shared/ssh/model.js';
 import { ensureDeployKey, findSshHost, openPrivateKey, pinSshHost } from '../../shared/ssh/store.js';
-import { SYSTEM_PATH } from '../command-wrappers.js';
+import { SYSTEM_PATH } from '../core/command-wrappers.js';
+import { SourceError } from '../failures/explained.js';
 import { quote } from '../sandbox/sandbox-scripts.js';
-import { SourceError } from './repository-source.js';
 
 const SCAN_SECONDS = 10;
 

@@ -14,7 +14,7 @@ import {
 import { operationStatus } from '../../shared/operations/store.js';
 import { lockService } from '../../shared/services/store.js';
 import { CHECKS } from '../backups/work-folders.js';
-import { discardTree } from '../folders.js';
+import { discardTree } from '../core/folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** What no backup names is removed only after this time, in milliseconds: its row may be about to name it. */

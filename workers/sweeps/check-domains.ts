@@ -2,8 +2,8 @@ import { applyObservation } from '../../shared/domains/commands.js';
 import type { DomainRow } from '../../shared/domains/model.js';
 import { observeDomain } from '../../shared/domains/name-servers.js';
 import { claimDueDomains } from '../../shared/domains/store.js';
+import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
-import { sweepEach } from './sweep-each.js';
 
 /** Domains that one sweep asks the name servers about, all at once. */
 const BATCH = 20;

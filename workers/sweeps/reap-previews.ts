@@ -1,10 +1,10 @@
+import { deleteService } from '../../shared/lifecycle/commands.js';
 import { queueOperation } from '../../shared/operations/commands.js';
 import { decidePreview } from '../../shared/previews/model.js';
 import { endingPreviews, forgetDeletedPreviews, observePreview } from '../../shared/previews/store.js';
-import { deleteService } from '../../shared/services/lifecycle-commands.js';
 import { lockService } from '../../shared/services/store.js';
+import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
-import { sweepEach } from './sweep-each.js';
 
 /** Who requests the deletion of previews that have come to their end. */
 const ACTOR = 'previews';

@@ -1,9 +1,9 @@
 import { findDataServer } from '../../shared/data/store.js';
-import { releasesWithoutReplicas } from '../../shared/deployments/release-store.js';
 import { isDataKind } from '../../shared/services/model.js';
-import { loadReleaseSpec } from '../deploy/release-spec.js';
+import { sweepEach } from '../core/sweep-each.js';
+import { loadReleaseSpec } from '../releases/release-spec.js';
+import { releasesWithoutReplicas } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
-import { sweepEach } from './sweep-each.js';
 
 /** How long the sweep waits for the replicas of one release to become ready, in milliseconds. */
 const READY_WITHIN_MS = 120_000;

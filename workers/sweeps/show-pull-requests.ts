@@ -1,9 +1,9 @@
 import { AppError } from '../../shared/core/errors.js';
+import { lockPullById, noteRetry, pullsToRetry } from '../../shared/previews/pull-store.js';
 import { showPull } from '../../shared/pulls/commands.js';
-import { lockPullById, noteRetry, pullsToRetry } from '../../shared/pulls/store.js';
 import { lockService } from '../../shared/services/store.js';
+import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
-import { sweepEach } from './sweep-each.js';
 
 /** Who makes previews that could not be made when their pull request was reported. */
 const ACTOR = 'previews';

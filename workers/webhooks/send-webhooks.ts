@@ -1,4 +1,3 @@
-import { concurrently } from '../../shared/core/concurrently.js';
 import { serviceUrl } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
@@ -15,6 +14,7 @@ import {
 import { budgetUsedPercent, monthlyCost, reachedThresholds } from '../../shared/workspaces/billing.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
 import { pricedServices } from '../../shared/workspaces/usage.js';
+import { concurrently } from '../core/concurrently.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type PostOptions, postSigned } from './post-signed.js';
 

@@ -1,4 +1,3 @@
-import { queueBackup, queueRestore, removeBackup } from '../../../shared/backups/commands.js';
 import { findBackup, listBackups } from '../../../shared/backups/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
@@ -6,6 +5,7 @@ import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, DeletedResponse, PageQuery } from '../../http/schema.js';
 import { presentOperation } from '../operations/present.js';
 import { lockService, readService } from '../services/find-service.js';
+import { queueBackup, queueRestore, removeBackup } from './commands.js';
 import { presentBackup } from './present.js';
 import { BackupListResponse, BackupResponse, RestoreResponse } from './schema.js';
 

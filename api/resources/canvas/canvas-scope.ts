@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import type { CanvasScope } from '../../../shared/canvas/model.js';
 import type { Db } from '../../../shared/core/database/client.js';
 import { AppError, invalidRequest } from '../../../shared/core/errors.js';
-import { findEnvironment } from '../../../shared/projects/environment-store.js';
-import { findProject } from '../../../shared/projects/store.js';
+import { findEnvironment } from '../environments/store.js';
+import { findProject } from '../projects/store.js';
+import type { CanvasScope } from './model.js';
 import type { CanvasQuery } from './schema.js';
 
 interface ScopeRequest {

@@ -1,8 +1,8 @@
-import type { CanvasScope } from '../../../shared/canvas/model.js';
-import type { CanvasView } from '../../../shared/canvas/store.js';
 import type { Config } from '../../../shared/core/config.js';
 import { presentService } from '../services/present.js';
+import type { CanvasScope } from './model.js';
 import type { CanvasPresentation } from './schema.js';
+import type { CanvasView } from './store.js';
 
 export function presentCanvas(canvas: CanvasView, scope: CanvasScope, config: Config): CanvasPresentation {
   const { revision, positions, viewport } = canvas.layout;

@@ -1,9 +1,9 @@
-import { saveCanvas } from '../../../shared/canvas/save-canvas.js';
-import { readCanvas } from '../../../shared/canvas/store.js';
 import { defineRoute } from '../../http/route.js';
 import { readScope } from './canvas-scope.js';
 import { presentCanvas } from './present.js';
+import { saveCanvas } from './save-canvas.js';
 import { CanvasQuery, CanvasResponse, SaveCanvasBody } from './schema.js';
+import { readCanvas } from './store.js';
 
 const CANVAS = '/workspaces/:workspaceId/canvas';
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from '../../../shared/canvas/model.js';
 import { Nullable, oneOf, Strict, Uuid } from '../../http/schema.js';
 import { ServiceSchema } from '../services/schema.js';
+import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from './model.js';
 
 export const CanvasQuery = Strict({ projectId: Type.Optional(Uuid), environmentId: Type.Optional(Uuid) });
 

@@ -1,6 +1,4 @@
 import type { Config } from '../../../shared/core/config.js';
-import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
-import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import {
   DATABASE_PLANS,
   PLANS,
@@ -8,7 +6,9 @@ import {
   REGIONS,
   RUNTIMES,
   SERVICE_TYPES,
-} from '../../../shared/workspaces/catalog.js';
+} from '../../../shared/services/catalog.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import type { CatalogView } from './schema.js';
 
 /** The catalog (specification, Catalog). Capabilities are what this installation can run, not only store. */

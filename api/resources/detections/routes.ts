@@ -1,6 +1,6 @@
-import { askForDetection, detectionOf } from '../../../shared/detections/commands.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import { defineRoute } from '../../http/route.js';
+import { askForDetection, detectionOf } from './commands.js';
 import { presentDetection } from './present.js';
 import { DetectBody, DetectResponse } from './schema.js';
 

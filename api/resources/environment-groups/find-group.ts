@@ -1,10 +1,6 @@
-import {
-  type EnvironmentGroupView,
-  findGroupView,
-  lockGroup as lockRow,
-} from '../../../shared/projects/group-store.js';
 import { found } from '../../http/assertions.js';
 import type { ReadRequest, WriteRequest } from '../../http/route.js';
+import { type EnvironmentGroupView, findGroupView, lockGroup as lockRow } from './store.js';
 
 type GroupPath = '/workspaces/:workspaceId/environment-groups/:groupId';
 

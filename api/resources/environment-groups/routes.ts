@@ -1,8 +1,7 @@
-import { createGroup, linkService, unlinkService, updateGroup } from '../../../shared/projects/group-commands.js';
-import { deleteGroupRow, listGroupViews } from '../../../shared/projects/group-store.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { createGroup, linkService, unlinkService, updateGroup } from './commands.js';
 import { lockGroup, readGroup } from './find-group.js';
 import { presentGroup } from './present.js';
 import {
@@ -12,6 +11,7 @@ import {
   LinkServiceBody,
   UpdateEnvironmentGroupBody,
 } from './schema.js';
+import { deleteGroupRow, listGroupViews } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/environment-groups';
 const ONE = '/workspaces/:workspaceId/environment-groups/:groupId';

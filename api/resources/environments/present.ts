@@ -1,6 +1,6 @@
-import type { ReferenceInto } from '../../../shared/projects/environment-store.js';
-import type { EnvironmentRow } from '../../../shared/projects/model.js';
+import type { EnvironmentRow } from '../projects/model.js';
 import type { EnvironmentPresentation, ReferencePresentation } from './schema.js';
+import type { ReferenceInto } from './store.js';
 
 export function presentEnvironment(row: EnvironmentRow): EnvironmentPresentation {
   return {

@@ -1,11 +1,6 @@
-import {
-  createEnvironment,
-  deleteEnvironment,
-  updateEnvironment,
-} from '../../../shared/projects/environment-commands.js';
-import { groupsAcross, referencesInto } from '../../../shared/projects/environment-store.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
+import { createEnvironment, deleteEnvironment, updateEnvironment } from './commands.js';
 import { presentEnvironment, presentReference } from './present.js';
 import {
   CreateEnvironmentBody,
@@ -13,6 +8,7 @@ import {
   UpdateEnvironmentBody,
   UpdateEnvironmentResponse,
 } from './schema.js';
+import { groupsAcross, referencesInto } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/projects/:projectId/environments';
 const ONE = '/workspaces/:workspaceId/projects/:projectId/environments/:environmentId';

@@ -1,7 +1,7 @@
 import type { Config } from '../../../shared/core/config.js';
 import { hookPath } from '../../../shared/hooks/model.js';
-import type { HookRow } from '../../../shared/hooks/store.js';
 import type { HookView } from './schema.js';
+import type { HookRow } from './store.js';
 
 /** A hook without its secret, which is a part of the address of a deploy hook. */
 export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {

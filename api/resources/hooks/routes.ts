@@ -1,5 +1,4 @@
 import { AppError } from '../../../shared/core/errors.js';
-import { createHook, deleteHook, findHook, listHooks } from '../../../shared/hooks/store.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
@@ -7,6 +6,7 @@ import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { presentHook } from './present.js';
 import { CreatedHookResponse, CreateHookBody, HookListResponse, HookResponse } from './schema.js';
+import { createHook, deleteHook, findHook, listHooks } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/hooks';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/hooks/:hookId';

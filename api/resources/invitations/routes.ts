@@ -1,5 +1,4 @@
 import { AppError, errorMessage } from '../../../shared/core/errors.js';
-import { invite, mailInvitation } from '../../../shared/identity/invitation-commands.js';
 import { endInvitation, findInvitation, listInvitations } from '../../../shared/identity/invitation-store.js';
 import { findWorkspace } from '../../../shared/workspaces/store.js';
 import { found } from '../../http/assertions.js';
@@ -7,6 +6,7 @@ import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
 import { INVITATION_PATH } from '../../pages/console-router.js';
 import { CreateMemberBody } from '../members/schema.js';
+import { invite, mailInvitation } from './commands.js';
 import { presentInvitation } from './present.js';
 import { InvitationListResponse, InvitationResponse } from './schema.js';
 

@@ -1,10 +1,10 @@
 import { AppError } from '../../../shared/core/errors.js';
-import { createOwnKey } from '../../../shared/identity/key-commands.js';
 import { hasRole } from '../../../shared/identity/policy.js';
 import { pageOfApiKeys, revokeWorkspaceKey } from '../../../shared/identity/store.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { createOwnKey } from './commands.js';
 import { presentApiKey } from './present.js';
 import { ApiKeyListResponse, CreateApiKeyBody, CreatedApiKeyResponse } from './schema.js';
 

@@ -1,12 +1,12 @@
 import { invalidRequest } from '../../../shared/core/errors.js';
-import { isFiltered, readLogs } from '../../../shared/logs/line-store.js';
+import { planOf } from '../../../shared/services/catalog.js';
 import { getService, type ServiceView } from '../../../shared/services/store.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
 import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
 import type { WorkspaceAccess } from '../../http/context.js';
 import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { readService } from '../services/find-service.js';
 import { isHosted } from '../services/present.js';
+import { isFiltered, readLogs } from './read-lines.js';
 import { LogQuery, LogResponse } from './schema.js';
 
 const MOST_LINES = 500;

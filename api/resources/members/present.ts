@@ -1,5 +1,5 @@
-import type { MemberView } from '../../../shared/identity/member-store.js';
 import type { MemberPresentation } from './schema.js';
+import type { MemberView } from './store.js';
 
 export function presentMember(row: MemberView): MemberPresentation {
   return {

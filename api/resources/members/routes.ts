@@ -1,12 +1,12 @@
-import { inviteUser } from '../../../shared/identity/invitation-commands.js';
-import { changeMember, endMembership } from '../../../shared/identity/member-commands.js';
-import { listMembers } from '../../../shared/identity/member-store.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
+import { inviteUser } from '../invitations/commands.js';
 import { presentInvitation } from '../invitations/present.js';
 import { MemberInvitationResponse } from '../invitations/schema.js';
+import { changeMember, endMembership } from './commands.js';
 import { presentMember } from './present.js';
 import { CreateMemberBody, MemberListResponse, MemberResponse, UpdateMemberBody } from './schema.js';
+import { listMembers } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/members';
 const ONE = '/workspaces/:workspaceId/members/:memberId';

@@ -1,7 +1,7 @@
+import { pullStatus } from '../../../shared/previews/pull-model.js';
+import { findPull, listPulls, type PullView, pullFacts } from '../../../shared/previews/pull-store.js';
 import { findPreview } from '../../../shared/previews/store.js';
 import { approvePull, declinePull } from '../../../shared/pulls/commands.js';
-import { pullStatus } from '../../../shared/pulls/model.js';
-import { findPull, listPulls, type PullView, pullFacts } from '../../../shared/pulls/store.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { PULL_STATUSES } from '../../../shared/pulls/model.js';
+import { PULL_STATUSES } from '../../../shared/previews/pull-model.js';
 import { CommitSha } from '../../../shared/services/source.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { PreviewSchema } from './schema.js';

@@ -1,7 +1,7 @@
-import { createPreview } from '../../../shared/previews/commands.js';
+import { deleteService } from '../../../shared/lifecycle/commands.js';
+import { hasInfrastructure } from '../../../shared/lifecycle/store.js';
 import { findPreview, listPreviews } from '../../../shared/previews/store.js';
-import { deleteService } from '../../../shared/services/lifecycle-commands.js';
-import { hasInfrastructure } from '../../../shared/services/lifecycle-store.js';
+import { createPreview } from '../../../shared/pulls/preview-commands.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';

@@ -1,6 +1,6 @@
-import type { ProjectView } from '../../../shared/projects/store.js';
 import { presentEnvironment } from '../environments/present.js';
 import type { ProjectPresentation } from './schema.js';
+import type { ProjectView } from './store.js';
 
 export function presentProject(row: ProjectView): ProjectPresentation {
   return {

@@ -1,11 +1,11 @@
-import { createProject, deleteProject, updateProject } from '../../../shared/projects/commands.js';
-import { findProjectView, listProjectViews } from '../../../shared/projects/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, DeletedResponse, PageQuery } from '../../http/schema.js';
+import { createProject, deleteProject, updateProject } from './commands.js';
 import { presentProject } from './present.js';
 import { CreateProjectBody, ProjectListResponse, ProjectResponse, UpdateProjectBody } from './schema.js';
+import { findProjectView, listProjectViews } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/projects';
 const ONE = '/workspaces/:workspaceId/projects/:projectId';

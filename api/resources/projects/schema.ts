@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { plainText } from '../../../shared/core/plain-text.js';
-import { PROJECT_COLORS } from '../../../shared/projects/model.js';
 import { Name, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { EnvironmentSchema } from '../environments/schema.js';
+import { PROJECT_COLORS } from './model.js';
 
 const ProjectSchema = Strict(
   {

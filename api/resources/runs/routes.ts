@@ -1,4 +1,3 @@
-import { queueRun, requestRunCancel } from '../../../shared/runs/commands.js';
 import { findRun, listRuns } from '../../../shared/runs/store.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
@@ -6,6 +5,7 @@ import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
 import { CancelResponse } from '../deployments/schema.js';
 import { lockService, readService } from '../services/find-service.js';
+import { queueRun, requestRunCancel } from './commands.js';
 import { presentRun } from './present.js';
 import { RunListResponse, RunResponse } from './schema.js';
 

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { findServiceView, type ServiceView } from '../../../shared/services/store.js';
-import { updateServiceDirectly } from '../../../shared/services/update-service.js';
 import type { DirectRequest } from '../../http/route.js';
 import { presentService } from './present.js';
 import type { ServicePresentation, UpdateServiceBody } from './schema.js';
+import { updateServiceDirectly } from './update-service.js';
 
 type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', object, Static<typeof UpdateServiceBody>>;
 

@@ -1,11 +1,12 @@
 import { type Config, edgeUrl, serviceUrl } from '../../../shared/core/config.js';
+import { estimatedMonthly } from '../../../shared/services/catalog.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
-import { displayStatus, isRouted, serviceStatus } from '../../../shared/services/model.js';
+import { isRouted } from '../../../shared/services/model.js';
 import { maskedRepository } from '../../../shared/services/source.js';
 import type { ServiceView } from '../../../shared/services/store.js';
 import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
-import { estimatedMonthly } from '../../../shared/workspaces/catalog.js';
 import type { ServicePresentation } from './schema.js';
+import { displayStatus, serviceStatus } from './service-status.js';
 
 /** False if hosting is disabled and the service has no release: there is nothing to show (specification, Deployments). */
 export function isHosted(

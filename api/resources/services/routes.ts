@@ -1,14 +1,13 @@
-import { assertNoPreview } from '../../../shared/previews/commands.js';
-import { createService } from '../../../shared/services/create-service.js';
-import { deleteService, setArchived } from '../../../shared/services/lifecycle-commands.js';
-import { hasInfrastructure } from '../../../shared/services/lifecycle-store.js';
+import { deleteService, setArchived } from '../../../shared/lifecycle/commands.js';
+import { hasInfrastructure } from '../../../shared/lifecycle/store.js';
+import { assertNoPreview } from '../../../shared/pulls/preview-commands.js';
 import { listServiceViews, lockServiceRow } from '../../../shared/services/store.js';
-import { updateService } from '../../../shared/services/update-service.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { presentOperation } from '../operations/present.js';
+import { createService } from './create-service.js';
 import { lockService, readService } from './find-service.js';
 import { patchDirectly } from './patch-directly.js';
 import { presentService } from './present.js';
@@ -19,6 +18,7 @@ import {
   ServiceResponse,
   UpdateServiceBody,
 } from './schema.js';
+import { updateService } from './update-service.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services';
 const ONE = '/workspaces/:workspaceId/services/:serviceId';

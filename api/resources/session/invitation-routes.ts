@@ -1,7 +1,7 @@
-import { answerInvitation } from '../../../shared/identity/invitation-commands.js';
 import { invitationsOf } from '../../../shared/identity/invitation-store.js';
 import type { ApiDeps, Caller } from '../../http/context.js';
 import { defineRoute } from '../../http/route.js';
+import { answerInvitation } from '../invitations/commands.js';
 import { presentInvitation } from '../invitations/present.js';
 import { AnswerInvitationBody, OwnInvitationsResponse } from '../invitations/schema.js';
 

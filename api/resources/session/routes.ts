@@ -1,5 +1,4 @@
 import { AppError } from '../../../shared/core/errors.js';
-import { acceptInvitation, assertInvited } from '../../../shared/identity/invitation-commands.js';
 import { deleteSession } from '../../../shared/identity/session-store.js';
 import {
   beginSession,
@@ -13,6 +12,7 @@ import { hashToken } from '../../../shared/secrets/token.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
 import { clientOf } from '../../http/client.js';
 import { defineRoute, type SessionRequest } from '../../http/route.js';
+import { acceptInvitation, assertInvited } from '../invitations/commands.js';
 import { bootstrap, bootstrapOf } from './bootstrap.js';
 import { ownInvitationRoutes } from './invitation-routes.js';
 import { mfaRoutes } from './mfa-routes.js';

@@ -1,8 +1,8 @@
 import { errorMessage } from '../../../shared/core/errors.js';
-import { confirmVerification, requestVerification } from '../../../shared/identity/verify-email.js';
 import { defineRoute } from '../../http/route.js';
 import { VERIFY_PATH } from '../../pages/verify-page.js';
 import { SentResponse, TokenBody, VerifiedResponse } from './schema.js';
+import { confirmVerification, requestVerification } from './verify-email.js';
 
 /** Verification of an e-mail address. A user without it can only read. */
 export const verificationRoutes = [

@@ -1,13 +1,11 @@
 import type { Static } from 'typebox';
 import { COMPLETE } from '../../../shared/core/database/page.js';
 import { AppError, invalidRequest } from '../../../shared/core/errors.js';
-import { createVariable, updateVariable } from '../../../shared/variables/commands.js';
 import type { VariableContent } from '../../../shared/variables/model.js';
-import { setVariables } from '../../../shared/variables/set-variables.js';
-import { deleteVariable, listVariables } from '../../../shared/variables/store.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
+import { createVariable, updateVariable } from './commands.js';
 import { presentVariable } from './present.js';
 import {
   CreateVariableBody,
@@ -17,6 +15,8 @@ import {
   VariableListResponse,
   VariableResponse,
 } from './schema.js';
+import { setVariables } from './set-variables.js';
+import { deleteVariable, listVariables } from './store.js';
 import { lockOwner, readOwner, type VariablesPath } from './variable-owner.js';
 
 export const variableRoutes = routesAt(

@@ -1,8 +1,8 @@
-import { assertNoPreview } from '../../../shared/previews/commands.js';
-import type { VariableOwner } from '../../../shared/variables/store.js';
+import { assertNoPreview } from '../../../shared/pulls/preview-commands.js';
 import type { ReadRequest, WriteRequest } from '../../http/route.js';
 import { lockGroup, readGroup } from '../environment-groups/find-group.js';
 import { lockService, readService } from '../services/find-service.js';
+import type { VariableOwner } from './store.js';
 
 /** The two collections of variables: a service's and an environment group's. */
 export type VariablesPath =

@@ -1,6 +1,6 @@
 import type { Role } from '../../../shared/identity/policy.js';
+import { planOf } from '../../../shared/services/catalog.js';
 import { budgetUsedPercent, monthlyCost } from '../../../shared/workspaces/billing.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
 import type { WorkspaceRow } from '../../../shared/workspaces/model.js';
 import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
 import type { WorkspaceView } from './schema.js';

@@ -1,6 +1,6 @@
 import { workspacesOf } from '../../../shared/identity/store.js';
-import { updateWorkspace } from '../../../shared/workspaces/commands.js';
 import { defineRoute } from '../../http/route.js';
+import { updateWorkspace } from './commands.js';
 import { presentWorkspace } from './present.js';
 import { UpdateWorkspaceBody, WorkspaceListResponse, WorkspaceResponse } from './schema.js';
 import { readUsage } from './workspace-usage.js';

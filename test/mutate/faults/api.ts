@@ -200,7 +200,7 @@ export const API_FAULTS: readonly Fault[] = [
   },
   {
     name: 'rate limit: a process is granted more than is left',
-    file: 'shared/limits/model.ts',
+    file: 'api/http/rate-windows.ts',
     find: 'Math.min(taken, limit - before)',
     replace: 'taken',
   },

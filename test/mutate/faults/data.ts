@@ -94,7 +94,7 @@ export const DATA_FAULTS: readonly Fault[] = [
   },
   {
     name: 'data: a database may be called like one of PostgreSQL',
-    file: 'shared/data/model.ts',
+    file: 'shared/services/database-name.ts',
     find: "lower.startsWith('pg_')",
     replace: "lower.startsWith('pg__')",
   },

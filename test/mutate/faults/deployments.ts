@@ -4,11 +4,11 @@ import type { Fault } from '../fault.js';
 const TRANSITION = 'shared/engine/transition.ts';
 const REQUESTS = 'shared/engine/requests.ts';
 const KIND = 'shared/deployments/kind.ts';
-const CHANGES = 'shared/deployments/changes.ts';
+const CHANGES = 'workers/deploy/changes.ts';
 const PERFORM = 'workers/deploy/perform-deployment.ts';
 const MODEL = 'shared/deployments/model.ts';
 const STORE = 'shared/deployments/store.ts';
-const RELEASES = 'shared/deployments/release-store.ts';
+const RELEASES = 'workers/releases/release-store.ts';
 
 export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {

@@ -156,13 +156,13 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'caller: a revoked key is good',
-    file: 'shared/identity/access-store.ts',
+    file: 'api/auth/access-store.ts',
     find: 'k.revoked_at is null and (',
     replace: '(',
   },
   {
     name: 'caller: an expired key is good',
-    file: 'shared/identity/access-store.ts',
+    file: 'api/auth/access-store.ts',
     find: 'or k.expires_at > now())',
     replace: 'or true)',
   },
@@ -204,7 +204,7 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'keys: a revoked key goes on working',
-    file: 'shared/identity/access-store.ts',
+    file: 'api/auth/access-store.ts',
     find: 'k.revoked_at is null and ',
     replace: '',
   },

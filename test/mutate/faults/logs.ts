@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code, in which these stand
 import type { Fault } from '../fault.js';
 
-const LOG_LINES = 'shared/logs/line-store.ts';
-const INGEST = 'shared/logs/ingest.ts';
+const LOG_LINES = 'api/resources/logs/read-lines.ts';
+const INGEST = 'workers/logs/ingest.ts';
 
 export const LOGS_FAULTS: readonly Fault[] = [
   {
@@ -19,7 +19,7 @@ export const LOGS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'logs: lines do not wait behind batches that are older',
-    file: 'shared/logs/store-lines.ts',
+    file: 'workers/logs/store-lines.ts',
     find: 'and not exists (select from log_batches b where b.service_id = $1)',
     replace: '',
   },
@@ -44,31 +44,31 @@ export const LOGS_FAULTS: readonly Fault[] = [
   { name: 'logs: two processes move one batch', file: INGEST, find: 'for update ${wait}', replace: '' },
   {
     name: 'logs: a refused batch is tried for ever',
-    file: 'shared/logs/refused-batch.ts',
+    file: 'workers/logs/refused-batch.ts',
     find: 'const MOST_SPLITS = 40;',
     replace: 'const MOST_SPLITS = 40_000;',
   },
   {
     name: 'logs: lines behind a refused one are lost',
-    file: 'shared/logs/refused-batch.ts',
+    file: 'workers/logs/refused-batch.ts',
     find: 'await this.store(middle, to);',
     replace: '',
   },
   {
     name: 'logs: a refused batch stays in the way',
-    file: 'shared/logs/refused-batch.ts',
+    file: 'workers/logs/refused-batch.ts',
     find: "await trx.raw('delete from log_batches where id = ?', [batch.id]);",
     replace: '',
   },
   {
     name: 'logs: a batch has no bound of lines',
-    file: 'shared/logs/batch-store.ts',
+    file: 'workers/logs/batch-store.ts',
     find: 'BATCH_LINES = 1000',
     replace: 'BATCH_LINES = 100_000',
   },
   {
     name: 'logs: characters that cannot be stored are kept',
-    file: 'shared/logs/batch-store.ts',
+    file: 'workers/logs/batch-store.ts',
     find: "line.message.replace(UNSTORABLE, '\\ufffd')",
     replace: 'line.message',
   },

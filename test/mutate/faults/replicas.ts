@@ -1,7 +1,7 @@
 import type { Fault } from '../fault.js';
 
-const REPLICAS = 'shared/replicas/store.ts';
-const STARTS = 'shared/replicas/start-store.ts';
+const REPLICAS = 'workers/replicas/store.ts';
+const STARTS = 'workers/replicas/start-store.ts';
 
 export const REPLICAS_FAULTS: readonly Fault[] = [
   {
@@ -66,32 +66,32 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'replicas: a generation is begun a third time',
-    file: 'shared/replicas/desire-store.ts',
+    file: 'workers/replicas/desire-store.ts',
     find: '(fresh && running.length === 1)',
     replace: 'fresh',
   },
   {
     name: 'replicas: a port is given away before the edges know',
-    file: 'shared/replicas/port-store.ts',
+    file: 'workers/replicas/port-store.ts',
     find: 'and a.version >= p.route_version',
     replace: '',
   },
   {
     name: 'replicas: a port rests although every edge knows',
-    file: 'shared/replicas/port-store.ts',
+    file: 'workers/replicas/port-store.ts',
     find: 'and not exists (select from edge_acknowledgements a',
     replace:
       'and exists (select from services where p.service_id is not null) or exists (select from edge_acknowledgements a',
   },
   {
     name: 'replicas: the wait before a start grows without end',
-    file: 'shared/replicas/model.ts',
+    file: 'workers/replicas/model.ts',
     find: 'Math.min(60_000,',
     replace: 'Math.max(1000,',
   },
   {
     name: 'replicas: a generation that comes up decides the health',
-    file: 'shared/replicas/model.ts',
+    file: 'workers/replicas/model.ts',
     find: '(proven.length > 0 ? proven : running)',
     replace: 'running',
   },
@@ -121,7 +121,7 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'drain: never waited for',
-    file: 'workers/edges-applied.ts',
+    file: 'workers/releases/edges-applied.ts',
     find: 'if (version !== undefined)',
     replace: 'if (version === undefined)',
   },

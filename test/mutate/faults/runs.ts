@@ -76,13 +76,13 @@ export const RUNS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'run: more than maxConcurrency on demand',
-    file: 'shared/runs/commands.ts',
+    file: 'api/resources/runs/commands.ts',
     find: 'if (open >= maxConcurrency)',
     replace: 'if (open > maxConcurrency)',
   },
   {
     name: 'run: of a suspended service',
-    file: 'shared/services/lock-live-service.ts',
+    file: 'api/resources/services/lock-live-service.ts',
     find: "if (service.lifecycle_status === 'suspended')",
     replace: 'if (false)',
   },

@@ -39,13 +39,13 @@ export const SECRETS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'seal: a deleted service keeps a sealed column',
-    file: 'shared/services/lifecycle-store.ts',
+    file: 'shared/lifecycle/store.ts',
     find: 'if (erased === null)',
     replace: "if (erased === null || erased.how === 'value')",
   },
   {
     name: 'seal: a deleted service keeps rows with sealed values',
-    file: 'shared/services/lifecycle-store.ts',
+    file: 'shared/lifecycle/store.ts',
     find: 'if (erased === null)',
     replace: "if (erased === null || erased.how === 'row')",
   },
@@ -93,13 +93,13 @@ export const SECRETS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'mask: only the first of two secrets side by side is hidden',
-    file: 'shared/secrets/mask.ts',
+    file: 'workers/masking/mask.ts',
     find: 'if (last && start <= last[1])',
     replace: 'if (last && start < last[1] - 1)',
   },
   {
     name: 'mask: a value of several lines is only hidden as a whole',
-    file: 'shared/secrets/mask.ts',
+    file: 'workers/masking/mask.ts',
     find: 'if (isSecret(line))',
     replace: 'if (false)',
   },

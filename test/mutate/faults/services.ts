@@ -2,7 +2,7 @@
 import type { Fault } from '../fault.js';
 
 const IMAGES = 'shared/images/store.ts';
-const CANVAS = 'shared/canvas/store.ts';
+const CANVAS = 'api/resources/canvas/store.ts';
 const SERVICES = 'shared/services/insert-service.ts';
 
 export const SERVICES_FAULTS: readonly Fault[] = [
@@ -32,13 +32,13 @@ export const SERVICES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'canvas: nodes that have gone keep their place',
-    file: 'shared/canvas/model.ts',
+    file: 'api/resources/canvas/model.ts',
     find: 'nodes.has(id)',
     replace: 'nodes.size >= 0',
   },
   {
     name: 'canvas: one node less than the limit',
-    file: 'shared/canvas/model.ts',
+    file: 'api/resources/canvas/model.ts',
     find: 'records.length <= limit',
     replace: 'records.length < limit',
   },
@@ -68,13 +68,13 @@ export const SERVICES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'service: a newer failure hides the release that serves',
-    file: 'shared/services/model.ts',
+    file: 'api/resources/services/service-status.ts',
     find: 'if (facts.liveDeploymentId !== null)',
     replace: "if (facts.liveDeploymentId !== null && latest !== 'failed')",
   },
   {
     name: 'service: deleted at once although it has images',
-    file: 'shared/services/lifecycle-store.ts',
+    file: 'shared/lifecycle/store.ts',
     find: 'select 1 from images where service_id = :serviceId and removed_at is null',
     replace: 'select 1 from images where false and service_id = :serviceId',
   },
@@ -98,7 +98,7 @@ export const SERVICES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'notification: a failure is kept quiet',
-    file: 'shared/notifications/model.ts',
+    file: 'workers/notifications/model.ts',
     find: "setting === 'failure' && status === 'failed'",
     replace: "setting === 'failure' && status === 'live'",
   },

@@ -1,7 +1,7 @@
 import type { Fault } from '../fault.js';
 
 const SNAPSHOTS = 'shared/variables/snapshot-store.ts';
-const VARIABLES = 'shared/variables/commands.ts';
+const VARIABLES = 'api/resources/variables/commands.ts';
 const RESOLVE = 'shared/variables/resolve.ts';
 
 export const VARIABLES_FAULTS: readonly Fault[] = [

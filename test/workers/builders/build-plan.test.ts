@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { planBuild } from '../../../workers/builders/build-plan.js';
-import { BuildError } from '../../../workers/builders/builder.js';
 import { plainProject } from '../../../workers/builders/detection/detected-project.js';
 import { projectFiles } from '../../../workers/builders/project-files.js';
+import { BuildError } from '../../../workers/failures/explained.js';
 import { packageJson } from '../../support/repositories.js';
 
 type Names = Record<string, string>;

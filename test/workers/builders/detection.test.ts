@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../../workers/builders/builder.js';
 import type { Start } from '../../../workers/builders/detection/application.js';
 import { projectOf } from '../../../workers/builders/project-files.js';
 import { readFiles } from '../../../workers/builders/reader/read-files.js';
+import { BuildError } from '../../../workers/failures/explained.js';
 import { type Files, packageJson, writeFiles } from '../../support/repositories.js';
 
 const { signal } = new AbortController();

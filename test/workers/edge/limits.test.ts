@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
-import { Connections } from '../../../workers/edge/proxy/connections.js';
 import { Containment, containUncaught, type EdgeCounters } from '../../../workers/edge/proxy/containment.js';
-import { EncoderBudget } from '../../../workers/edge/proxy/encoder-budget.js';
+import { EncoderBudget } from '../../../workers/edge/proxy/sites/encoder-budget.js';
+import { Connections } from '../../../workers/edge/proxy/visitors/connections.js';
 import { eventually } from '../../support/processes.js';
 import { Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 

@@ -3,10 +3,10 @@ import { request } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Attempt, type Outcome } from '../../../workers/edge/proxy/attempt.js';
 import { containUncaught, ownSocket } from '../../../workers/edge/proxy/containment.js';
 import type { Exchange } from '../../../workers/edge/proxy/exchange.js';
-import { Upstream } from '../../../workers/edge/proxy/upstream.js';
+import { Attempt, type Outcome } from '../../../workers/edge/proxy/replicas/attempt.js';
+import { Upstream } from '../../../workers/edge/proxy/replicas/upstream.js';
 import { eventually } from '../../support/processes.js';
 import { ask, Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 

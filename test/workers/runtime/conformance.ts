@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ReleaseError, type ReleaseSpec, type RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
+import { ReleaseError } from '../../../workers/failures/explained.js';
+import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 
 /** A runtime under test and releases for it. */
 export interface Harness {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Transaction } from '../../../shared/core/database/client.js';
 import type { LogLine } from '../../../shared/logs/model.js';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { Masker } from '../../../shared/secrets/mask.js';
+import { Masker } from '../../../workers/masking/mask.js';
+import type { ReplicaRow } from '../../../workers/replicas/rows.js';
 import { LogTail } from '../../../workers/runtime/process/log-tail.js';
 import { TestHost } from './host.js';
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';
-import { restingPorts } from '../../../shared/replicas/port-store.js';
 import { acknowledgeRoutes } from '../../../shared/routing/store.js';
-import { ReleaseError, type RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
+import { ReleaseError } from '../../../workers/failures/explained.js';
+import { restingPorts } from '../../../workers/replicas/port-store.js';
+import type { RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { eventually } from '../../support/processes.js';
 import { ask, never, TestHost } from './host.js';
 import { expectRunAttempts } from './run-attempts.js';

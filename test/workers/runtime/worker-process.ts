@@ -4,11 +4,12 @@ import { loadConfig } from '../../../shared/core/config.js';
 import { createDatabase } from '../../../shared/core/database/client.js';
 import { Listener } from '../../../shared/core/database/listener.js';
 import { createLogger } from '../../../shared/core/log.js';
-import { insertLogBatches } from '../../../shared/logs/batch-store.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
+import { ReleaseError } from '../../../workers/failures/explained.js';
+import { insertLogBatches } from '../../../workers/logs/batch-store.js';
 import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
-import { ReleaseError, type ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
+import type { ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 
 /** A worker that only reconciles the replicas of its host. The test that forked it kills it. */

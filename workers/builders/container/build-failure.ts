@@ -1,6 +1,6 @@
 import { engineMessage, engineStatus } from '../../docker/engine.js';
-import { withAdvice } from '../../failure-advice.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
+import { withAdvice } from '../../failures/failure-advice.js';
 
 /** The messages with which versions of BuildKit report a failed command and its code. */
 const FAILED_COMMAND = [

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { BuildError } from '../../failures/explained.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
-import { BuildError } from '../builder.js';
 import { below, fileInside, folderInside, textInside } from '../project-files.js';
 import { declaredArguments, guardDockerfile } from './dockerfile-guard.js';
 import type { PackedContent } from './pack-folders.js';

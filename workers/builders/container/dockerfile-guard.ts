@@ -1,5 +1,5 @@
 import { DOCKER_HUB, parseImage } from '../../../shared/images/reference.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dockerfile-instructions.js';
 
 export interface GuardOptions {

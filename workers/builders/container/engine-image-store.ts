@@ -5,7 +5,8 @@ import { type Engine, engineMessage, engineStatus, unlessGone } from '../../dock
 import { readEvents } from '../../docker/engine-events.js';
 import type { Registry } from '../../docker/registry.js';
 import { authconfig } from '../../docker/registry.js';
-import { BuildError, type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
+import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 
 /** The name and digest of a stored image. */
 interface KeptImage {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { parseImage } from '../../../shared/images/reference.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import { PullError, pullImage } from '../../docker/pull-image.js';
-import { type BuildContext, BuildError, type BuildRequest } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
+import type { BuildContext, BuildRequest } from '../builder.js';
 import { packContext } from './build-context.js';
 import { buildInEngine, type EngineBuild } from './engine-build.js';
 

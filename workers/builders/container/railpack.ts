@@ -3,12 +3,13 @@ import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { type Config, ConfigError } from '../../../shared/core/config.js';
 import type { Logger } from '../../../shared/core/log.js';
+import { BuildError } from '../../failures/explained.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { USUAL_PATH } from '../../sandbox/sandbox-plan.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
 import { ownDirectory } from '../../sandbox/service-users.js';
 import { Commands } from '../build-commands.js';
-import { type BuildContext, BuildError, type BuildRequest } from '../builder.js';
+import type { BuildContext, BuildRequest } from '../builder.js';
 import { openRelay } from './buildkit-relay.js';
 import { withoutPaths } from './dockerfile-context.js';
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type Entry, extract, type Pack, pack } from 'tar-stream';
 import { errorMessage } from '../../../shared/core/errors.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 
 const MANIFEST = '/manifest.json';
 /** Other files that can name images. If they are absent, every engine reads the manifest. */

@@ -1,6 +1,6 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
+import { BuildError } from '../../failures/explained.js';
 import { planBuild } from '../build-plan.js';
-import { BuildError } from '../builder.js';
 import type { BuildCapabilities, BuildPlan, Settings } from '../plan-model.js';
 import { NoApplicationError } from '../plan-parts.js';
 import { folderInside } from '../project-files.js';

@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import { parseToml, parseYaml } from '../lazy-parsers.js';
 import type { ProjectFiles } from '../project-files.js';
 import { isRecord } from '../toolchains/package-json.js';

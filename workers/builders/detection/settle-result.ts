@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import type { PublishPlan } from '../plan-model.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../project-files.js';
 import type { Start } from './application.js';

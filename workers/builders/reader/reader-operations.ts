@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import type { DockerfileBuild, DockerfileInput } from '../container/dockerfile-context.js';
 import type { PackedContent } from '../container/pack-folders.js';
 import type { FoundApplication } from '../detection/find-applications.js';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../command-wrappers.js';
+import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../core/command-wrappers.js';
 
 const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
 /** The heap of one reading process, in MiB. */

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import { OPERATIONS, STREAMS } from './reader-operations.js';
 
 /**

@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import { noSuchVersion, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
 import { intersection, type ManagerName, type ToolWishes, type VersionWish } from './version-wish.js';
 

@@ -1,4 +1,4 @@
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import { parseYaml } from '../lazy-parsers.js';
 import { semver } from '../lazy-semver.js';
 import type { ProjectFiles } from '../project-files.js';

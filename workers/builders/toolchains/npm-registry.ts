@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isMissing, resultOf } from '../../../shared/core/run-limited.js';
-import { OWN_PATH } from '../../own-programs.js';
-import { BuildError } from '../builder.js';
+import { OWN_PATH } from '../../core/own-programs.js';
+import { BuildError } from '../../failures/explained.js';
 
 /** Time limits, in milliseconds. */
 const LIST_MS = 60_000;

@@ -1,6 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { OWN_PATH } from '../../own-programs.js';
+import { OWN_PATH } from '../../core/own-programs.js';
 import type { OwnTools } from './choose-tools.js';
 import { isRecord, isText } from './package-json.js';
 import type { Machine } from './tool-packages.js';

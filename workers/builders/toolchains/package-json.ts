@@ -1,5 +1,5 @@
 import { errorMessage } from '../../../shared/core/errors.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import { isRecord, isText } from '../json-values.js';
 import type { ProjectFiles } from '../project-files.js';
 

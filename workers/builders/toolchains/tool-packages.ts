@@ -1,6 +1,6 @@
 import semver from 'semver';
 import { postgresPackage } from '../../../shared/core/postgres-package.js';
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import type { ManagerName } from './version-wish.js';
 
 export type ToolName = 'node' | 'postgres' | ManagerName;

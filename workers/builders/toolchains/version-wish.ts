@@ -1,4 +1,4 @@
-import { BuildError } from '../builder.js';
+import { BuildError } from '../../failures/explained.js';
 import { semver } from '../lazy-semver.js';
 
 /** The program that installs a Node project's dependencies. */

@@ -1,7 +1,7 @@
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { getImage } from '../../../shared/images/store.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { SourceError } from '../../sources/repository-source.js';
+import { SourceError } from '../../failures/explained.js';
 import type { DeploymentRun } from '../deployment-run.js';
 
 /** Resolves the source to the commit or digest to deploy. A rollback has its image already and continues with its release. */

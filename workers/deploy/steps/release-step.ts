@@ -2,10 +2,11 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
-import { edgesApplied } from '../../edges-applied.js';
-import { ReleaseError, type ReleaseSpec } from '../../runtime/runtime-driver.js';
+import { ReleaseError } from '../../failures/explained.js';
+import { edgesApplied } from '../../releases/edges-applied.js';
+import { loadReleaseSpec } from '../../releases/release-spec.js';
+import type { ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
-import { loadReleaseSpec } from '../release-spec.js';
 
 const PRE_DEPLOY_MINUTES = 30;
 /** The longest wait for the edges, in milliseconds. An edge that drains slow requests serves the new release already. */

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { MAX_HEADER_BYTES } from '../proxy/replica-pool.js';
+import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-pool.js';
 import type { RouteTable } from '../table.js';
 
 /** Answers 204 while the edge accepts requests. */

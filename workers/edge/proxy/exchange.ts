@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../../../shared/core/log.js';
 import type { ServiceTraffic } from '../traffic-meter.js';
-import type { ClientConnection } from './client-connection.js';
 import type { Containment } from './containment.js';
-import type { EncoderBudget } from './encoder-budget.js';
 import type { Client } from './headers.js';
+import type { EncoderBudget } from './sites/encoder-budget.js';
+import type { ClientConnection } from './visitors/client-connection.js';
 
 /** One request and its answer on their way through the edge. */
 export interface Exchange {

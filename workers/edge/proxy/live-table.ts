@@ -1,9 +1,9 @@
 import type { BlockList } from 'node:net';
 import type { Route, RouteTable } from '../table.js';
 import type { ServiceTraffic, TrafficMeter } from '../traffic-meter.js';
-import { compileAllowList } from './allow-list.js';
-import type { ReplicaTimes } from './replica-pool.js';
-import { Upstream } from './upstream.js';
+import type { ReplicaTimes } from './replicas/replica-pool.js';
+import { Upstream } from './replicas/upstream.js';
+import { compileAllowList } from './visitors/allow-list.js';
 
 /** A route made ready to serve: its allow list compiled, its replicas with their connections. */
 export interface LiveRoute {

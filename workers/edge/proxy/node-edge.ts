@@ -7,19 +7,19 @@ import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../table.js';
 import { TrafficMeter } from '../traffic-meter.js';
-import { type AnswerSources, answer } from './answer.js';
-import { ClientConnection } from './client-connection.js';
-import { admitOnly, drainRest, refuseMalformed } from './client-socket.js';
-import { type ConnectionLimits, Connections } from './connections.js';
 import { Containment, type EdgeCounters, ownSocket } from './containment.js';
-import { EncoderBudget } from './encoder-budget.js';
 import type { Exchange } from './exchange.js';
 import { Gauge } from './gauge.js';
 import { hasBody } from './headers.js';
 import { LiveTable } from './live-table.js';
 import { type EdgeSide, openExchange, passTurn, pipelinesTooMuch, takeTurn } from './open-exchange.js';
 import { PAGES, sendPage } from './pages.js';
-import { MAX_HEADER_BYTES, type ReplicaTimes } from './replica-pool.js';
+import { type AnswerSources, answer } from './replicas/answer.js';
+import { MAX_HEADER_BYTES, type ReplicaTimes } from './replicas/replica-pool.js';
+import { EncoderBudget } from './sites/encoder-budget.js';
+import { ClientConnection } from './visitors/client-connection.js';
+import { admitOnly, drainRest, refuseMalformed } from './visitors/client-socket.js';
+import { type ConnectionLimits, Connections } from './visitors/connections.js';
 
 export interface NodeEdgeOptions {
   /** 0 picks a free port; `port` returns it. */

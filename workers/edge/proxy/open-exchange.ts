@@ -1,10 +1,10 @@
 import type { Logger } from '../../../shared/core/log.js';
-import type { ClientConnection } from './client-connection.js';
 import { Containment, type EdgeCounters } from './containment.js';
-import type { EncoderBudget } from './encoder-budget.js';
 import type { Exchange } from './exchange.js';
 import { clientOf, hostOf, requestIdOf } from './headers.js';
 import { PAGES, sendPage } from './pages.js';
+import type { EncoderBudget } from './sites/encoder-budget.js';
+import type { ClientConnection } from './visitors/client-connection.js';
 
 /** Requests that a client may send on a connection while another is served. */
 const MAX_PIPELINED = 16;

@@ -1,13 +1,14 @@
-import { restingPorts } from '../../../shared/replicas/port-store.js';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { claimReplica } from '../../../shared/replicas/start-store.js';
-import { replicasOfHost } from '../../../shared/replicas/store.js';
 import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
+import { freePort } from '../../core/free-port.js';
 import type { DataServices } from '../../data/data-services.js';
 import type { TakenPorts } from '../../data/server-ports.js';
-import { ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
+import { ReleaseError } from '../../failures/explained.js';
+import { restingPorts } from '../../replicas/port-store.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
+import { claimReplica } from '../../replicas/start-store.js';
+import { replicasOfHost } from '../../replicas/store.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
 import type { Firewall } from './firewall.js';
-import { freePort } from './free-port.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
 const PORT_TRIES = 20;

@@ -1,4 +1,4 @@
-import { ABANDONED, type ReplicaRow } from '../../../shared/replicas/rows.js';
+import { ABANDONED, type ReplicaRow } from '../../replicas/rows.js';
 
 /** One thing that a controller does to a replica that runs as a process. */
 export type ProcessAction =

@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
 import { type ListeningSocket, socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { PortTarget } from '../../network/network-rules.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { checkHealth } from '../health-check.js';
 import type { ReleaseSpec } from '../runtime-driver.js';

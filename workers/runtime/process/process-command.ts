@@ -1,13 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LastLines } from '../../../shared/core/last-lines.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
-import { discardTree } from '../../folders.js';
+import { planOf } from '../../../shared/services/catalog.js';
+import { discardTree } from '../../core/folders.js';
+import { LastLines } from '../../core/last-lines.js';
+import { ReleaseError } from '../../failures/explained.js';
 import { scopeOf } from '../../network/network-model.js';
 import type { RunOutcome } from '../../sandbox/sandbox.js';
 import { commandMessage, exitDetail, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
-import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
+import type { CommandOptions, ReleaseSpec } from '../runtime-driver.js';
 import { COMMAND_SANDBOX, imageFolder, type ProcessRuntimeDeps, releaseVariables, toolsOf } from './replica-sandbox.js';
 
 /**

@@ -1,8 +1,8 @@
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { limitsOf, planOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { limitsOf, planOf } from '../../../shared/workspaces/catalog.js';
-import { withAdvice } from '../../failure-advice.js';
+import { withAdvice } from '../../failures/failure-advice.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
 import { exitMessage, LISTENS_NOWHERE, startAdvice } from '../failure-text.js';
 import { checkHealth } from '../health-check.js';
 import { maskerOf } from '../retained-release.js';

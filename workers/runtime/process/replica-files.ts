@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DiscardDeps, discardTree } from '../../folders.js';
+import { type DiscardDeps, discardTree } from '../../core/folders.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 

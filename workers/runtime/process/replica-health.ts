@@ -1,7 +1,7 @@
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { recordPort } from '../../../shared/replicas/start-store.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
+import { recordPort } from '../../replicas/start-store.js';
 import { HealthWatch } from '../health-watch.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import type { PortDeps } from './claim-port.js';

@@ -1,4 +1,4 @@
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
 import type { HostAllowance } from '../log-allowance.js';
 import { maskerOf, type RetainedRelease } from '../retained-release.js';
 import { LogTail } from './log-tail.js';

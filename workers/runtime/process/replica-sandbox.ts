@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import { planOf } from '../../../shared/workspaces/catalog.js';
+import { planOf } from '../../../shared/services/catalog.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
 import type { DataServices } from '../../data/data-services.js';
 import { scopeOf } from '../../network/network-model.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
 import type { DetachedProcess, Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';

@@ -1,6 +1,6 @@
 import type { Service } from 'dockerode';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
-import type { TaskPlace } from '../../../shared/replicas/swarm-tasks.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
+import type { TaskPlace } from '../../replicas/swarm-tasks.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { containerPort } from './service-spec.js';
 import {

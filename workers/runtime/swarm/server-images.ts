@@ -3,12 +3,12 @@ import type { Logger } from '../../../shared/core/log.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { DATABASE_VERSIONS } from '../../../shared/services/configuration.js';
 import type { DataKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../builders/builder.js';
 import { createEngineImageStore } from '../../builders/container/engine-image-store.js';
 import type { DataBuilder } from '../../data/data-builder.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import { PullError, pullImage, resolveDigest } from '../../docker/pull-image.js';
 import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry.js';
+import { BuildError } from '../../failures/explained.js';
 
 interface Deps {
   config: Pick<Config, 'dataImages'>;

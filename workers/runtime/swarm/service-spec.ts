@@ -1,7 +1,7 @@
 import type { CreateServiceOptions } from 'dockerode';
 import { portOf } from '../../../shared/data/model.js';
+import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
-import { limitsOf } from '../../../shared/workspaces/catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 
 /** Labels of everything we make. A thing without `installation`, or with another installation's, is never touched. */

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateServiceOptions } from 'dockerode';
-import { LastLines } from '../../../shared/core/last-lines.js';
-import { limitsOf } from '../../../shared/workspaces/catalog.js';
+import { limitsOf } from '../../../shared/services/catalog.js';
+import { LastLines } from '../../core/last-lines.js';
 import { unlessGone } from '../../docker/engine.js';
+import { ReleaseError } from '../../failures/explained.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { commandMessage, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
-import { type CommandOptions, ReleaseError, type ReleaseSpec } from '../runtime-driver.js';
+import type { CommandOptions, ReleaseSpec } from '../runtime-driver.js';
 import { commandService, type SwarmContext } from './service-spec.js';
 import { createService, removeService, type SwarmRuntimeDeps } from './swarm-services.js';
 import { hasEnded, type SwarmTask } from './swarm-view.js';

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../../shared/core/errors.js';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { limitsOf } from '../../../shared/workspaces/catalog.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitMessage, neverRan, SEARCHED_LINES } from '../failure-text.js';
 import { checkHealth } from '../health-check.js';

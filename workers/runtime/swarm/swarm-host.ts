@@ -1,5 +1,5 @@
 import type { Service } from 'dockerode';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
 import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../supervisor.js';
 import { sweepNetworks } from './release-network.js';

@@ -1,6 +1,6 @@
-import type { MeasurableReplica } from '../../../shared/metrics/usage-store.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import type { ResourceUsage } from '../../sandbox/sandbox.js';
+import type { MeasurableReplica } from '../usage-store.js';
 
 const TASK_LABEL = 'com.docker.swarm.task.id';
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRefusal, type Transaction } from '../../../shared/core/database/client.js';
 import { errorMessage } from '../../../shared/core/errors.js';
-import { BATCH_LINES } from '../../../shared/logs/batch-store.js';
 import type { LogLine } from '../../../shared/logs/model.js';
-import { advanceTaskLog } from '../../../shared/replicas/swarm-tasks.js';
-import type { Masker } from '../../../shared/secrets/mask.js';
-import { leftOut } from '../../log-sink.js';
+import { BATCH_LINES } from '../../logs/batch-store.js';
+import { leftOut } from '../../logs/log-sink.js';
+import type { Masker } from '../../masking/mask.js';
+import { advanceTaskLog } from '../../replicas/swarm-tasks.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
 import type { SwarmRuntimeDeps } from './swarm-services.js';

@@ -1,5 +1,5 @@
 import type { Service } from 'dockerode';
-import type { ReplicaRow } from '../../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { LABELS } from './service-spec.js';
 import { labelsOf, type SwarmNode, type SwarmView } from './swarm-view.js';

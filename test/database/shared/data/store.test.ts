@@ -21,16 +21,12 @@ import {
   settleHost,
 } from '../../../../shared/data/store.js';
 import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/admission.js';
-import {
-  isCurrentRelease,
-  isReleasing,
-  releasesWithoutReplicas,
-} from '../../../../shared/deployments/release-store.js';
-import { wantReplicas } from '../../../../shared/replicas/desire-store.js';
 import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
+import { isCurrentRelease, isReleasing, releasesWithoutReplicas } from '../../../../workers/releases/release-store.js';
+import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 

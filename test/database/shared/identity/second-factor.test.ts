@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { Secret, TOTP } from 'otpauth';
+import { createOwnKey } from '../../../../api/resources/keys/commands.js';
 import type { Transaction } from '../../../../shared/core/database/client.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { addMember, createWorkspace, removeMember } from '../../../../shared/identity/commands.js';
-import { createOwnKey } from '../../../../shared/identity/key-commands.js';
 import {
   assertPassword,
   confirmSecondFactor,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { dropExpiredLogs, ensureLogDays } from '../../../../shared/logs/retention.js';
-import { storeLines } from '../../../../shared/logs/store-lines.js';
-import { deleteOldReplicas } from '../../../../shared/replicas/store.js';
+import { PLANS } from '../../../../shared/services/catalog.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { PLANS } from '../../../../shared/workspaces/catalog.js';
+import { storeLines } from '../../../../workers/logs/store-lines.js';
+import { deleteOldReplicas } from '../../../../workers/replicas/store.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 

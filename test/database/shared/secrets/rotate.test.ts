@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
+import { eraseService } from '../../../../shared/lifecycle/store.js';
 import { Keyring, SealError } from '../../../../shared/secrets/keyring.js';
 import { assertKeysFit, rotateSecrets } from '../../../../shared/secrets/rotate.js';
 import { openFrom, SEALED, SEALED_COLUMNS, sealIn } from '../../../../shared/secrets/sealed-columns.js';
 import { replaceSealed } from '../../../../shared/secrets/sealed-values.js';
-import { eraseService } from '../../../../shared/services/lifecycle-store.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { AppError } from '../../../../shared/core/errors.js';
+import { eraseService } from '../../../../shared/lifecycle/store.js';
 import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
 import { insertService } from '../../../../shared/services/insert-service.js';
-import { eraseService } from '../../../../shared/services/lifecycle-store.js';
 import {
   assertUserLeft,
   freeLostNumbers,

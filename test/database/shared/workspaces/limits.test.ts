@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { AppError } from '../../../../shared/core/errors.js';
-import { estimatedMonthly, PLANS } from '../../../../shared/workspaces/catalog.js';
+import { estimatedMonthly, PLANS } from '../../../../shared/services/catalog.js';
 import {
   assertBuildMinutesLeft,
   assertRoomForService,

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments } from '../../../../shared/deployments/store.js';
-import { BuildError } from '../../../../workers/builders/builder.js';
 import { performDeployment } from '../../../../workers/deploy/perform-deployment.js';
-import type { JobHelpers } from '../../../../workers/handlers/job-helpers.js';
-import { Interrupted, JobFailed } from '../../../../workers/interrupted.js';
-import { SourceError } from '../../../../workers/sources/repository-source.js';
+import type { JobHelpers } from '../../../../workers/engine/job-helpers.js';
+import { BuildError, SourceError } from '../../../../workers/failures/explained.js';
+import { Interrupted, JobFailed } from '../../../../workers/failures/interrupted.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { claimDeployment, insertImage } from '../../../support/records.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { dropExpiredLogs } from '../../../../shared/logs/retention.js';
-import { deployJob } from '../../../../workers/handlers/deploy-job.js';
+import { deployJob } from '../../../../workers/deploy/deploy-job.js';
 import { sweepDefinitions } from '../../../../workers/sweeps/sweep-definitions.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService, makeUser, makeWorker } from '../../../support/factories.js';

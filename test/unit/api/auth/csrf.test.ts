@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { csrf, signInCsrf } from '../../../../api/auth/csrf.js';
+import { CsrfTokens } from '../../../../api/auth/csrf-token.js';
 import type { ApiDeps } from '../../../../api/http/context.js';
 import type { ApiStep } from '../../../../api/http/state.js';
-import { CsrfTokens } from '../../../../shared/secrets/csrf.js';
 
 const COOKIE = 'c'.repeat(43);
 

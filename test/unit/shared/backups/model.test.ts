@@ -9,8 +9,8 @@ import {
   slotOfDay,
 } from '../../../../shared/backups/model.js';
 import { segmentsBetween } from '../../../../workers/backups/postgres-source.js';
-import { infoOf, keysOf } from '../../../../workers/backups/redis-source.js';
 import { decideRestore } from '../../../../workers/backups/restore-plan.js';
+import { infoOf, keysOf } from '../../../../workers/data/redis-session.js';
 
 const DAY_MS = 24 * 3_600_000;
 const ID = '01a20226-de96-73e7-b4c7-183e80000000';

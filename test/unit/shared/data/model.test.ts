@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import {
   decideVolume,
   derivedName,
-  nameProblem,
   offeredValue,
   postgresSettings,
   redisConfiguration,
@@ -13,8 +12,9 @@ import {
   storageBytes,
   storageState,
 } from '../../../../shared/data/model.js';
+import { DATABASE_PLANS, estimatedMonthly, limitsOf } from '../../../../shared/services/catalog.js';
 import { configurationProblems, DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
-import { DATABASE_PLANS, estimatedMonthly, limitsOf } from '../../../../shared/workspaces/catalog.js';
+import { nameProblem } from '../../../../shared/services/database-name.js';
 
 describe('Names of databases and their users', () => {
   it('that PostgreSQL or the platform reserves are refused', () => {

@@ -1,36 +1,5 @@
 import { expect } from 'chai';
-import {
-  isDataKind,
-  isRouted,
-  listensOnPort,
-  SERVICE_KINDS,
-  serviceStatus,
-  slugOf,
-} from '../../../../shared/services/model.js';
-
-describe('The status of a service', () => {
-  const facts = { lifecycleStatus: 'active', liveDeploymentId: null, latestDeploymentState: null } as const;
-
-  it('is that of its newest deployment while that runs', () => {
-    for (const state of ['queued', 'building', 'releasing', 'switched'] as const) {
-      expect(serviceStatus({ ...facts, liveDeploymentId: 'x', latestDeploymentState: state })).to.equal('deploying');
-    }
-  });
-
-  it('is live while a release serves, whatever failed after it', () => {
-    expect(serviceStatus({ ...facts, liveDeploymentId: 'x', latestDeploymentState: 'failed' })).to.equal('live');
-    expect(serviceStatus({ ...facts, latestDeploymentState: 'failed' })).to.equal('failed');
-    expect(serviceStatus({ ...facts, latestDeploymentState: 'cancelled' })).to.equal('not_deployed');
-    expect(serviceStatus({ ...facts, lifecycleStatus: 'suspended', liveDeploymentId: 'x' })).to.equal('suspended');
-  });
-
-  it('is deleting from the request to the end', () => {
-    for (const lifecycleStatus of ['deleting', 'deleted'] as const) {
-      const deployed = { liveDeploymentId: 'x', latestDeploymentState: 'building' } as const;
-      expect(serviceStatus({ ...deployed, lifecycleStatus })).to.equal('deleting');
-    }
-  });
-});
+import { isDataKind, isRouted, listensOnPort, SERVICE_KINDS, slugOf } from '../../../../shared/services/model.js';
 
 describe('What follows from the kind and the name of a service', () => {
   it('five kinds are built from a source, and two are servers with a volume', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type ActiveState, TRANSITIONS } from '../../../../shared/deployments/model.js';
 import { decide as decideFor } from '../../../../workers/engine/decide.js';
-import type { Failure } from '../../../../workers/failures.js';
+import type { Failure } from '../../../../workers/failures/failures.js';
 
 const decide = (state: ActiveState, failure: Failure, lastAttempt: boolean) =>
   decideFor(TRANSITIONS[state], failure, { lastAttempt });

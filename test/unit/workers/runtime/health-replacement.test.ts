@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { REPLICA_STATES } from '../../../../shared/replicas/model.js';
+import { REPLICA_STATES } from '../../../../workers/replicas/model.js';
 import {
   planReplacements,
   type ReplacementAction,

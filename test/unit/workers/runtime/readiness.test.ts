@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ReplicaState } from '../../../../shared/replicas/model.js';
+import type { ReplicaState } from '../../../../workers/replicas/model.js';
 import {
   CHECKS_KEPT,
   checkTime,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { REPLICA_STATES } from '../../../../shared/replicas/model.js';
+import { REPLICA_STATES } from '../../../../workers/replicas/model.js';
 import { generationToReplace, rolloutOutcome } from '../../../../workers/runtime/rollout.js';
 
 const SINCE = new Date('2026-01-01T00:00:00Z');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { MeasurableReplica } from '../../../../shared/metrics/usage-store.js';
-import { resourcesOf } from '../../../../shared/workspaces/catalog.js';
+import { resourcesOf } from '../../../../shared/services/catalog.js';
 import { sampleOf } from '../../../../workers/runtime/usage-sampler.js';
+import type { MeasurableReplica } from '../../../../workers/runtime/usage-store.js';
 
 const REPLICA: MeasurableReplica = {
   id: 'r',

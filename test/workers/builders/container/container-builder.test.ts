@@ -1,11 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
-import { BuildError } from '../../../../workers/builders/builder.js';
 import { packContext } from '../../../../workers/builders/container/build-context.js';
 import { readEvents } from '../../../../workers/docker/engine-events.js';
 import type { RegistryAccount } from '../../../../workers/docker/registry.js';
-import { SourceError } from '../../../../workers/sources/repository-source.js';
+import { BuildError, SourceError } from '../../../../workers/failures/explained.js';
 import { NO_DOCKER } from '../../../support/docker.js';
 import { NO_REGISTRY, startRegistry, type TestRegistry } from '../../../support/docker-registry.js';
 import { startNpmRegistry, type TestNpmRegistry } from '../../../support/npm-registry.js';

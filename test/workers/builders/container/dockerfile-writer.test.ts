@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import { planBuild } from '../../../../workers/builders/build-plan.js';
-import { BuildError } from '../../../../workers/builders/builder.js';
 import {
   type DockerfileInput,
   writeCacheCleaner,
@@ -9,6 +8,7 @@ import {
 } from '../../../../workers/builders/container/dockerfile-writer.js';
 import { plainProject } from '../../../../workers/builders/detection/detected-project.js';
 import { projectFiles } from '../../../../workers/builders/project-files.js';
+import { BuildError } from '../../../../workers/failures/explained.js';
 import { packageJson } from '../../../support/repositories.js';
 
 const BASE_IMAGES = { node: 'own/node', python: 'own/python', go: 'own/go', auto: 'own/plain' };

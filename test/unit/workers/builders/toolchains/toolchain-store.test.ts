@@ -5,11 +5,11 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLogger } from '../../../../../shared/core/log.js';
-import { BuildError } from '../../../../../workers/builders/builder.js';
 import { RegistryFault } from '../../../../../workers/builders/toolchains/npm-registry.js';
 import { unpackNode } from '../../../../../workers/builders/toolchains/packed-node.js';
 import { ToolchainStore } from '../../../../../workers/builders/toolchains/toolchain-store.js';
 import type { ToolWishes } from '../../../../../workers/builders/toolchains/version-wish.js';
+import { BuildError } from '../../../../../workers/failures/explained.js';
 
 const log = createLogger('test', 'silent');
 const signal = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { REPLICA_STATES, type ReplicaState } from '../../../../../shared/replicas/model.js';
-import { ABANDONED } from '../../../../../shared/replicas/rows.js';
+import { REPLICA_STATES, type ReplicaState } from '../../../../../workers/replicas/model.js';
+import { ABANDONED } from '../../../../../workers/replicas/rows.js';
 import {
   decidePortLoss,
   decideProcessReplica,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { expect } from 'chai';
-import type { ReplicaRow } from '../../../../../shared/replicas/rows.js';
+import type { ReplicaRow } from '../../../../../workers/replicas/rows.js';
 import { PortFinder } from '../../../../../workers/runtime/process/port-finder.js';
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import type { Sandbox } from '../../../../../workers/sandbox/sandbox.js';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Service } from 'dockerode';
 import fc from 'fast-check';
-import { REPLICA_STATES } from '../../../../../shared/replicas/model.js';
-import type { ReplicaRow } from '../../../../../shared/replicas/rows.js';
 import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
+import { REPLICA_STATES } from '../../../../../workers/replicas/model.js';
+import type { ReplicaRow } from '../../../../../workers/replicas/rows.js';
 import {
   decideSwarmReplica,
   type ObservedSwarmReplica,

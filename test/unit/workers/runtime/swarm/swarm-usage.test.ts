@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { MeasurableReplica } from '../../../../../shared/metrics/usage-store.js';
 import type { Engine } from '../../../../../workers/docker/engine.js';
 import { type ContainerStats, SwarmUsage, usageFrom } from '../../../../../workers/runtime/swarm/swarm-usage.js';
+import type { MeasurableReplica } from '../../../../../workers/runtime/usage-store.js';
 
 const MEGABYTE = 1024 * 1024;
 

@@ -1,0 +1,68 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../../shared/core/database/client.js';
+import { type QueueDeploymentInput, queueDeployment } from '../../shared/deployments/commands.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { previewForBranch } from '../../shared/pulls/preview-commands.js';
+import { branchRef } from '../../shared/pushes/model.js';
+import { findOpenPush, giveUpPushes, insertPush } from '../../shared/pushes/store.js';
+import type { CommandDeps } from '../../shared/secrets/command-deps.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+
+export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'authorize'> {
+  /** The service whose repository was pushed to. */
+  service: Pick<ServiceRow, 'id' | 'workspace_id' | 'configuration'>;
+  /** The deployment gets this id, under which its commit is kept. */
+  id: string;
+  branch: string;
+  commitSha: string;
+  folderId: string;
+}
+
+/** A deployment of a pushed commit, of the service itself or of a preview. */
+export interface QueuedPush {
+  id: string;
+  serviceId: string;
+  /** An earlier push of the commit has queued it. */
+  joined: boolean;
+}
+
+/**
+ * Queues the deployment of a pushed commit, or finds the one that an earlier push of the same commit has queued and that has
+ * not ended. A branch that is not the service's is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment`
+ * and `previewForBranch` throw.
+ */
+export async function queuePush(
+  trx: Transaction,
+  deps: CommandDeps,
+  input: QueuePushInput,
+): Promise<QueuedPush | null> {
+  const { service, branch, commitSha, folderId } = input;
+  await trx.raw('select 1 from services where id = ? for update', [service.id]);
+  const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
+  const open = await findOpenPush(trx, push);
+  if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
+  await giveUpPushes(trx, push);
+  const queued = await queue(trx, deps, input);
+  if (queued === null) return null;
+  const { id, service_id } = queued;
+  await insertPush(trx, { id, service_id: service.id, folder_id: folderId, ref: push.ref, commit_sha: commitSha });
+  return { id, serviceId: service_id, joined: false };
+}
+
+async function queue(
+  trx: Transaction,
+  deps: CommandDeps,
+  { id, service, branch, commitSha, actor, authorize }: QueuePushInput,
+): Promise<DeploymentRow | null> {
+  if (branch === service.configuration.branch) {
+    return queueDeployment(trx, deps, { id, service, actor, trigger: 'commit', branch, commitSha, authorize });
+  }
+  const { id: baseId, workspace_id: workspaceId } = service;
+  const preview = { workspaceId, baseId, branch, commitSha, deploymentId: id, again: true };
+  return previewForBranch(trx, deps, { ...preview, actor, authorize });
+}
+
+/** An id for a deployment that is to be queued. */
+export function newDeploymentId(): string {
+  return uuidv7();
+}

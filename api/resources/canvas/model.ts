@@ -1,0 +1,129 @@
+import { type Static, Type } from 'typebox';
+import { AppError } from '../../../shared/core/errors.js';
+
+/** The most that a canvas shows; a scope with more is refused instead of shown in part (specification, Canvas rules 2). */
+export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
+
+const FARTHEST = 10_000_000;
+const Coordinate = Type.Number({ minimum: -FARTHEST, maximum: FARTHEST });
+
+/** The position of each node. A node is a service, by its id, or an environment group. */
+export const CanvasPositions = Type.Record(
+  Type.String({ pattern: '^(group:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+  Type.Object({ x: Coordinate, y: Coordinate }, { additionalProperties: false }),
+  { additionalProperties: false, maxProperties: CANVAS_LIMITS.positions },
+);
+export type CanvasPositions = Static<typeof CanvasPositions>;
+
+export const CanvasViewport = Type.Object(
+  { x: Coordinate, y: Coordinate, zoom: Type.Number({ minimum: 0.1, maximum: 4 }) },
+  { additionalProperties: false },
+);
+export type CanvasViewport = Static<typeof CanvasViewport>;
+
+/** The layout that people arranged. Revision 0 means that it was never saved. */
+export interface CanvasLayout {
+  revision: number;
+  positions: CanvasPositions;
+  viewport: CanvasViewport | null;
+}
+
+/** What a canvas is of: a workspace, one of its projects, or one environment of that. */
+export interface CanvasScope {
+  workspaceId: string;
+  projectId: string | null;
+  environmentId: string | null;
+}
+
+/** What a scope has of each kind: of what is beyond a limit, one more than the limit is enough. */
+export interface CanvasRecords {
+  services: readonly { id: string }[];
+  groups: readonly { id: string; name: string; environment_id: string | null }[];
+  /** Which groups are linked to which services; both ends are in the scope. */
+  links: readonly { group_id: string; service_id: string }[];
+  /** Variables, of a service or of a group, that refer to a service; both ends are in the scope. */
+  references: readonly { service_id: string | null; group_id: string | null; provider_id: string; key: string }[];
+}
+
+export interface CanvasGroup {
+  /** `group:<id>`. */
+  id: string;
+  name: string;
+  environmentId: string | null;
+  serviceIds: string[];
+}
+
+export interface CanvasEdge {
+  /** The same for the same connection in every answer. */
+  id: string;
+  source: string;
+  target: string;
+  kind: 'reference' | 'environment-group';
+  /** The consumer's names of the variables that refer to the provider. */
+  keys?: string[];
+}
+
+export interface CanvasGraph {
+  groups: CanvasGroup[];
+  edges: CanvasEdge[];
+}
+
+/** The graph of a scope (specification, Canvas). Throws canvas_too_large. */
+export function canvasGraph(records: CanvasRecords): CanvasGraph {
+  assertWithin('nodes', records.services);
+  assertWithin('groups', records.groups);
+  assertWithin('references', records.references);
+  const edges = [...referenceEdges(records.references), ...groupEdges(records.links)];
+  assertWithin('edges', edges);
+  const groups = new Map(records.groups.map((group) => [group.id, presentGroup(group)]));
+  for (const { group_id, service_id } of records.links) groups.get(group_id)?.serviceIds.push(service_id);
+  return { groups: [...groups.values()], edges };
+}
+
+/** Throws canvas_too_large if there are more records than a canvas shows of their kind. */
+export function assertWithin(kind: keyof typeof CANVAS_LIMITS, records: readonly unknown[]): void {
+  const limit = CANVAS_LIMITS[kind];
+  if (records.length <= limit) return;
+  throw new AppError('canvas_too_large', `The scope has more than ${limit} ${kind}; choose a project or environment`);
+}
+
+/** The node of an environment group. */
+function groupNode(id: string): string {
+  return `group:${id}`;
+}
+
+function presentGroup({ id, name, environment_id }: CanvasRecords['groups'][number]): CanvasGroup {
+  return { id: groupNode(id), name, environmentId: environment_id, serviceIds: [] };
+}
+
+/** One edge for each pair of consumer and provider, whichever number of variables connects them. */
+function referenceEdges(references: CanvasRecords['references']): CanvasEdge[] {
+  const edges = new Map<string, CanvasEdge & { keys: string[] }>();
+  for (const { service_id, group_id, provider_id, key } of references) {
+    const source = service_id ?? groupNode(group_id ?? '');
+    const id = `reference:${source}:${provider_id}`;
+    const edge = edges.get(id) ?? { id, source, target: provider_id, kind: 'reference', keys: [] };
+    edge.keys.push(key);
+    edges.set(id, edge);
+  }
+  return [...edges.values()];
+}
+
+function groupEdges(links: CanvasRecords['links']): CanvasEdge[] {
+  return links.map(({ group_id, service_id }) => ({
+    id: `environment-group:${group_id}:${service_id}`,
+    source: groupNode(group_id),
+    target: service_id,
+    kind: 'environment-group',
+  }));
+}
+
+/** The ids that a layout may place. */
+export function nodeIds(services: CanvasRecords['services'], { groups }: CanvasGraph): Set<string> {
+  return new Set([...services, ...groups].map(({ id }) => id));
+}
+
+/** The positions of nodes that are shown. Nodes that no longer exist are left out. */
+export function shownPositions(positions: CanvasPositions, nodes: ReadonlySet<string>): CanvasPositions {
+  return Object.fromEntries(Object.entries(positions).filter(([id]) => nodes.has(id)));
+}

@@ -1,0 +1,39 @@
+import type { Transaction } from '../../../shared/core/database/client.js';
+import { AppError } from '../../../shared/core/errors.js';
+import { shareLockEnvironment } from '../environments/store.js';
+import { shareLockProject } from '../projects/store.js';
+import type { CanvasLayout, CanvasScope } from './model.js';
+import { type CanvasView, readCanvas, replaceLayout } from './store.js';
+
+const MOST_DETAILS = 20;
+
+/**
+ * Replaces what people arranged in a scope; `layout.revision` is the one that they saw (specification, Canvas rules).
+ * Nothing but the layout changes. Throws not_found, canvas_revision_conflict, canvas_invalid_node, canvas_too_large.
+ */
+export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: CanvasLayout): Promise<CanvasView> {
+  await hold(trx, scope);
+  if (!(await replaceLayout(trx, scope, layout))) throw new AppError('canvas_revision_conflict');
+  const canvas = await readCanvas(trx, scope);
+  assertShown(layout, canvas);
+  return canvas;
+}
+
+/** Locks the scope against deletion until the transaction ends. */
+async function hold(trx: Transaction, { workspaceId, projectId, environmentId }: CanvasScope): Promise<void> {
+  if (environmentId !== null && !(await shareLockEnvironment(trx, workspaceId, environmentId))) {
+    throw new AppError('not_found');
+  }
+  if (projectId !== null && !(await shareLockProject(trx, workspaceId, projectId))) throw new AppError('not_found');
+}
+
+/** Throws canvas_invalid_node if a saved position is missing from those read back: its node does not exist. */
+function assertShown(layout: CanvasLayout, canvas: CanvasView): void {
+  const unknown = Object.keys(layout.positions).filter((id) => !Object.hasOwn(canvas.layout.positions, id));
+  if (unknown.length === 0) return;
+  const details = unknown.slice(0, MOST_DETAILS).map((id) => ({
+    path: `/positions/${id}`,
+    message: 'is not a node of the current canvas',
+  }));
+  throw new AppError('canvas_invalid_node', undefined, details);
+}

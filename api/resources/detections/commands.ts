@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { v7 as uuidv7 } from 'uuid';
+import type { Db, Transaction } from '../../../shared/core/database/client.js';
+import { AppError } from '../../../shared/core/errors.js';
+import { type Detection, MOST_UNDER_WAY } from '../../../shared/detections/model.js';
+import { countUnderWay, findDetection, insertDetection } from '../../../shared/detections/store.js';
+import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
+import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
+import { repositoryProblem } from '../../../shared/services/source.js';
+
+export interface DetectionInput {
+  workspaceId: string;
+  repository: string;
+  branch: string;
+  rootDirectory: string;
+}
+
+/** Stores the question for a worker; returns its id. Throws source_invalid, capacity_exceeded. */
+export async function askForDetection(trx: Transaction, deps: CommandDeps, input: DetectionInput): Promise<string> {
+  const problem = repositoryProblem(input.repository, deps.config.allowLocalRepositories);
+  if (problem !== null) throw new AppError('source_invalid', problem);
+  if ((await countUnderWay(trx, input.workspaceId)) >= MOST_UNDER_WAY) {
+    throw new AppError(
+      'capacity_exceeded',
+      `${MOST_UNDER_WAY} detections of this workspace are under way; wait for one to end`,
+    );
+  }
+  const id = uuidv7();
+  await insertDetection(trx, {
+    id,
+    workspace_id: input.workspaceId,
+    sealed_repository: sealIn(deps.keyring, SEALED.detectionRepository, id, input.repository),
+    branch: input.branch,
+    root_directory: input.rootDirectory,
+  });
+  return id;
+}
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
+
+/**
+ * Waits for a worker's answer, for `withinMs` milliseconds at most. Throws source_invalid with the reason if the repository
+ * cannot be used, and engine_unavailable if there is no answer in time.
+ */
+export async function detectionOf(db: Db, id: string, withinMs: number): Promise<Detection> {
+  const deadline = Date.now() + withinMs;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+    const row = await findDetection(db, id);
+    if (row === undefined || row.error !== null) throw new AppError('source_invalid', row?.error ?? undefined);
+    if (row.result !== null) return row.result;
+    if (Date.now() + pauseMs > deadline) {
+      const seconds = Math.round(withinMs / 1000);
+      throw new AppError('engine_unavailable', `no worker has looked at the repository within ${seconds} s; try again`);
+    }
+    await delay(pauseMs);
+  }
+}

@@ -1,0 +1,114 @@
+import type { Transaction } from '../../../shared/core/database/client.js';
+import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import { lockServiceView } from '../../../shared/services/store.js';
+import { assertRoomFor } from '../../../shared/workspaces/limits.js';
+import { shareLockEnvironment } from '../environments/store.js';
+import {
+  deleteLink,
+  type EnvironmentGroupView,
+  insertGroup,
+  insertLink,
+  lockLinkedServices,
+  updateGroupRow,
+} from './store.js';
+
+/** Throws forbidden if the caller may not do this in a protected environment. */
+type Authorize = (facts: { protectedEnvironment: boolean }) => void;
+
+export interface CreateGroupInput {
+  workspaceId: string;
+  name: string;
+  /** The environment whose services alone may be linked; null for the whole workspace. */
+  environmentId: string | null;
+  authorize: Authorize;
+}
+
+/** Stores a group. Returns its id. Throws invalid_request, forbidden, capacity_exceeded. */
+export async function createGroup(
+  trx: Transaction,
+  { workspaceId, name, environmentId, authorize }: CreateGroupInput,
+): Promise<string> {
+  const scope = await shareLockScope(trx, workspaceId, environmentId, authorize);
+  await assertRoomFor(trx, 'groups', workspaceId);
+  return insertGroup(trx, { workspaceId, environmentId: scope, name: name.trim() });
+}
+
+export interface UpdateGroupInput {
+  /** Locked by the caller. */
+  group: EnvironmentGroupView;
+  name?: string | undefined;
+  environmentId?: string | null | undefined;
+  authorize: Authorize;
+}
+
+/**
+ * Renames a group or changes the environment it is confined to. Every link has to stay valid. Throws invalid_request,
+ * forbidden, conflict.
+ */
+export async function updateGroup(
+  trx: Transaction,
+  { group, name = group.name, environmentId = group.environment_id, authorize }: UpdateGroupInput,
+): Promise<void> {
+  const scope = await shareLockScope(trx, group.workspace_id, environmentId, authorize);
+  if (scope !== null) await assertLinksWithin(trx, group, scope);
+  await updateGroupRow(trx, group.id, { name: name.trim(), environment_id: scope });
+}
+
+export interface LinkInput {
+  /** Locked by the caller. */
+  group: EnvironmentGroupView;
+  serviceId: string;
+  authorize: Authorize;
+}
+
+/**
+ * Links a service: the group's variables reach its next deployment. A second call changes nothing. Throws invalid_request if the
+ * workspace has no such service, forbidden, conflict if the group is confined to an environment it is not in.
+ */
+export async function linkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
+  const service = await lockServiceView(trx, group.workspace_id, serviceId);
+  if (!service) {
+    throw invalidRequest('/serviceId', 'is not a service of this workspace');
+  }
+  authorize({ protectedEnvironment: service.environment_protected });
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (group.environment_id !== null && group.environment_id !== service.environment_id) {
+    throw new AppError(
+      'conflict',
+      `The environment group "${group.name}" is confined to an environment that "${service.name}" is not in`,
+    );
+  }
+  await insertLink(trx, group.id, service.id);
+}
+
+/** Ends a link. Throws not_found if there is none, forbidden. */
+export async function unlinkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
+  const service = await lockServiceView(trx, group.workspace_id, serviceId);
+  if (!service) throw new AppError('not_found');
+  authorize({ protectedEnvironment: service.environment_protected });
+  if (!(await deleteLink(trx, group.id, service.id))) throw new AppError('not_found');
+}
+
+/** The environment a group is confined to, with a share lock, or null. */
+async function shareLockScope(
+  trx: Transaction,
+  workspaceId: string,
+  environmentId: string | null,
+  authorize: Authorize,
+): Promise<string | null> {
+  if (environmentId === null) return null;
+  const environment = await shareLockEnvironment(trx, workspaceId, environmentId);
+  if (!environment) {
+    throw invalidRequest('/environmentId', 'is not an environment of this workspace');
+  }
+  authorize({ protectedEnvironment: environment.protected });
+  return environment.id;
+}
+
+async function assertLinksWithin(trx: Transaction, group: EnvironmentGroupView, environmentId: string): Promise<void> {
+  const linked = await lockLinkedServices(trx, group.id);
+  const outside = linked.filter((service) => service.environment_id !== environmentId);
+  if (outside.length === 0) return;
+  const names = outside.map(({ name }) => `"${name}"`).join(', ');
+  throw new AppError('conflict', `The group is linked to services of other environments; unlink them first: ${names}`);
+}

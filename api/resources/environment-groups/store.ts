@@ -1,0 +1,103 @@
+import type { Knex } from 'knex';
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
+import { groupIsProtected } from '../../../shared/variables/snapshot-store.js';
+import type { EnvironmentGroupRow } from '../projects/model.js';
+
+/** A group with its links. */
+export type EnvironmentGroupView = EnvironmentGroupRow & {
+  service_ids: string[];
+  /** The group is confined to a protected environment, or its variables reach a service of one. */
+  environment_protected: boolean;
+};
+
+function views(db: Db): Knex.QueryBuilder<EnvironmentGroupView> {
+  return db('environment_groups as g').select(
+    'g.*',
+    db.raw(
+      `array(select service_id from environment_group_services where group_id = g.id order by created_at, service_id)
+         as service_ids`,
+    ),
+    db.raw(`${groupIsProtected('g')} as environment_protected`),
+  );
+}
+
+/** A group of this workspace. */
+export async function findGroupView(
+  db: Db,
+  workspaceId: string,
+  id: string,
+): Promise<EnvironmentGroupView | undefined> {
+  const query = views(db).where('g.id', id).where('g.workspace_id', workspaceId);
+  return (await query.first()) as EnvironmentGroupView | undefined;
+}
+
+/** The groups of a workspace, newest first. */
+export async function listGroupViews(
+  db: Db,
+  workspaceId: string,
+  page: PageRequest,
+): Promise<Page<EnvironmentGroupView>> {
+  return fetchPage(views(db).where('g.workspace_id', workspaceId), 'g', page);
+}
+
+/** Locks a group and its links for a change, until the transaction ends. A group is locked before its services. */
+export async function lockGroup(trx: Transaction, workspaceId: string, id: string): Promise<void> {
+  await trx<EnvironmentGroupRow>('environment_groups')
+    .where({ id, workspace_id: workspaceId })
+    .forUpdate()
+    .select('id');
+}
+
+export async function insertGroup(
+  trx: Transaction,
+  { workspaceId, environmentId, name }: { workspaceId: string; environmentId: string | null; name: string },
+): Promise<string> {
+  const id = uuidv7();
+  const row = { id, workspace_id: workspaceId, environment_id: environmentId, name };
+  await trx<EnvironmentGroupRow>('environment_groups').insert(row);
+  return id;
+}
+
+export async function updateGroupRow(
+  trx: Transaction,
+  id: string,
+  changes: Partial<Pick<EnvironmentGroupRow, 'name' | 'environment_id'>>,
+): Promise<void> {
+  await trx<EnvironmentGroupRow>('environment_groups')
+    .where({ id })
+    .update({ ...changes, updated_at: trx.fn.now() });
+}
+
+/** Removes a group with its links and variables. */
+export async function deleteGroupRow(trx: Transaction, id: string): Promise<void> {
+  await trx<EnvironmentGroupRow>('environment_groups').where({ id }).delete();
+}
+
+/** Links a service to a group; a second link changes nothing. */
+export async function insertLink(trx: Transaction, groupId: string, serviceId: string): Promise<void> {
+  await trx('environment_group_services')
+    .insert({ group_id: groupId, service_id: serviceId })
+    .onConflict(['group_id', 'service_id'])
+    .ignore();
+}
+
+/** False if the service is not linked to the group. */
+export async function deleteLink(trx: Transaction, groupId: string, serviceId: string): Promise<boolean> {
+  const deleted = await trx('environment_group_services').where({ group_id: groupId, service_id: serviceId }).delete();
+  return deleted > 0;
+}
+
+/** The services linked to a group, locked: none can move before this transaction ends. */
+export async function lockLinkedServices(
+  trx: Transaction,
+  groupId: string,
+): Promise<{ id: string; name: string; environment_id: string | null }[]> {
+  return rowsOf(
+    trx,
+    `select id, name, environment_id from services
+      where id in (select service_id from environment_group_services where group_id = ?) order by id for update`,
+    [groupId],
+  );
+}

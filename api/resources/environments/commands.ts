@@ -1,0 +1,79 @@
+import type { Transaction } from '../../../shared/core/database/client.js';
+import { AppError } from '../../../shared/core/errors.js';
+import { assertRoomFor } from '../../../shared/workspaces/limits.js';
+import { prepareRemoval } from '../projects/contents.js';
+import type { EnvironmentRow } from '../projects/model.js';
+import { lockProject } from '../projects/store.js';
+import {
+  countEnvironments,
+  deleteEnvironmentRow,
+  type EnvironmentChanges,
+  insertEnvironment,
+  isNameTaken,
+  lockEnvironment,
+  type NewEnvironment,
+  updateEnvironmentRow,
+} from './store.js';
+
+/** Throws forbidden if the caller may not do this in a protected environment. */
+type Authorize = (facts: { protectedEnvironment: boolean }) => void;
+
+/** Adds an environment to a project. Throws not_found, forbidden, capacity_exceeded, conflict if the name is taken. */
+export async function createEnvironment(
+  trx: Transaction,
+  { authorize, ...input }: NewEnvironment & { authorize: Authorize },
+): Promise<EnvironmentRow> {
+  if (!(await lockProject(trx, input.workspaceId, input.projectId))) throw new AppError('not_found');
+  authorize({ protectedEnvironment: input.protected });
+  await assertRoomFor(trx, 'environments', input.projectId);
+  const name = input.name.trim();
+  const row = await insertEnvironment(trx, { ...input, name });
+  if (!row) throw nameTaken(name);
+  return row;
+}
+
+export interface EnvironmentInput {
+  workspaceId: string;
+  projectId: string;
+  environmentId: string;
+  authorize: Authorize;
+}
+
+/** Renames an environment, protects it or removes its protection. Throws not_found, forbidden, conflict. */
+export async function updateEnvironment(
+  trx: Transaction,
+  { changes, ...input }: EnvironmentInput & { changes: EnvironmentChanges },
+): Promise<EnvironmentRow> {
+  const environment = await lock(trx, input);
+  input.authorize({ protectedEnvironment: environment.protected || changes.protected === true });
+  const name = changes.name?.trim() ?? environment.name;
+  if (await isNameTaken(trx, environment, name)) throw nameTaken(name);
+  const row = await updateEnvironmentRow(trx, environment.id, {
+    name,
+    protected: changes.protected ?? environment.protected,
+  });
+  if (!row) throw new AppError('not_found');
+  return row;
+}
+
+/** Deletes an empty environment that is not its project's last. Throws not_found, forbidden, conflict. */
+export async function deleteEnvironment(trx: Transaction, input: EnvironmentInput): Promise<void> {
+  const environment = await lock(trx, input);
+  input.authorize({ protectedEnvironment: environment.protected });
+  if ((await countEnvironments(trx, environment.project_id)) === 1) {
+    throw new AppError('conflict', `"${environment.name}" is the last environment of its project, which needs one`);
+  }
+  await prepareRemoval(trx, `The environment "${environment.name}"`, { environmentId: environment.id });
+  await deleteEnvironmentRow(trx, environment.id);
+}
+
+async function lock(trx: Transaction, { workspaceId, projectId, environmentId }: EnvironmentInput) {
+  const environment = await lockEnvironment(trx, workspaceId, environmentId);
+  if (environment?.project_id !== projectId) throw new AppError('not_found');
+  await lockProject(trx, workspaceId, projectId);
+  return environment;
+}
+
+function nameTaken(name: string): AppError {
+  return new AppError('conflict', `The project has an environment named "${name}" already`);
+}

@@ -1,0 +1,133 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import type { EnvironmentRow } from '../projects/model.js';
+
+const MOST_LISTED = 1000;
+
+/** An environment of this workspace. */
+export async function findEnvironment(db: Db, workspaceId: string, id: string): Promise<EnvironmentRow | undefined> {
+  return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
+}
+
+/** The same with a share lock: it cannot be deleted before this transaction ends. */
+export async function shareLockEnvironment(
+  trx: Transaction,
+  workspaceId: string,
+  id: string,
+): Promise<EnvironmentRow | undefined> {
+  return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forKeyShare().first();
+}
+
+/**
+ * The same, locked for a change or its deletion: transactions that place something in it wait for this one, and this one
+ * for them. Environments are locked before their project.
+ */
+export async function lockEnvironment(
+  trx: Transaction,
+  workspaceId: string,
+  id: string,
+): Promise<EnvironmentRow | undefined> {
+  return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forUpdate().first();
+}
+
+/** Every environment of a project, for its deletion. */
+export async function lockEnvironments(trx: Transaction, projectId: string): Promise<void> {
+  await trx<EnvironmentRow>('environments').where({ project_id: projectId }).orderBy('id').forUpdate().select('id');
+}
+
+export async function countEnvironments(db: Db, projectId: string): Promise<number> {
+  const row = await db<EnvironmentRow>('environments').where({ project_id: projectId }).count({ count: '*' }).first();
+  return Number(row?.count ?? 0);
+}
+
+export interface NewEnvironment {
+  workspaceId: string;
+  projectId: string;
+  name: string;
+  protected: boolean;
+}
+
+/** Stores an environment; undefined if its project has one of that name. */
+export async function insertEnvironment(trx: Transaction, input: NewEnvironment): Promise<EnvironmentRow | undefined> {
+  const [row] = await trx<EnvironmentRow>('environments')
+    .insert({
+      id: uuidv7(),
+      workspace_id: input.workspaceId,
+      project_id: input.projectId,
+      name: input.name,
+      protected: input.protected,
+    })
+    .onConflict(['project_id', 'name'])
+    .ignore()
+    .returning('*');
+  return row;
+}
+
+/** True if another environment of the project has the name. */
+export async function isNameTaken(db: Db, environment: EnvironmentRow, name: string): Promise<boolean> {
+  const { project_id, id } = environment;
+  const other = await db<EnvironmentRow>('environments').where({ project_id, name }).whereNot({ id }).first('id');
+  return other !== undefined;
+}
+
+/** A variable outside an environment that refers to a service in it. */
+export interface ReferenceInto {
+  key: string;
+  from_kind: 'service' | 'environment-group';
+  from_id: string;
+  from_name: string;
+  provider_id: string;
+  provider_name: string;
+  provider_key: string;
+}
+
+/** The first 1000 variables of services and groups outside an environment that refer to services in it. */
+export async function referencesInto(db: Db, environmentId: string): Promise<ReferenceInto[]> {
+  return rowsOf<ReferenceInto>(
+    db,
+    `select v.key, case when v.service_id is null then 'environment-group' else 'service' end as from_kind,
+            coalesce(v.service_id, v.group_id) as from_id, coalesce(s.name, g.name) as from_name,
+            p.id as provider_id, p.name as provider_name, v.reference_key as provider_key
+       from services p
+       join variables v on v.reference_service_id = p.id
+       left join services s on s.id = v.service_id
+       left join environment_groups g on g.id = v.group_id
+      where p.environment_id = :environmentId and p.deleted_at is null
+        and coalesce(s.environment_id, g.environment_id) is distinct from :environmentId
+      order by v.created_at, v.id limit ${MOST_LISTED}`,
+    { environmentId },
+  );
+}
+
+/** The first 1000 groups that lend their variables to services both inside and outside an environment. */
+export async function groupsAcross(db: Db, environmentId: string): Promise<{ id: string; name: string }[]> {
+  return rowsOf(
+    db,
+    `select g.id, g.name from environment_groups g join environment_group_services l on l.group_id = g.id
+       join services s on s.id = l.service_id and s.deleted_at is null
+      where g.workspace_id = (select workspace_id from environments where id = :environmentId)
+      group by g.id
+     having bool_or(s.environment_id is not distinct from :environmentId)
+        and bool_or(s.environment_id is distinct from :environmentId)
+      order by g.created_at, g.id limit ${MOST_LISTED}`,
+    { environmentId },
+  );
+}
+
+export type EnvironmentChanges = Partial<Pick<EnvironmentRow, 'name' | 'protected'>>;
+
+export async function updateEnvironmentRow(
+  trx: Transaction,
+  id: string,
+  changes: EnvironmentChanges,
+): Promise<EnvironmentRow | undefined> {
+  const [row] = await trx<EnvironmentRow>('environments')
+    .where({ id })
+    .update({ ...changes, updated_at: trx.fn.now() })
+    .returning('*');
+  return row;
+}
+
+export async function deleteEnvironmentRow(trx: Transaction, id: string): Promise<void> {
+  await trx<EnvironmentRow>('environments').where({ id }).delete();
+}

@@ -1,0 +1,74 @@
+import { v4 as uuidv4 } from 'uuid';
+import { type Db, oneRow, type Transaction } from '../../../shared/core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
+import { AppError } from '../../../shared/core/errors.js';
+import { type HookProvider, MOST_HOOKS } from '../../../shared/hooks/model.js';
+import type { Keyring } from '../../../shared/secrets/keyring.js';
+import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
+import { newToken } from '../../../shared/secrets/token.js';
+import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
+
+/** Rows as pg gives them to us. Column comments are in the migration. */
+export interface HookRow {
+  id: string;
+  service_id: string;
+  provider: HookProvider;
+  sealed_secret: Buffer;
+  created_at: Date;
+  delivered_at: Date | null;
+  outcome: string;
+}
+
+/** Makes a hook; returns its secret, which nothing shows again. Throws capacity_exceeded. */
+export async function createHook(
+  trx: Transaction,
+  keyring: Keyring,
+  input: { serviceId: string; provider: HookProvider },
+): Promise<{ hook: HookRow; secret: string }> {
+  const { count } = (await oneRow<{ count: number }>(trx, 'select count(*) as count from hooks where service_id = ?', [
+    input.serviceId,
+  ])) ?? { count: 0 };
+  if (count >= MOST_HOOKS)
+    throw new AppError('capacity_exceeded', `The service has ${MOST_HOOKS} hooks; delete one first`);
+  const id = uuidv4();
+  const { token: secret } = newToken();
+  const [hook] = await trx<HookRow>('hooks')
+    .insert({
+      id,
+      service_id: input.serviceId,
+      provider: input.provider,
+      sealed_secret: sealIn(keyring, SEALED.hookSecret, id, secret),
+    })
+    .returning('*');
+  if (!hook) throw new Error('the hook was not stored');
+  return { hook, secret };
+}
+
+export async function listHooks(db: Db, serviceId: string, page: PageRequest): Promise<Page<HookRow>> {
+  return fetchPage(db<HookRow>('hooks as h').where('h.service_id', serviceId).select('h.*'), 'h', page);
+}
+
+export async function findHook(db: Db, serviceId: string, id: string): Promise<HookRow | undefined> {
+  return db<HookRow>('hooks').where({ id, service_id: serviceId }).first();
+}
+
+export async function deleteHook(trx: Transaction, serviceId: string, id: string): Promise<boolean> {
+  return (await trx('hooks').where({ id, service_id: serviceId }).delete()) > 0;
+}
+
+/** A hook with what a delivery is compared with. */
+export type HookTarget = HookRow & { workspace_id: string; configuration: ServiceConfiguration; archived: boolean };
+
+/** The hook of an address, if its service is not deleted. */
+export async function findHookTarget(db: Db, id: string): Promise<HookTarget | null> {
+  return oneRow<HookTarget>(
+    db,
+    `select h.*, s.workspace_id, s.configuration, s.archived from hooks h join services s on s.id = h.service_id
+      where h.id = ? and s.deleted_at is null and s.lifecycle_status <> 'deleting'`,
+    [id],
+  );
+}
+
+export async function recordDelivery(db: Db, id: string, outcome: string): Promise<void> {
+  await db('hooks').where({ id }).update({ delivered_at: db.fn.now(), outcome });
+}

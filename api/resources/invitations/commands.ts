@@ -1,0 +1,139 @@
+import type { Db, Transaction } from '../../../shared/core/database/client.js';
+import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Mailer } from '../../../shared/core/mail.js';
+import {
+  countSentInvitations,
+  endInvitations,
+  findInvitationOfToken,
+  type InvitationRow,
+  insertInvitation,
+  lockInvitation,
+  lockInvitationOf,
+  setInvitationToken,
+} from '../../../shared/identity/invitation-store.js';
+import type { Role } from '../../../shared/identity/policy.js';
+import type { UserRow } from '../../../shared/identity/rows.js';
+import { findMembership, findUserByEmail, insertUser, upsertMembership } from '../../../shared/identity/store.js';
+import { hashToken, newToken } from '../../../shared/secrets/token.js';
+import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
+
+/** Invitations that a workspace can send within the lifetime of one: they are mails to strangers. */
+export const MOST_INVITATIONS = 50;
+
+export interface InviteInput {
+  workspaceId: string;
+  /** The user who invites, and the address that the mail names. */
+  actor: { userId: string; email: string };
+  email: string;
+  role: Role;
+}
+
+/**
+ * Invites a person who has no account yet; an earlier invitation of the address ends. `mailInvitation` sends it. Throws forbidden,
+ * conflict if there is such a user, capacity_exceeded.
+ */
+export async function invite(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
+  assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
+  const email = text.trim().toLowerCase();
+  if (await findUserByEmail(trx, email))
+    throw new AppError('conflict', `${email} is a user of this installation: make them a member instead`);
+  return replaceInvitation(trx, { workspaceId, actor, email, role });
+}
+
+/**
+ * Invites a user of the installation, who accepts in a session of their own: nobody is a member without wanting it. An earlier invitation of
+ * the address ends. Throws not_found if there is no such user, conflict if it is a member, forbidden, capacity_exceeded.
+ */
+export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
+  assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
+  const email = text.trim().toLowerCase();
+  const user = await findUserByEmail(trx, email);
+  if (!user) {
+    throw new AppError(
+      'not_found',
+      `There is no user ${email}; invite them by e-mail, or let the operator of this installation create the user: npm run admin -- user create --email ${email}`,
+    );
+  }
+  if (await findMembership(trx, workspaceId, user.id))
+    throw new AppError('conflict', `${email} is a member already; change the role with PATCH`);
+  return replaceInvitation(trx, { workspaceId, actor, email, role });
+}
+
+async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, role }: InviteInput) {
+  await assertRoomForMember(trx, workspaceId);
+  if ((await countSentInvitations(trx, workspaceId)) >= MOST_INVITATIONS)
+    throw new AppError('capacity_exceeded', `A workspace sends at most ${MOST_INVITATIONS} invitations in seven days`);
+  await endInvitations(trx, workspaceId, email);
+  // Nobody knows this token: the mail gets another one, outside of the transaction.
+  const { hash } = newToken();
+  return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
+}
+
+/**
+ * Mails the link that accepts an invitation: the page with a token in the fragment, which no server logs. False if this installation
+ * sends no e-mail, or the invitation has ended meanwhile. Throws what the mail server refuses with.
+ */
+export async function mailInvitation(
+  db: Db,
+  mailer: Mailer,
+  { invitation, workspaceName, page }: { invitation: InvitationRow; workspaceName: string; page: string },
+): Promise<boolean> {
+  const { token, hash } = newToken();
+  if (!(await setInvitationToken(db, invitation.id, hash))) return false;
+  return mailer.send({
+    to: invitation.email,
+    subject: 'You are invited to a workspace of Ranvier',
+    text: [
+      `${invitation.invited_by} invites you to the workspace "${workspaceName.replace(/\s+/g, ' ')}" as ${invitation.role}. Within seven days, open`,
+      '',
+      `${page}#${token}`,
+      '',
+      'and choose a password. If you do not know what this is, nothing has to be done.',
+      '',
+    ].join('\n'),
+  });
+}
+
+/** Throws invalid_request if no invitation has this token. */
+export async function assertInvited(db: Db, token: string): Promise<void> {
+  if (!(await findInvitationOfToken(db, hashToken(token)))) throw notInvited();
+}
+
+/**
+ * Makes the account of a person who was invited, with the password that they chose. The token came by e-mail, so the address is
+ * verified. Throws invalid_request, conflict if there is such a user meanwhile, capacity_exceeded.
+ */
+export async function acceptInvitation(
+  trx: Transaction,
+  input: { token: string; passwordHash: string },
+): Promise<UserRow> {
+  const invitation = await lockInvitation(trx, hashToken(input.token));
+  if (!invitation) throw notInvited();
+  const { workspace_id: workspaceId, email, role } = invitation;
+  await assertRoomForMember(trx, workspaceId);
+  const user = await insertUser(trx, { email, passwordHash: input.passwordHash, verified: true });
+  if (!user) throw new AppError('conflict', `The user ${email} exists already; sign in to accept the invitation`);
+  await upsertMembership(trx, { workspaceId, userId: user.id, role });
+  await endInvitations(trx, workspaceId, email);
+  return user;
+}
+
+/** Accepts or declines an invitation of the user's address. Throws not_found if it has ended, capacity_exceeded. */
+export async function answerInvitation(
+  trx: Transaction,
+  { user, invitationId, accept }: { user: { id: string; email: string }; invitationId: string; accept: boolean },
+): Promise<void> {
+  const invitation = await lockInvitationOf(trx, invitationId, user.email);
+  if (!invitation)
+    throw new AppError('not_found', 'There is no such invitation; it was withdrawn, used or has expired');
+  const { workspace_id: workspaceId, email, role } = invitation;
+  if (accept && !(await findMembership(trx, workspaceId, user.id))) {
+    await assertRoomForMember(trx, workspaceId);
+    await upsertMembership(trx, { workspaceId, userId: user.id, role });
+  }
+  await endInvitations(trx, workspaceId, email);
+}
+
+function notInvited(): AppError {
+  return invalidRequest('/token', 'is unknown, used or expired; ask for another invitation');
+}

@@ -1,0 +1,230 @@
+import type { Knex } from 'knex';
+import { type Db, rowsOf } from '../../../shared/core/database/client.js';
+import type { LogLineRow, LogSource } from '../../../shared/logs/model.js';
+import { expiryDaysOf } from '../../../shared/logs/retention.js';
+
+export interface LogQuery {
+  serviceId: string;
+  deploymentId?: string | undefined;
+  /** Leaves out what deployments of other branches wrote. */
+  branch?: string | undefined;
+  source?: LogSource | undefined;
+  /** A part of the message, in any case. */
+  search?: string | undefined;
+  /** Lines that are older are left out. */
+  hours: number;
+  /** Lines with a greater id; without it the newest lines. */
+  after?: number | undefined;
+  /** Lines with a smaller id, the newest of them. Not together with `after`. */
+  before?: number | undefined;
+  limit: number;
+}
+
+/** Messages of one answer: a line that begins within this many bytes is part of it. */
+const ANSWER_BYTES = 2 * 1024 * 1024;
+
+/** A batch in ascending order of id (specification, Logs). */
+export interface LogBatch {
+  lines: LogLineRow[];
+  /** True if there are later lines, or a search has not looked at them yet. */
+  hasMore: boolean;
+  /** The id to read after next. */
+  cursor: number;
+  /** A search for the newest lines has not looked at those before this id. */
+  unsearchedBefore: number | null;
+}
+
+/** A search looks at so many lines in one statement, and begins no further statement after this time. */
+const LOOKED_AT_ONCE = 25_000;
+const SEARCH_MS = 500;
+
+/**
+ * Reads a batch. A search of a large log looks at the lines in steps and ends after half a second with what it has found;
+ * the answer says where it goes on, so a log of any size answers in a bounded time.
+ */
+export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
+  const since = new Date(now.getTime() - query.hours * 3_600_000);
+  const reader = new LogReader(db, query, since, expiryDaysOf(since, now));
+  if (isFiltered(query)) return reader.search();
+  return query.after === undefined ? reader.newest() : reader.later(query.after);
+}
+
+/** Without an index for what it looks for, a read may have to look at every line. */
+export function isFiltered({
+  search,
+  source,
+  branch,
+}: Partial<Pick<LogQuery, 'search' | 'source' | 'branch'>>): boolean {
+  return Boolean(search) || source !== undefined || branch !== undefined;
+}
+
+type Place = Pick<LogLineRow, 'id' | 'logged_at'>;
+
+const CLOCKS_MS = 3_600_000;
+
+class LogReader {
+  readonly #db: Db;
+  readonly #query: LogQuery;
+  readonly #since: Date;
+  readonly #days: string[];
+
+  constructor(db: Db, query: LogQuery, since: Date, days: string[]) {
+    this.#db = db;
+    this.#query = query;
+    this.#since = since;
+    this.#days = days;
+  }
+
+  async newest(): Promise<LogBatch> {
+    const { before, limit } = this.#query;
+    const lines = this.#lines().orderBy('id', 'desc').limit(limit);
+    if (before !== undefined) lines.where('id', '<', before);
+    const { lines: found } = await firstOf(this.#db, lines, 'desc');
+    return this.#batch(found.reverse(), {});
+  }
+
+  async later(after: number): Promise<LogBatch> {
+    const { limit } = this.#query;
+    const lines = this.#lines()
+      .where('id', '>', after)
+      .orderBy('id', 'asc')
+      .limit(limit + 1);
+    const { lines: later, found } = await firstOf(this.#db, lines, 'asc');
+    const page = later.slice(0, limit);
+    return this.#batch(page, { hasMore: found > page.length });
+  }
+
+  async search(): Promise<LogBatch> {
+    return this.#query.after === undefined ? this.#searchBack() : this.#searchOn(this.#query.after);
+  }
+
+  /** The newest lines that match. */
+  async #searchBack(): Promise<LogBatch> {
+    const { before, limit } = this.#query;
+    const end = performance.now() + SEARCH_MS;
+    const found: LogLineRow[] = [];
+    for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
+      const step = await this.#reach('desc', below);
+      // Lines are stored in the order of time, or nearly so: what comes before is too old.
+      const least = step && !this.#isBefore(step) ? step.id : null;
+      const rest = this.#matching()
+        .where('id', '<', below)
+        .orderBy('id', 'desc')
+        .limit(limit - found.length);
+      if (step !== null) rest.where('id', '>=', step.id);
+      const { lines, found: matched } = await firstOf(this.#db, rest, 'desc');
+      found.push(...lines);
+      // Full by lines, or by bytes.
+      const fitting = found.slice(0, fit(found));
+      if (fitting.length >= limit || fitting.length < found.length || matched > lines.length) {
+        return this.#batch(fitting.reverse(), {});
+      }
+      if (least === null) return this.#batch(found.reverse(), {});
+      if (performance.now() >= end) return this.#batch(found.reverse(), { unsearchedBefore: least });
+      below = least;
+    }
+  }
+
+  /** The first lines that match after an id. */
+  async #searchOn(after: number): Promise<LogBatch> {
+    const { limit } = this.#query;
+    const end = performance.now() + SEARCH_MS;
+    const found: LogLineRow[] = [];
+    for (let above = after; ; ) {
+      const step = await this.#reach('asc', above);
+      const most = step?.id ?? null;
+      if (step && this.#isBefore(step) && performance.now() < end) {
+        above = step.id;
+        continue;
+      }
+      const rest = this.#matching()
+        .where('id', '>', above)
+        .orderBy('id', 'asc')
+        .limit(limit + 1 - found.length);
+      if (most !== null) rest.where('id', '<=', most);
+      const { lines, found: matched } = await firstOf(this.#db, rest, 'asc');
+      found.push(...lines);
+      const page = found.slice(0, Math.min(fit(found), limit));
+      if (page.length < found.length || matched > lines.length) return this.#batch(page, { hasMore: true });
+      if (most === null) return this.#batch(found, {});
+      // The next read goes on behind the last line that was looked at, which may match nothing.
+      if (performance.now() >= end) return this.#batch(found, { hasMore: true, cursor: most });
+      above = most;
+    }
+  }
+
+  /** The last line of a step from here; null if fewer lines are left. */
+  async #reach(order: 'asc' | 'desc', from: number): Promise<Place | null> {
+    const [row] = await rowsOf<Place>(
+      this.#db,
+      `select id, logged_at from log_lines
+        where service_id = :serviceId and expires_on = any(cast(:days as date[]))
+          and id ${order === 'asc' ? '>' : '<'} :from
+        order by id ${order} offset ${LOOKED_AT_ONCE - 1} limit 1`,
+      { serviceId: this.#query.serviceId, days: this.#days, from },
+    );
+    return row ?? null;
+  }
+
+  /** Older than what is asked for, by more than the clocks and delays of workers differ. */
+  #isBefore({ logged_at }: Place): boolean {
+    return logged_at.getTime() < this.#since.getTime() - CLOCKS_MS;
+  }
+
+  #lines(): Knex.QueryBuilder<LogLineRow> {
+    const { serviceId, deploymentId } = this.#query;
+    const lines = this.#db<LogLineRow>('log_lines')
+      .where('service_id', serviceId)
+      .where('logged_at', '>=', this.#since)
+      // Values, not functions of the database's clock: so the planner itself leaves out the other days.
+      .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
+    if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
+    return lines;
+  }
+
+  #matching(): Knex.QueryBuilder<LogLineRow> {
+    const { serviceId, branch, source, search } = this.#query;
+    const lines = this.#lines();
+    if (branch !== undefined) {
+      const others = this.#db('deployments').where('service_id', serviceId).whereNot('branch', branch).select('id');
+      lines.where((line) => line.whereNull('deployment_id').orWhereNotIn('deployment_id', others));
+    }
+    if (source !== undefined) lines.where('source', source);
+    if (search) lines.whereRaw('message ilike ?', [`%${search.replace(/[\\%_]/g, '\\$&')}%`]);
+    return lines;
+  }
+
+  #batch(lines: LogLineRow[], rest: Partial<LogBatch>): LogBatch {
+    const cursor = lines.at(-1)?.id ?? this.#query.after ?? 0;
+    return { lines, hasMore: false, cursor, unsearchedBefore: null, ...rest };
+  }
+}
+
+/** How many of the lines fit into one answer, at least one. */
+function fit(lines: readonly LogLineRow[]): number {
+  let bytes = 0;
+  const past = lines.findIndex(({ message }) => {
+    const begins = bytes;
+    bytes += Buffer.byteLength(message);
+    return begins >= ANSWER_BYTES;
+  });
+  return past < 0 ? lines.length : past;
+}
+
+/** The first lines of a query that fit into one answer, at least one, and how many the query has found. */
+async function firstOf(
+  db: Db,
+  query: Knex.QueryBuilder,
+  order: 'asc' | 'desc',
+): Promise<{ lines: LogLineRow[]; found: number }> {
+  const summed = db
+    .select('line.*', db.raw('count(*) over () as found'))
+    .select(db.raw(`sum(octet_length(message)) over (order by id ${order}) - octet_length(message) as before`))
+    .from(query.select('*').as('line'));
+  const rows: (LogLineRow & { found: number })[] = await db
+    .select('*')
+    .from(summed.as('summed'))
+    .where('before', '<', ANSWER_BYTES)
+    .orderBy('id', order);
+  return { lines: rows, found: rows[0]?.found ?? 0 };
+}

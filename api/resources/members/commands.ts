@@ -1,0 +1,88 @@
+import type { Transaction } from '../../../shared/core/database/client.js';
+import { AppError } from '../../../shared/core/errors.js';
+import { endInvitationsBy } from '../../../shared/identity/invitation-store.js';
+import type { Role } from '../../../shared/identity/policy.js';
+import {
+  countOtherOwners,
+  deleteMembership,
+  findMembership,
+  revokeKeysOfMember,
+  upsertMembership,
+} from '../../../shared/identity/store.js';
+import { lockWorkspace } from '../../../shared/workspaces/store.js';
+import { countMembers, findMember, type MemberView } from './store.js';
+
+/** Members that a workspace may have. The list of them is one answer. */
+const MOST_MEMBERS = 500;
+
+interface Change {
+  workspaceId: string;
+  /** The user who asks. Only an owner may make, change or remove an owner. */
+  actorId: string;
+}
+
+/** Changes a member's role, and ends the invitations that they sent. Throws not_found, forbidden, conflict for the last owner. */
+export async function changeMember(
+  trx: Transaction,
+  { workspaceId, actorId, userId, role }: Change & { userId: string; role: Role },
+): Promise<MemberView> {
+  const actor = await lockForActor(trx, { workspaceId, actorId });
+  const member = await memberOrThrow(trx, workspaceId, userId);
+  assertSetsRole(actor, role, member.role);
+  if (role !== 'owner') await assertNotLastOwner(trx, workspaceId, member);
+  await upsertMembership(trx, { workspaceId, userId, role });
+  await endInvitationsBy(trx, workspaceId, member.email);
+  return { ...member, role };
+}
+
+/**
+ * Ends a membership. The member's keys of this workspace are revoked, and the invitations that they sent end; sessions no
+ * longer see the workspace. Throws not_found, forbidden, conflict for the last owner.
+ */
+export async function endMembership(
+  trx: Transaction,
+  { workspaceId, actorId, userId }: Change & { userId: string },
+): Promise<void> {
+  const actor = await lockForActor(trx, { workspaceId, actorId });
+  const member = await memberOrThrow(trx, workspaceId, userId);
+  assertSetsRole(actor, member.role);
+  await assertNotLastOwner(trx, workspaceId, member);
+  await revokeKeysOfMember(trx, workspaceId, userId);
+  await endInvitationsBy(trx, workspaceId, member.email);
+  await deleteMembership(trx, workspaceId, userId);
+}
+
+/** Locks the workspace, so that its members change one after another. Returns the actor's role as it is then. */
+export async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
+  await lockWorkspace(trx, workspaceId);
+  const actor = await findMembership(trx, workspaceId, actorId);
+  if (!actor) throw new AppError('not_found');
+  return actor.role;
+}
+
+/** Throws forbidden if a member with the role `actor` may not give or take one of these roles. */
+export function assertSetsRole(actor: Role, ...roles: Role[]): void {
+  if (actor === 'owner' || !roles.includes('owner')) return;
+  throw new AppError('forbidden', 'Only an owner makes, changes or removes an owner');
+}
+
+/** Throws capacity_exceeded if the workspace has as many members as it may have. */
+export async function assertRoomForMember(trx: Transaction, workspaceId: string): Promise<void> {
+  if ((await countMembers(trx, workspaceId)) >= MOST_MEMBERS)
+    throw new AppError('capacity_exceeded', `A workspace has at most ${MOST_MEMBERS} members`);
+}
+
+async function memberOrThrow(trx: Transaction, workspaceId: string, userId: string): Promise<MemberView> {
+  const member = await findMember(trx, workspaceId, userId);
+  if (!member) throw new AppError('not_found', 'There is no such member');
+  return member;
+}
+
+async function assertNotLastOwner(
+  trx: Transaction,
+  workspaceId: string,
+  { user_id, email, role }: MemberView,
+): Promise<void> {
+  if (role !== 'owner' || (await countOtherOwners(trx, workspaceId, user_id)) > 0) return;
+  throw new AppError('conflict', `${email} is the last owner of the workspace; make another member owner first`);
+}

@@ -1,0 +1,29 @@
+import type { Transaction } from '../../../shared/core/database/client.js';
+import { invalidRequest } from '../../../shared/core/errors.js';
+import { shareLockEnvironment } from '../environments/store.js';
+
+/** Where a service is placed: both or neither (specification, Create rules 1). */
+export interface Placement {
+  projectId: string | null;
+  environmentId: string | null;
+}
+
+/**
+ * Checks a placement; its environment is kept from deletion until the commit. `authorize` is asked whether the caller may
+ * place there. Throws invalid_request.
+ */
+export async function assertPlacement(
+  trx: Transaction,
+  workspaceId: string,
+  { projectId, environmentId }: Placement,
+  authorize: (facts: { protectedEnvironment: boolean }) => void,
+): Promise<void> {
+  if (projectId === null && environmentId === null) return;
+  if (projectId === null) throw invalidRequest('/projectId', 'is needed with environmentId');
+  if (environmentId === null) throw invalidRequest('/environmentId', 'is needed with projectId');
+  const environment = await shareLockEnvironment(trx, workspaceId, environmentId);
+  if (environment?.project_id !== projectId.toLowerCase()) {
+    throw invalidRequest('/environmentId', 'is not an environment of this project');
+  }
+  authorize({ protectedEnvironment: environment.protected });
+}

@@ -1,0 +1,149 @@
+import type { AuditEntry } from '../../../shared/audit/store.js';
+import type { Db, Transaction } from '../../../shared/core/database/client.js';
+import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import { assertFitsData } from '../../../shared/data/commands.js';
+import { queueRouting } from '../../../shared/operations/commands.js';
+import { movePreviews } from '../../../shared/previews/store.js';
+import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
+import type { Keyring } from '../../../shared/secrets/keyring.js';
+import {
+  changedRoutingFields,
+  configurationProblems,
+  type PartialServiceConfiguration,
+} from '../../../shared/services/configuration.js';
+import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
+import { sealAddress } from '../../../shared/services/repository-address.js';
+import type { ServiceRow } from '../../../shared/services/rows.js';
+import { maskedRepository } from '../../../shared/services/source.js';
+import {
+  groupEnvironments,
+  replaceServiceRow,
+  type ServiceView,
+  writeServiceRow,
+} from '../../../shared/services/store.js';
+import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
+import { assertWithinBudget } from '../../../shared/workspaces/limits.js';
+import { assertPlacement, type Placement } from './placement.js';
+
+export interface UpdateServiceInput {
+  /** Locked by `lockServiceRow`. */
+  service: ServiceView;
+  actor: string;
+  name?: string | undefined;
+  kind?: ServiceKind | undefined;
+  configuration?: PartialServiceConfiguration | undefined;
+  placement?: Placement | undefined;
+  authorize: (facts: { protectedEnvironment: boolean }) => void;
+  /** Called before work is queued. */
+  needEngine: () => void;
+}
+
+/**
+ * Merges changes into a service (specification, Update rules): nothing is deployed; a change of what the edge serves
+ * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable, and
+ * billing_required if a running service's further replicas take the workspace past its budget. Returns the service as
+ * it is then.
+ */
+export async function updateService(
+  trx: Transaction,
+  deps: Pick<CommandDeps, 'keyring'>,
+  input: UpdateServiceInput,
+): Promise<ServiceView> {
+  const { service } = input;
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (input.kind !== undefined && input.kind !== service.kind) {
+    throw invalidRequest('/kind', `cannot change: the service is of kind ${service.kind}`);
+  }
+  const { configuration, sealed_repository } = mergeConfiguration(deps.keyring, service, input.configuration ?? {});
+  const problems = configurationProblems(service.kind, configuration);
+  if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
+  await assertFitsData(trx, service, configuration);
+
+  const replicas = wantedReplicas({ ...service, configuration });
+  if (replicas > wantedReplicas(service) && service.live_deployment_id !== null) {
+    await assertWithinBudget(trx, service, { plan: configuration.plan, replicas });
+  }
+
+  const changed = { ...service, configuration, sealed_repository };
+  if (input.name !== undefined) changed.name = input.name.trim();
+  if (input.placement) {
+    await assertMove(trx, service, input.placement, input.authorize);
+    changed.project_id = input.placement.projectId;
+    changed.environment_id = input.placement.environmentId;
+  }
+  const written = await writeServiceRow(trx, changed);
+  if (input.placement) await movePreviews(trx, service.id, input.placement);
+  // The environment may have become protected while this transaction waited for the lock.
+  input.authorize({ protectedEnvironment: written.environment_protected });
+
+  const rerouted = changedRoutingFields(service.configuration, configuration).length > 0;
+  if (rerouted && service.live_deployment_id !== null) {
+    input.needEngine();
+    await queueRouting(trx, { service, actor: input.actor });
+  }
+  return written;
+}
+
+export interface DirectUpdate
+  extends Pick<UpdateServiceInput, 'service' | 'name' | 'kind' | 'configuration' | 'authorize'> {
+  audit: (changed: Pick<ServiceRow, 'id' | 'name'>) => AuditEntry | null;
+}
+
+/**
+ * The same for changes that concern the row alone, in one statement without a transaction; `service` was read without
+ * a lock. Undefined if it has to be done by `updateService`: because more follows from it, because it is to be refused,
+ * or because the service is not as it was read. Throws forbidden.
+ */
+export async function updateServiceDirectly(
+  db: Db,
+  deps: Pick<CommandDeps, 'keyring'>,
+  { service, name: given, kind, configuration: changes = {}, authorize, audit }: DirectUpdate,
+): Promise<ServiceView | undefined> {
+  authorize({ protectedEnvironment: service.environment_protected });
+  if (service.lifecycle_status === 'deleting' || (kind !== undefined && kind !== service.kind)) return undefined;
+  // What a database was made with is compared with the change, and a preview has no settings of its own.
+  if (isDataKind(service.kind) || service.preview_of !== null) return undefined;
+  const merged = mergeConfiguration(deps.keyring, service, changes);
+  const { configuration } = merged;
+  if (configurationProblems(service.kind, configuration).length > 0) return undefined;
+  const isLive = service.live_deployment_id !== null;
+  const moreReplicas = wantedReplicas({ ...service, configuration }) > wantedReplicas(service);
+  if (isLive && (moreReplicas || changedRoutingFields(service.configuration, configuration).length > 0))
+    return undefined;
+  const name = given === undefined ? service.name : given.trim();
+  const entry = audit({ id: service.id, name });
+  return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry);
+}
+
+/** The changes over what is stored. A repository that is sent back as it was shown is the stored one. */
+function mergeConfiguration(
+  keyring: Keyring,
+  service: ServiceRow,
+  changes: PartialServiceConfiguration,
+): Pick<ServiceRow, 'configuration' | 'sealed_repository'> {
+  const { configuration: stored, sealed_repository } = service;
+  const configuration = { ...stored, ...changes, repository: stored.repository };
+  const given = changes.repository;
+  if (given === undefined || given === maskedRepository(stored.repository)) return { configuration, sealed_repository };
+  const { repository, sealed } = sealAddress(keyring, given, service.id);
+  return { configuration: { ...configuration, repository }, sealed_repository: sealed };
+}
+
+/** A move must keep every group of the service valid: one that is confined to an environment stays there. */
+async function assertMove(
+  trx: Transaction,
+  service: ServiceRow,
+  placement: Placement,
+  authorize: UpdateServiceInput['authorize'],
+): Promise<void> {
+  await assertPlacement(trx, service.workspace_id, placement, authorize);
+  const confined = await groupEnvironments(trx, service.id);
+  const left = confined.filter((group) => group.environment_id !== placement.environmentId?.toLowerCase());
+  if (left.length > 0) {
+    const names = left.map(({ name }) => `"${name}"`).join(', ');
+    throw new AppError(
+      'conflict',
+      `Groups of another environment are linked; unlink them from the service first: ${names}`,
+    );
+  }
+}

@@ -1,0 +1,37 @@
+import type { Db } from '../../../shared/core/database/client.js';
+import { invalidRequest } from '../../../shared/core/errors.js';
+import type { Mailer } from '../../../shared/core/mail.js';
+import { setVerification, useVerificationToken } from '../../../shared/identity/store.js';
+import { hashToken, newToken } from '../../../shared/secrets/token.js';
+
+/**
+ * Mails the user a link that proves the address for a day: the page with a token in the fragment, which no server logs. False
+ * if this installation sends no e-mail.
+ */
+export async function requestVerification(
+  db: Db,
+  mailer: Mailer,
+  user: { id: string; email: string },
+  page: string,
+): Promise<boolean> {
+  const { token, hash } = newToken();
+  await setVerification(db, user.id, hash);
+  return mailer.send({
+    to: user.email,
+    subject: 'Verify your e-mail address',
+    text: [
+      'Somebody, hopefully you, asked Ranvier to verify this e-mail address. Within a day, open',
+      '',
+      `${page}#${token}`,
+      '',
+      'If it was not you, nothing has to be done.',
+      '',
+    ].join('\n'),
+  });
+}
+
+/** Marks the address as verified. Throws invalid_request if the token is unknown, used or expired. */
+export async function confirmVerification(db: Db, token: string): Promise<void> {
+  if (await useVerificationToken(db, hashToken(token))) return;
+  throw invalidRequest('/token', 'is unknown, used or expired; request another one');
+}

@@ -1,0 +1,168 @@
+import type { Knex } from 'knex';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
+import { SEAL_OVERHEAD_BYTES } from '../../../shared/secrets/keyring.js';
+import type { VariableScope } from '../../../shared/variables/model.js';
+
+/** The owner of variables: a service or an environment group. */
+export type VariableOwner = { serviceId: string } | { groupId: string };
+
+/** What is shown of a variable; its sealed value stays in the database. */
+export type VariableView = Pick<
+  VariableRow,
+  'id' | 'key' | 'scope' | 'reference_service_id' | 'created_at' | 'updated_at'
+>;
+
+const SHOWN = ['id', 'key', 'scope', 'reference_service_id', 'created_at', 'updated_at'] as const;
+
+/** What a row stores: exactly one of sealed value and reference. */
+export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' | 'reference_key'>;
+
+/** A variable as it is stored. */
+export type NewVariable = StoredContent & Pick<VariableRow, 'id' | 'workspace_id' | 'key' | 'scope'>;
+
+function owned(owner: VariableOwner): Partial<VariableRow> {
+  return 'serviceId' in owner ? { service_id: owner.serviceId } : { group_id: owner.groupId };
+}
+
+export async function listVariables(db: Db, owner: VariableOwner, page: PageRequest): Promise<Page<VariableView>> {
+  const query: Knex.QueryBuilder<VariableView> = db('variables')
+    .where(owned(owner))
+    .select(...SHOWN);
+  return fetchPage(query, 'variables', page);
+}
+
+/** How many variables an owner has, and how many bytes their keys and values have, without the one of the id `except`. */
+export async function sizeOfVariables(
+  db: Db,
+  owner: VariableOwner,
+  except: string,
+): Promise<{ count: number; bytes: number }> {
+  const [column, id] = 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
+  const [row] = await rowsOf<{ count: number; bytes: number }>(
+    db,
+    `select count(*) as count,
+            coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint as bytes
+       from variables where ?? = ? and id <> ?`,
+    [column, id, except],
+  );
+  return row ?? { count: 0, bytes: 0 };
+}
+
+export async function findVariableKey(db: Db, owner: VariableOwner, id: string): Promise<string | undefined> {
+  return (
+    await db<VariableRow>('variables')
+      .where({ id, ...owned(owner) })
+      .first('key')
+  )?.key;
+}
+
+/** Stores a variable; undefined if its owner has one of that key. */
+export async function insertVariable(
+  trx: Transaction,
+  owner: VariableOwner,
+  variable: NewVariable,
+): Promise<VariableView | undefined> {
+  const [row] = await trx<VariableRow>('variables')
+    .insert({ ...owned(owner), ...variable })
+    .onConflict('serviceId' in owner ? ['service_id', 'key'] : ['group_id', 'key'])
+    .ignore()
+    .returning(SHOWN);
+  return row;
+}
+
+/** Replaces what a variable holds, and its scope if one is given; undefined if the owner has none of that id. */
+export async function updateVariable(
+  trx: Transaction,
+  owner: VariableOwner,
+  id: string,
+  { scope, ...content }: StoredContent & { scope: VariableScope | undefined },
+): Promise<VariableView | undefined> {
+  const [row] = await trx<VariableRow>('variables')
+    .where({ id, ...owned(owner) })
+    .update({ ...content, ...(scope === undefined ? {} : { scope }), updated_at: trx.fn.now() })
+    .returning(SHOWN);
+  return row;
+}
+
+/** False if the owner has no variable of that id. */
+export async function deleteVariable(trx: Transaction, owner: VariableOwner, id: string): Promise<boolean> {
+  return (
+    (await trx<VariableRow>('variables')
+      .where({ id, ...owned(owner) })
+      .delete()) > 0
+  );
+}
+
+/** The keys of an owner's variables with their ids, their scopes and the bytes of key and value. */
+export async function sizesOfVariables(
+  db: Db,
+  owner: VariableOwner,
+): Promise<{ id: string; key: string; scope: VariableScope; bytes: number }[]> {
+  const [column, id] = 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
+  return rowsOf<{ id: string; key: string; scope: VariableScope; bytes: number }>(
+    db,
+    `select id, key, scope, octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES}) as bytes
+       from variables where ?? = ?`,
+    [column, id],
+  );
+}
+
+/** Stores variables; the content of those whose keys exist is replaced. A row keeps its id, which its sealed value needs. */
+export async function upsertVariables(
+  trx: Transaction,
+  owner: VariableOwner,
+  variables: readonly NewVariable[],
+): Promise<void> {
+  if (variables.length === 0) return;
+  await trx<VariableRow>('variables')
+    .insert(variables.map((variable) => ({ ...owned(owner), ...variable })))
+    .onConflict('serviceId' in owner ? ['service_id', 'key'] : ['group_id', 'key'])
+    .merge({
+      sealed: trx.raw('excluded.sealed'),
+      reference_service_id: trx.raw('excluded.reference_service_id'),
+      reference_key: trx.raw('excluded.reference_key'),
+      scope: trx.raw('excluded.scope'),
+      updated_at: trx.fn.now(),
+    });
+}
+
+export async function deleteVariablesByKey(
+  trx: Transaction,
+  owner: VariableOwner,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length > 0) await trx<VariableRow>('variables').where(owned(owner)).whereIn('key', keys).delete();
+}
+
+/** A service that a reference may name: of this workspace, not deleted, and no preview, which is gone some day. */
+export async function findReferenceTarget(
+  db: Db,
+  workspaceId: string,
+  serviceId: string,
+): Promise<{ id: string; environment_protected: boolean } | undefined> {
+  const [row] = await rowsOf<{ id: string; environment_protected: boolean }>(
+    db,
+    `select s.id, coalesce(e.protected, false) as environment_protected
+       from services s left join environments e on e.id = s.environment_id
+      where s.id = :serviceId and s.workspace_id = :workspaceId and s.deleted_at is null
+        and not exists (select from previews p where p.service_id = s.id)`,
+    { serviceId, workspaceId },
+  );
+  return row;
+}
+
+/** Rows as pg gives them to us. Column comments are in the migrations. */
+interface VariableRow {
+  id: string;
+  workspace_id: string;
+  service_id: string | null;
+  group_id: string | null;
+  key: string;
+  scope: VariableScope;
+  sealed: Buffer | null;
+  reference_service_id: string | null;
+  reference_key: string | null;
+  created_at: Date;
+  updated_at: Date;
+}

@@ -1,0 +1,51 @@
+import { abandonBackups } from '../backups/store.js';
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { assertUnreferenced } from '../data/commands.js';
+import { cancelOpenDeployments } from '../deployments/store.js';
+import { type OperationInput, queueOperation } from '../operations/commands.js';
+import type { OperationRow } from '../operations/model.js';
+import { cancelOpenRuns } from '../runs/store.js';
+import { lockService, updateServiceRow } from '../services/store.js';
+import { eraseService, hasInfrastructure, markDeleting } from './store.js';
+
+/**
+ * Archives or restores a service (specification, Service lifecycle): deployment is prevented or allowed again, and
+ * nothing else happens to it. A second call changes nothing. Throws not_found, conflict while it is being deleted.
+ */
+export async function setArchived(trx: Transaction, serviceId: string, archived: boolean): Promise<void> {
+  const service = await lockService(trx, serviceId);
+  if (!service) throw new AppError('not_found');
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.archived !== archived) await updateServiceRow(trx, serviceId, { archived });
+}
+
+export interface DeletionResult {
+  deleted: boolean;
+  queued: boolean;
+  operation: OperationRow | null;
+}
+
+/**
+ * Deletes a service (specification, Service lifecycle): at once if nothing of it exists outside the database, else it
+ * is archived, its open deployments are cancelled and the deletion is queued. Throws not_found, conflict, also if other
+ * services refer to a database.
+ */
+export async function deleteService(
+  trx: Transaction,
+  { service: { id }, actor }: OperationInput,
+): Promise<DeletionResult> {
+  const service = await lockService(trx, id);
+  if (!service) throw new AppError('not_found');
+  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is already being deleted');
+  await assertUnreferenced(trx, service);
+  await cancelOpenDeployments(trx, { serviceId: id });
+  await cancelOpenRuns(trx, { serviceId: id });
+  await abandonBackups(trx, id);
+  if (!(await hasInfrastructure(trx, id))) {
+    await eraseService(trx, id);
+    return { deleted: true, queued: false, operation: null };
+  }
+  await markDeleting(trx, id);
+  return { deleted: false, queued: true, operation: await queueOperation(trx, { service, actor }, 'delete') };
+}

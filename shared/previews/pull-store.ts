@@ -1,0 +1,139 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { CLOSED_KEPT_DAYS, type PullFacts, type PullReport, RETRY_SECONDS } from './pull-model.js';
+
+/** Rows as pg gives them to us. Column comments are in the migration. */
+export interface PullRow {
+  id: string;
+  service_id: string;
+  number: number;
+  ref: string;
+  title: string;
+  author: string;
+  branch: string;
+  target: string;
+  fork: boolean;
+  head_sha: string;
+  open: boolean;
+  reported_at: Date;
+  decision: PullFacts['decision'];
+  decided_sha: string;
+  decided_by: string;
+  decided_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** A pull request with the service that shows it, if there is one. */
+export type PullView = PullRow & { preview_id: string | null };
+
+export function pullFacts(row: PullRow): PullFacts {
+  const { fork, head_sha, open, reported_at, decision, decided_sha } = row;
+  return { fork, headSha: head_sha, open, reportedAt: reported_at, decision, decidedSha: decided_sha };
+}
+
+function pullViews(db: Db, serviceId: string) {
+  return db<PullView>('pull_requests as r')
+    .leftJoin('previews as p', (join) =>
+      join.on('p.base_id', 'r.service_id').andOn('p.pull_number', 'r.number').andOnNull('p.closed_at'),
+    )
+    .where('r.service_id', serviceId)
+    .select('r.*', 'p.service_id as preview_id');
+}
+
+/** The pull requests of a service that are known, newest first. */
+export async function listPulls(db: Db, serviceId: string, page: PageRequest): Promise<Page<PullView>> {
+  return fetchPage<PullView>(pullViews(db, serviceId) as never, 'r', page);
+}
+
+export async function findPull(db: Db, serviceId: string, id: string): Promise<PullView | undefined> {
+  return pullViews(db, serviceId).where('r.id', id).first() as never;
+}
+
+/** Locks the pull request of a number; undefined if none is known. */
+export async function lockPull(trx: Transaction, serviceId: string, number: number): Promise<PullRow | undefined> {
+  return trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).forUpdate().first();
+}
+
+export async function lockPullById(trx: Transaction, serviceId: string, id: string): Promise<PullRow | undefined> {
+  return trx<PullRow>('pull_requests').where({ service_id: serviceId, id }).forUpdate().first();
+}
+
+/** Stores what a report says. What a member decided stays. */
+export async function storePull(
+  trx: Transaction,
+  serviceId: string,
+  { number, ref, title, author, branch, target, fork, headSha, open, at }: PullReport,
+): Promise<PullRow> {
+  const facts = { ref, title, author, branch, target, fork, head_sha: headSha, open };
+  const [row] = await trx<PullRow>('pull_requests')
+    .insert({ id: uuidv7(), service_id: serviceId, number, reported_at: at ?? new Date(0), ...facts })
+    .onConflict(['service_id', 'number'])
+    .merge({ ...facts, updated_at: trx.fn.now() as never, ...(at === null ? {} : { reported_at: at }) })
+    .returning('*');
+  if (!row) throw new Error('the pull request was not stored');
+  return row;
+}
+
+export async function countOpenPulls(trx: Transaction, serviceId: string): Promise<number> {
+  const row = await oneRow<{ count: number }>(
+    trx,
+    'select count(*) as count from pull_requests where service_id = ? and open',
+    [serviceId],
+  );
+  return row?.count ?? 0;
+}
+
+/**
+ * The numbers of the open pull requests of a branch of the repository itself, oldest first; null if none was ever
+ * reported of this branch.
+ */
+export async function openPullsOfBranch(db: Db, serviceId: string, branch: string): Promise<number[] | null> {
+  const rows = await rowsOf<{ number: number; open: boolean }>(
+    db,
+    'select number, open from pull_requests where service_id = ? and branch = ? and not fork order by number',
+    [serviceId, branch],
+  );
+  return rows.length === 0 ? null : rows.filter(({ open }) => open).map(({ number }) => number);
+}
+
+export async function decidePull(
+  trx: Transaction,
+  id: string,
+  { decision, sha, by }: { decision: 'approved' | 'declined'; sha: string; by: string },
+): Promise<void> {
+  await trx('pull_requests')
+    .where({ id })
+    .update({ decision, decided_sha: sha, decided_by: by, decided_at: trx.fn.now(), updated_at: trx.fn.now() });
+}
+
+/** The commit of a fork that a member has approved last; null if there is none, or if it was declined. */
+export async function approvedCommit(trx: Transaction, serviceId: string, number: number): Promise<string | null> {
+  const row = await trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).first();
+  return row?.decision === 'approved' ? row.decided_sha : null;
+}
+
+/** Notes that the preview of an open pull request could not be made, or with false that nothing is to be tried again. */
+export async function noteRetry(db: Db, id: string, again: boolean): Promise<void> {
+  const at = again ? db.raw(`now() + interval '${RETRY_SECONDS} seconds'`) : null;
+  await db('pull_requests').where({ id }).update({ retry_at: at });
+}
+
+const BATCH = 50;
+
+/** Pull requests whose preview is to be tried again. */
+export async function pullsToRetry(db: Db): Promise<PullRow[]> {
+  return rowsOf<PullRow>(
+    db,
+    `select r.* from pull_requests r where r.retry_at <= now() order by r.retry_at limit ${BATCH}`,
+  );
+}
+
+export async function deleteOldPulls(db: Db): Promise<number> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `delete from pull_requests where not open and updated_at < now() - make_interval(days => ${CLOSED_KEPT_DAYS}) returning id`,
+  );
+  return rows.length;
+}

@@ -1,0 +1,149 @@
+import { v7 as uuidv7 } from 'uuid';
+import { noveltyOf } from '../commits/model.js';
+import { knownCommits } from '../commits/store.js';
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import { type DeploymentKey, queueDeployment } from '../deployments/commands.js';
+import type { DeploymentTrigger } from '../deployments/model.js';
+import type { DeploymentRow } from '../deployments/rows.js';
+import { previewConfiguration, previewName, previewRefusal } from '../previews/model.js';
+import { openPullsOfBranch } from '../previews/pull-store.js';
+import { insertPreview, linkPull, previewOfBranch } from '../previews/store.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import { insertService } from '../services/insert-service.js';
+import { copyAddress } from '../services/repository-address.js';
+import { reservedSlugs } from '../services/reserved-slugs.js';
+import { lockService, lockServiceView, type ServiceView } from '../services/store.js';
+import type { ResolveInput } from '../variables/resolve.js';
+import { assertRoomFor, assertRoomForService } from '../workspaces/limits.js';
+import { findWorkspace } from '../workspaces/store.js';
+
+export interface CreatePreviewInput {
+  /** The service whose branch is shown. It is locked. */
+  base: ServiceView;
+  branch: string;
+  /** The pull request that it shows. That of a fork is deployed without variables, and only what a member approved. */
+  pull?: { number: number; fork: boolean };
+  commitSha?: string;
+  /** The id of its first deployment; a new one if it is not given. */
+  deploymentId?: string;
+  actor: string;
+  trigger: DeploymentTrigger;
+  idempotency?: DeploymentKey | null;
+  authorize: ResolveInput['authorize'];
+}
+
+/**
+ * Makes a preview of a branch, a service of its own beside its base, and queues its first deployment. Returns the
+ * deployment, which names the service. Throws conflict if the service has no such preview or has it already, service_archived,
+ * capacity_exceeded, and what `queueDeployment` throws.
+ */
+export async function createPreview(
+  trx: Transaction,
+  deps: CommandDeps,
+  input: CreatePreviewInput,
+): Promise<DeploymentRow> {
+  const { base, branch, pull, commitSha, deploymentId, actor, trigger, idempotency, authorize } = input;
+  const fork = pull?.fork ?? false;
+  if (base.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (base.archived) throw new AppError('service_archived');
+  const refusal = previewRefusal({ ...base, isPreview: base.preview_of !== null }, fork ? 'a fork' : branch);
+  if (refusal !== null) throw new AppError('conflict', refusal);
+  const existing = await previewOfBranch(trx, base.id, branch);
+  if (existing) {
+    throw new AppError(
+      'conflict',
+      `The branch ${branch} has a preview already, ${existing.service_id}; deploy that one, or delete it and wait until it is gone`,
+    );
+  }
+  const workspace = await findWorkspace(trx, base.workspace_id);
+  if (!workspace) throw new AppError('not_found');
+  await assertRoomFor(trx, 'previews', base.id);
+  await assertRoomFor(trx, 'workspacePreviews', workspace.id);
+  await assertRoomForService(trx, workspace);
+
+  const id = uuidv7();
+  const service = await insertService(trx, {
+    id,
+    workspaceId: base.workspace_id,
+    projectId: base.project_id,
+    environmentId: base.environment_id,
+    name: previewName(base.name, fork ? `pull ${pull?.number}` : branch),
+    kind: base.kind,
+    configuration: previewConfiguration(base.configuration, { branch, fork }),
+    sealedRepository: copyAddress(deps.keyring, base, id),
+    reservedSlugs: reservedSlugs(deps.config.reservedSlugs),
+  });
+  await insertPreview(trx, { service_id: id, base_id: base.id, branch, pull_number: pull?.number ?? null, fork });
+  return queueDeployment(trx, deps, {
+    ...(deploymentId === undefined ? {} : { id: deploymentId }),
+    ...(commitSha === undefined ? {} : { commitSha }),
+    service,
+    actor,
+    trigger,
+    authorize,
+    idempotency: idempotency ?? null,
+  });
+}
+
+export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authorize' | 'deploymentId'> {
+  workspaceId: string;
+  baseId: string;
+  branch: string;
+  commitSha: string;
+  /** The open pull request of the branch, if the report is one of it. */
+  pullNumber?: number;
+  /** Deploys the commit also if it was deployed before. */
+  again?: boolean;
+}
+
+/**
+ * Deploys a new commit of a branch to its preview, and makes the preview under `previewMode: automatic`. A branch whose pull
+ * requests are all closed gets none. Returns null if the branch has no preview and gets none, or if the commit is deployed already. For what
+ * learns of commits: hooks, polling and pushes. It must not be called for commits of a fork, because its author is not trusted: a preview has
+ * the secrets of its scope. Throws what `createPreview` throws.
+ */
+export async function previewForBranch(
+  trx: Transaction,
+  deps: CommandDeps,
+  { workspaceId, baseId, pullNumber, again = false, ...rest }: BranchInput,
+): Promise<DeploymentRow | null> {
+  const { branch, commitSha, deploymentId, actor, authorize } = rest;
+  const base = await lockServiceView(trx, workspaceId, baseId);
+  if (!base) return null;
+  const existing = await previewOfBranch(trx, base.id, branch);
+  if (existing) {
+    if (pullNumber !== undefined) await linkPull(trx, existing.service_id, pullNumber);
+    const service = await lockService(trx, existing.service_id);
+    if (!service || service.lifecycle_status === 'deleting') {
+      throw new AppError('conflict', `an earlier preview of ${branch} is being deleted`);
+    }
+    const known = await knownCommits(trx, existing.service_id, branch);
+    if (!again && noveltyOf(commitSha, known) === 'known') return null;
+    return queueDeployment(trx, deps, {
+      ...(deploymentId === undefined ? {} : { id: deploymentId }),
+      service: { id: existing.service_id },
+      trigger: 'commit',
+      branch,
+      commitSha,
+      actor,
+      authorize,
+    });
+  }
+  if (base.configuration.previewMode !== 'automatic') return null;
+  if (previewRefusal({ ...base, isPreview: base.preview_of !== null }, branch) !== null) return null;
+  const open = await openPullsOfBranch(trx, base.id, branch);
+  const number = pullNumber ?? open?.at(-1);
+  if (open !== null && number === undefined) return null;
+  const pull = number === undefined ? {} : { pull: { number, fork: false } };
+  return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
+}
+
+/** Throws conflict for a preview: what is asked for belongs to its service. `what` completes the message. */
+export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
+  if (preview_of === null) return;
+  throw new AppError(
+    'conflict',
+    `The service is a preview and has ${what} of its service; change the service ${preview_of} and deploy the preview again`,
+  );
+}

@@ -1,0 +1,10 @@
+import type { Payloads } from '../../shared/queues/catalog.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import { perform } from '../engine/perform.js';
+import type { JobDeps } from '../worker-deps.js';
+import { backupHandler } from './perform-backup.js';
+
+/** Queue `backup`: makes one backup of a data service, anew if an earlier worker died while it made it. */
+export function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
+  return perform(deps, backupHandler(deps), backupId, helpers).finally(() => deps.dispatcher.wake());
+}

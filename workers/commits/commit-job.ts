@@ -1,0 +1,19 @@
+import { findCommitEvent } from '../../shared/commits/store.js';
+import type { Payloads } from '../../shared/queues/catalog.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import type { JobDeps } from '../worker-deps.js';
+import { considerEvent } from './consider-event.js';
+
+/** A repository that answers more slowly is tried again, in milliseconds. */
+const LONGEST_MS = 5 * 60_000;
+
+/** Queue `commit`: looks whether a reported branch has a commit to deploy. It may run twice for one report; the first decides. */
+export async function commitJob(
+  deps: JobDeps,
+  { eventId }: Payloads['commit'],
+  { signal, lastAttempt }: Pick<JobHelpers, 'signal' | 'lastAttempt'>,
+): Promise<string> {
+  const event = await findCommitEvent(deps.db, eventId);
+  if (event === undefined || event.finished_at !== null) return 'decided already';
+  return considerEvent(deps, event, AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]), lastAttempt);
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { tryLockFile } from '../../shared/core/lock-file.js';
+import { identityOf, isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
+
+interface Holder extends ProcessIdentity {
+  /** Makes the texts of two holders within one process differ. */
+  id: string;
+}
+
+/** Interval between two attempts to take the lock from another process, in milliseconds. */
+const POLL_MS = 20;
+
+/** For each lock file, a promise that resolves when the last caller of this process in its queue has left. */
+const queues = new Map<string, Promise<void>>();
+
+/**
+ * Runs `work` while this caller holds the lock file: no other caller on this host holds it then, in this process or another
+ * one. Callers of one process take turns without polling. The lock of a process that was killed is taken over. Rejects with
+ * the signal's reason if it is aborted while waiting.
+ */
+export async function withFileLock<T>(path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(path) ?? Promise.resolve();
+  let leave = () => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const all = before.then(() => left);
+  queues.set(path, all);
+  void all.then(() => {
+    if (queues.get(path) === all) queues.delete(path);
+  });
+  try {
+    await orAborted(before, signal);
+    return await withFile(path, signal, work);
+  } finally {
+    leave();
+  }
+}
+
+function orAborted(turn: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    void turn.then(resolve).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+async function withFile<T>(path: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const id = randomUUID();
+  const own = `${path}.${id}`;
+  const holder: Holder = { ...(await identityOf(process.pid)), id };
+  await writeFile(own, JSON.stringify(holder), { mode: 0o600 });
+  try {
+    while (!(await tryLockFile(path, own, livingHolder)).taken) {
+      await delay(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+  } finally {
+    await rm(own, { force: true });
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function livingHolder(text: string): Promise<Holder | null> {
+  try {
+    const holder = JSON.parse(text) as Holder;
+    return (await isRunning(holder)) ? holder : null;
+  } catch {
+    return null;
+  }
+}

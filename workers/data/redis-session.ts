@@ -1,0 +1,43 @@
+import { loadRedisClient, type Redis } from '../../shared/core/redis-client.js';
+
+const CONNECT_MS = 10_000;
+/** The longest that the server may take to answer a command, in milliseconds. */
+const ANSWER_MS = 60_000;
+/** The most that a connection receives. A server that is not redis may send without end. */
+const MAX_RECEIVED_BYTES = 256 * 1024 * 1024;
+
+/** Opens a connection that rejects on errors and never reconnects. */
+export function openRedis(address: object): Redis {
+  const { Redis } = loadRedisClient();
+  const client = new Redis({
+    ...address,
+    lazyConnect: true,
+    connectTimeout: CONNECT_MS,
+    commandTimeout: ANSWER_MS,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  });
+  client.on('error', () => undefined);
+  client.on('connect', () => {
+    let received = 0;
+    client.stream.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > MAX_RECEIVED_BYTES) client.disconnect();
+    });
+  });
+  return client;
+}
+
+/** The fields of an answer to INFO. */
+export function infoOf(answer: string): Record<string, string> {
+  const pairs = answer.split(/\r?\n/).flatMap((line) => {
+    const colon = line.indexOf(':');
+    return line.startsWith('#') || colon < 0 ? [] : [[line.slice(0, colon), line.slice(colon + 1)]];
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** The keys of all databases in an answer to INFO keyspace. */
+export function keysOf(answer: string): number {
+  return Object.values(infoOf(answer)).reduce((sum, text) => sum + Number(/keys=(\d+)/.exec(text)?.[1] ?? 0), 0);
+}

@@ -1,0 +1,69 @@
+import { CHANNELS } from '../../shared/core/database/listener.js';
+import { type ActiveState, type DeploymentEvent, STEP_OF, TRANSITIONS } from '../../shared/deployments/model.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { stepsWith } from '../../shared/deployments/step-records.js';
+import type { Transitions } from '../../shared/engine/kind.js';
+import type { Beside, Change } from '../../shared/engine/transition.js';
+import { imageStoredBy, imageValues } from '../../shared/images/store.js';
+import { EDGES } from '../../shared/routing/store.js';
+import { type LeftBehind, leftBehindSql } from '../releases/release-store.js';
+
+/** A deployment as a worker holds it, with what its last event has told. */
+export type HeldDeployment = DeploymentRow & {
+  /** How many edges there are, when the route has moved. All of them have yet to learn it. */
+  edges?: number;
+  /** What earlier releases have left, when the deployment is live. */
+  left_behind?: LeftBehind;
+};
+
+/** What changes with an event that happens in the state `from`, all in one statement. */
+export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
+  switch (event.type) {
+    case 'resolved':
+      return {
+        set: { commit_sha: event.commitSha, commit_message: event.commitMessage },
+        sql: stepChange(from, event.type),
+      };
+    case 'built':
+      return event.image === null
+        ? { sql: stepChange(from, event.type) }
+        : {
+            sql: `${stepChange(from, event.type)}, image_id = cast(:imageId as uuid)`,
+            beside: { after: `stored as (${imageStoredBy('moved')})`, values: imageValues(event.image) },
+          };
+    case 'imageFound':
+    case 'imageMissing':
+      return { sql: stepChange(from, event.type) };
+    case 'routeSwitched':
+      return { sql: 'went_live_at = now()', beside: SWITCH };
+    case 'edgesConfirmed':
+      return { beside: { columns: `(${leftBehindSql('moved.service_id')}) as left_behind` } };
+  }
+}
+
+/** SQL: the running step ends, and that of the next state begins. */
+function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
+  const row: Transitions = TRANSITIONS[from];
+  const to = row[event];
+  if (to === undefined) throw new Error(`a deployment that is ${from} cannot be ${event}`);
+  return `steps = ${stepsWith(STEP_OF[to as ActiveState])}`;
+}
+
+/**
+ * Makes the deployment the live release of its service, and notifies the edges. The service is locked before the deployment, as
+ * commands do, so that they cannot deadlock. The route of a service that is being deleted does not move.
+ */
+const SWITCH: Beside = {
+  before: `locked as materialized (
+    select id from services
+     where id = (select service_id from deployments where id = :id) and lifecycle_status not in ('deleting', 'deleted')
+       for update)`,
+  only: 'service_id = (select id from locked)',
+  after: `switched as (
+    update services s
+       set live_deployment_id = moved.id, lifecycle_status = 'active', health_status = 'ready', health_checked_at = now(),
+           route_version = nextval('route_versions'), updated_at = now()
+      from moved where s.id = moved.service_id
+    returning pg_notify('${CHANNELS.route}', cast(s.id as text)))`,
+  columns: `(${EDGES}) as edges`,
+};

@@ -1,0 +1,55 @@
+import type { Dispatcher } from 'undici';
+import { connectionTokens, HOP_BY_HOP, valuesOf } from '../headers.js';
+import { withoutForeignDomain } from '../set-cookie.js';
+
+/** A replica's answer is not valid HTTP, or must not be passed on. */
+export class InvalidAnswerError extends Error {
+  constructor(problem: string) {
+    super(`the replica's answer is not valid: ${problem}`);
+    this.name = 'InvalidAnswerError';
+  }
+}
+
+/** The most interim (1xx) answers before the final one. A replica that sends more fails the request. */
+export const MAX_INTERIM = 16;
+
+/** The status of a final answer. Throws `InvalidAnswerError` if it is interim or has not three digits. */
+export function checkedStatus(status: number | undefined): number {
+  if (status === undefined || !Number.isInteger(status) || status < 200 || status > 999) {
+    throw new InvalidAnswerError(`status ${status}`);
+  }
+  return status;
+}
+
+interface Asked {
+  requestId: string;
+  /** The host that was asked for. */
+  host: string;
+}
+
+/**
+ * The headers for the client, made from those of a replica. Both are flat lists of names and values. The reason phrase is not passed
+ * on: clients ignore it, and it may contain bytes that Node.js refuses to write.
+ */
+export function clientHeaders(raw: readonly string[], { requestId, host }: Asked, status = 200): string[] {
+  const named = connectionTokens(valuesOf(raw, 'connection'));
+  const headers: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] ?? '';
+    const value = raw[i + 1] ?? '';
+    const lower = name.toLowerCase();
+    if (HOP_BY_HOP.has(lower) || lower === 'x-request-id' || named.has(lower)) continue;
+    // A 204 has no body, whatever length it claims (RFC 9110, 8.6).
+    if (status === 204 && lower === 'content-length') continue;
+    headers.push(name, lower === 'set-cookie' || lower === 'set-cookie2' ? withoutForeignDomain(value, host) : value);
+  }
+  headers.push('X-Request-ID', requestId);
+  return headers;
+}
+
+/** The headers of an answer as it came, as a flat list of names and values. */
+export function rawHeadersOf({ rawHeaders }: Dispatcher.DispatchController): string[] {
+  return Array.isArray(rawHeaders)
+    ? rawHeaders.map((text) => (typeof text === 'string' ? text : text.toString('latin1')))
+    : [];
+}

@@ -1,0 +1,47 @@
+import type { ReadyReplica } from '../../../../shared/routing/store.js';
+import { Gauge } from '../gauge.js';
+import { ReplicaPool, type ReplicaTimes } from './replica-pool.js';
+
+/** For this time, a replica that refused a connection is tried only after all others. */
+const AVOIDED_MS = 1_000;
+
+/** One replica and the connections to it. */
+export class Upstream {
+  readonly pool: ReplicaPool;
+  /** Requests in progress. Event streams are not counted, because they need not end. */
+  readonly requests = new Gauge();
+  #avoidedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(replica: ReadyReplica, times: ReplicaTimes) {
+    this.pool = new ReplicaPool(replica, times);
+  }
+
+  /** Lets the requests in progress finish. No request may be sent afterwards. */
+  close(): void {
+    this.pool.close();
+  }
+
+  get avoided(): boolean {
+    return this.#avoidedUntil > performance.now();
+  }
+
+  avoid(): void {
+    this.#avoidedUntil = performance.now() + AVOIDED_MS;
+  }
+}
+
+/** The replica with the fewest requests in progress. Those that refused a moment ago come last; excluded ones are never chosen. */
+export function choose(upstreams: readonly Upstream[], excluded: readonly Upstream[]): Upstream | null {
+  if (upstreams.length === 1 && excluded.length === 0) return upstreams[0] ?? null;
+  const candidates = upstreams.filter((upstream) => !excluded.includes(upstream));
+  const willing = candidates.filter((upstream) => !upstream.avoided);
+  const from = willing.length > 0 ? willing : candidates;
+  let best: Upstream | null = null;
+  // A random start spreads the load over replicas that are equally busy.
+  const start = Math.floor(Math.random() * from.length);
+  for (let i = 0; i < from.length; i++) {
+    const upstream = from[(start + i) % from.length];
+    if (upstream && (best === null || upstream.requests.value < best.requests.value)) best = upstream;
+  }
+  return best;
+}

@@ -1,0 +1,26 @@
+import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
+
+const REVALIDATE = 'no-cache';
+const SHORT = 'public, max-age=3600';
+const FOREVER = 'public, max-age=31536000, immutable';
+
+/** How long a file may be kept: `static` and `all` keep files whose name has a hash for good, `all` the rest for an hour. */
+export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path: string): string {
+  if (profile === 'none') return REVALIDATE;
+  if (hasHashedName(path)) return FOREVER;
+  return profile === 'all' ? SHORT : REVALIDATE;
+}
+
+/**
+ * True if a bundler put a hash of the content into the name (`app-DiwrgTda.js`, `main.3f2a91bc.chunk.css`). False in
+ * doubt: a file that is kept for a year by mistake is worse than one that is requested again.
+ */
+export function hasHashedName(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const match =
+    /[.\-_]([A-Za-z0-9_-]{8}|[0-9a-f]{9,64})(?:\.(?:chunk|bundle|min|module))?\.[a-z0-9]{2,5}(?:\.map)?$/.exec(name);
+  const hash = match?.[1];
+  if (hash === undefined) return false;
+  if (/^[0-9a-f]+$/.test(hash)) return /[0-9]/.test(hash) && /[a-f]/.test(hash);
+  return /[0-9][A-Za-z]/.test(hash) && /[A-Z]/.test(hash);
+}

@@ -1,0 +1,130 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Transform } from 'node:stream';
+import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import type { Containment } from '../containment.js';
+import { eachPair, valuesOf } from '../headers.js';
+import { PacedWriter } from '../visitors/paced-writer.js';
+
+/** Smaller answers gain nothing. */
+const COMPRESS_FROM_BYTES = 1_024;
+/** Event streams are not among them: each event is to arrive at once. */
+const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set([
+  'text/html',
+  'text/css',
+  'text/plain',
+  'text/javascript',
+  'text/xml',
+  'text/markdown',
+  'text/csv',
+  'application/json',
+  'application/ld+json',
+  'application/problem+json',
+  'application/manifest+json',
+  'application/javascript',
+  'application/xml',
+  'application/xhtml+xml',
+  'application/rss+xml',
+  'application/atom+xml',
+  'application/wasm',
+  'image/svg+xml',
+  'font/ttf',
+  'font/otf',
+]);
+/** What a quick answer is worth: about as small as gzip makes it, in less time. */
+const BROTLI_QUALITY = 4;
+/** 256 KB. The default of 4 MB needs 6 MB of memory for an answer, and makes few answers smaller. */
+const BROTLI_WINDOW_BITS = 18;
+/** Without a body, or with part of one. */
+const NOT_WHOLE = new Set([204, 205, 206, 304]);
+
+type Encoding = 'br' | 'gzip';
+type Request = Pick<IncomingMessage, 'method' | 'headers'>;
+
+/** Takes an encoder and returns what gives it back; null if there is none to spare. */
+export type TakeEncoder = () => (() => void) | null;
+
+/** How an answer goes to the client: its headers, and what its body goes through, or null. */
+export interface Encoded {
+  headers: string[];
+  encoder: Transform | null;
+}
+
+/**
+ * Compresses an answer on its way where it is worth it, its sender did not, and the client accepts it. `headers` are a
+ * flat list of names and values. Content-Length goes, the ETag becomes a weak one, and caches learn what it depends on.
+ */
+export function encoded(req: Request, status: number, headers: readonly string[], take: TakeEncoder): Encoded {
+  const header = (name: string) => valuesOf(headers, name) || undefined;
+  if (!isCompressible(status, header)) return { headers: [...headers], encoder: null };
+  const varying = withVary(headers, header('vary') ?? '');
+  const encoding = encodingFor(req);
+  const giveBack = encoding === null ? null : take();
+  if (encoding === null || giveBack === null) return { headers: varying, encoder: null };
+  const out: string[] = [];
+  eachPair(varying, (name, value) => {
+    const lower = name.toLowerCase();
+    if (lower === 'content-length' || lower === 'accept-ranges') return;
+    out.push(name, lower === 'etag' && value.startsWith('"') ? `W/${value}` : value);
+  });
+  out.push('Content-Encoding', encoding);
+  const encoder = encoderOf(encoding, header('content-length') === undefined);
+  encoder.once('close', giveBack);
+  return { headers: out, encoder };
+}
+
+/** Sends what is written to the encoder on to the response, for as long as there is one. */
+export function joined(encoder: Transform, res: ServerResponse, containment: Containment): Transform {
+  const writer = new PacedWriter(res, encoder);
+  encoder.on('error', (error) => containment.caught(error, 'an answer could not be compressed'));
+  encoder.on('data', (chunk: Buffer) => writer.write(chunk));
+  encoder.once('end', () => writer.end());
+  res.once('close', () => encoder.destroy());
+  if (res.destroyed) encoder.destroy();
+  return encoder;
+}
+
+function isCompressible(status: number, header: (name: string) => string | undefined): boolean {
+  const [type = ''] = (header('content-type') ?? '').split(';');
+  return (
+    !NOT_WHOLE.has(status) &&
+    COMPRESSIBLE_TYPES.has(type.trim().toLowerCase()) &&
+    (header('content-encoding') ?? 'identity').toLowerCase() === 'identity' &&
+    !/\bno-transform\b/i.test(header('cache-control') ?? '') &&
+    Number(header('content-length') ?? COMPRESS_FROM_BYTES) >= COMPRESS_FROM_BYTES
+  );
+}
+
+/** The encoding that the client prefers among those we have; null if it accepts none, or asks for a part of the answer. */
+function encodingFor(req: Request): Encoding | null {
+  if (req.method === 'HEAD' || req.headers.range !== undefined) return null;
+  const weights = new Map<string, number>();
+  for (const part of String(req.headers['accept-encoding'] ?? '').split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    if (name !== '') weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
+  }
+  const weightOf = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
+  const best: Encoding = weightOf('br') >= weightOf('gzip') ? 'br' : 'gzip';
+  return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : null;
+}
+
+/** Of an answer whose length is not known, what the sender writes is sent on at once. */
+function encoderOf(encoding: Encoding, streaming: boolean): Transform {
+  // The encoder waits for each piece to be taken: of small ones it would gather more than they are worth.
+  const pace = { readableHighWaterMark: 1 };
+  if (encoding === 'gzip') return createGzip({ ...pace, ...(streaming ? { flush: constants.Z_SYNC_FLUSH } : {}) });
+  return createBrotliCompress({
+    ...pace,
+    ...(streaming ? { flush: constants.BROTLI_OPERATION_FLUSH } : {}),
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: BROTLI_WINDOW_BITS,
+    },
+  });
+}
+
+function withVary(headers: readonly string[], vary: string): string[] {
+  const names = vary.split(',').map((name) => name.trim().toLowerCase());
+  const told = names.includes('*') || names.includes('accept-encoding');
+  return told ? [...headers] : [...headers, 'Vary', 'Accept-Encoding'];
+}

@@ -1,0 +1,137 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { clientKey } from '../../../../shared/core/client-address.js';
+import type { Containment } from '../containment.js';
+import type { Client } from '../headers.js';
+
+/** More connections than this are examined again only after this time, so that a flood of new ones stays cheap. */
+const LOOK_AGAIN_MS = 100;
+const CHEAP_LOOK = 64;
+
+/** Bytes that wait until one side reads them. */
+export interface Backlog {
+  pending: number;
+  /** How many bytes have been read in all. */
+  taken: number;
+}
+
+const NO_BACKLOG: Backlog = { pending: 0, taken: 0 };
+
+/** The bytes that were written to a socket and that the kernel has not accepted yet. */
+export function backlogOf(socket: Socket): Backlog {
+  const pending = socket.writableLength;
+  return { pending, taken: socket.bytesWritten - pending };
+}
+
+/** The client of a connection of the proxy in front that carries no request. */
+export const NO_CLIENT = 'proxy';
+
+/** One connection of a client, and whether it makes progress. */
+export class ClientConnection {
+  readonly socket: Socket;
+  /** The name under which limits count the client. */
+  client: string;
+  /** Requests on it whose exchanges have not ended; one is served at a time. */
+  exchanges = 0;
+  /** What begins the requests that wait for those before them, in order. */
+  readonly waiting: (() => void)[] = [];
+  /** Whom the requests on it are of, if no proxy is in front. */
+  peer: Client | null = null;
+  /** Of the exchange that is served. */
+  containment: Containment | null = null;
+  /** Of the same exchange. */
+  answer: ServerResponse | null = null;
+  /** When an exchange ended last, or the connection began. */
+  idleSince = performance.now();
+  /** The bytes that the client has sent and the replica has not read. */
+  upload: (() => Backlog) | null = null;
+  /** Since when the backlog has not become smaller; null without a backlog. Milliseconds of performance.now(). */
+  slowSince: number | null = null;
+  #sent = 0;
+  #uploaded = 0;
+
+  constructor(socket: Socket, client = clientKey(socket.remoteAddress)) {
+    this.socket = socket;
+    this.client = client;
+  }
+
+  /** True if it may be closed to make room for another connection. */
+  get spare(): boolean {
+    return this.slowSince !== null || this.exchanges === 0;
+  }
+
+  /** Records the progress since the last call. */
+  look(now: number): void {
+    const sent = backlogOf(this.socket);
+    const uploaded = this.upload?.() ?? NO_BACKLOG;
+    const stands =
+      (sent.pending > 0 && sent.taken === this.#sent) || (uploaded.pending > 0 && uploaded.taken === this.#uploaded);
+    if (sent.pending === 0 && uploaded.pending === 0) this.slowSince = null;
+    else if (!stands || this.slowSince === null) this.slowSince = now;
+    this.#sent = sent.taken;
+    this.#uploaded = uploaded.taken;
+  }
+}
+
+/** A set of connections that finds the one to close if there is no room for another. */
+export class ConnectionSet {
+  readonly #connections = new Set<ClientConnection>();
+  /** Connections that could be closed at the last examination, the least useful last. */
+  #spare: ClientConnection[] = [];
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  add(connection: ClientConnection): void {
+    this.#connections.add(connection);
+  }
+
+  delete(connection: ClientConnection): void {
+    this.#connections.delete(connection);
+  }
+
+  has(connection: ClientConnection): boolean {
+    return this.#connections.has(connection);
+  }
+
+  [Symbol.iterator](): IterableIterator<ClientConnection> {
+    return this.#connections.values();
+  }
+
+  /**
+   * Chooses among the connections of the client with the most spare ones: the longest without progress, else the longest idle.
+   * Null if all are in use.
+   */
+  leastUseful(now: number): ClientConnection | null {
+    if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= LOOK_AGAIN_MS)) {
+      this.#lookedAt = now;
+      for (const connection of this) connection.look(now);
+      this.#spare = inOrderOfUse([...this].filter((connection) => connection.spare)).reverse();
+    }
+    for (let last = this.#spare.pop(); last !== undefined; last = this.#spare.pop()) {
+      if (this.has(last) && last.spare) return last;
+    }
+    return null;
+  }
+}
+
+/** The most useful first. */
+function byUse(a: ClientConnection, b: ClientConnection): number {
+  if (a.slowSince !== null && b.slowSince !== null) return b.slowSince - a.slowSince;
+  if (a.slowSince !== null || b.slowSince !== null) return a.slowSince === null ? -1 : 1;
+  return b.idleSince - a.idleSince;
+}
+
+/** The least useful first: those of the client with the most connections, and of one client those without progress for longest. */
+export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
+  const counts = new Map<string, number>();
+  const ranked = [...connections].sort(byUse).map((connection) => {
+    const rank = counts.get(connection.client) ?? 0;
+    counts.set(connection.client, rank + 1);
+    return { connection, rank };
+  });
+  ranked.sort((a, b) => b.rank - a.rank || byUse(b.connection, a.connection));
+  return ranked.map(({ connection }) => connection);
+}

@@ -1,0 +1,173 @@
+import type { Socket } from 'node:net';
+import type { EdgeCounters } from '../containment.js';
+import { ClientConnection, ConnectionSet, inOrderOfUse, NO_CLIENT } from './client-connection.js';
+
+export interface ConnectionLimits {
+  /** Connections of one client: an IPv4 address or an IPv6 /64. */
+  perClient: number;
+  total: number;
+  /** Connections for which the edge holds bytes that the other side has not taken for a second. */
+  slow: number;
+  /** How long such a connection may make no progress. */
+  stallMs: number;
+}
+
+/** How often progress is looked at. Between two looks the limit of slow connections may be exceeded. */
+const LOOK_MS = 250;
+const SLOW_AFTER_MS = 1_000;
+/** Twice as many may be without progress from one look to the next: a flood of new ones is to be bounded before a second. */
+const PAUSING_PER_SLOW = 2;
+/** How long a refused client has to read why. */
+const REFUSED_MS = 1_000;
+const MAX_REFUSED = 256;
+const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+
+/**
+ * The connections of clients, bounded for each client and in all, and those without progress ended. At a limit a new
+ * connection takes the place of one that is of no use to its client: the one that has waited longest for its client to read,
+ * else the one that has been idle longest. Only if there is none, the new one is refused. So a client at its limit, or one that
+ * shares its address, is still served, and takes nothing from other clients.
+ */
+export class Connections {
+  readonly #behindProxy: boolean;
+  readonly #limits: ConnectionLimits;
+  readonly #counters: EdgeCounters;
+  readonly #shares = new Map<string, ConnectionSet>();
+  readonly #all = new ConnectionSet();
+  readonly #bySocket = new WeakMap<Socket, ClientConnection>();
+  readonly #timer: NodeJS.Timeout;
+  #refused = 0;
+
+  /** `behindProxy`: all connections are of a proxy in front, and `carry` says which client each is used for. */
+  constructor(limits: ConnectionLimits, counters: EdgeCounters, behindProxy: boolean) {
+    this.#behindProxy = behindProxy;
+    this.#limits = limits;
+    this.#counters = counters;
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  of(socket: Socket): ClientConnection | undefined {
+    return this.#bySocket.get(socket);
+  }
+
+  /** Takes the connection in, or refuses it and returns false. */
+  admit(socket: Socket): boolean {
+    const connection = new ClientConnection(socket, this.#behindProxy ? NO_CLIENT : undefined);
+    const room = this.#hasRoom(connection.client) && (this.#all.size < this.#limits.total || this.#makeRoom(this.#all));
+    if (!room) {
+      this.#refuse(socket);
+      return false;
+    }
+    this.#count(connection, connection.client);
+    this.#all.add(connection);
+    this.#bySocket.set(socket, connection);
+    socket.once('close', () => this.#forget(connection));
+    return true;
+  }
+
+  /**
+   * Counts a connection of a proxy in front for the client whose request it carries, until `release`. False if that client has
+   * reached its limit.
+   */
+  carry(connection: ClientConnection, client: string): boolean {
+    if (!this.#hasRoom(client)) return false;
+    this.#uncount(connection);
+    this.#count(connection, client);
+    return true;
+  }
+
+  /** The connection of a proxy waits for the next client's request. */
+  release(connection: ClientConnection): void {
+    if (!this.#all.has(connection)) return;
+    this.#uncount(connection);
+    this.#count(connection, NO_CLIENT);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #shareOf(client: string): ConnectionSet {
+    return this.#shares.get(client) ?? new ConnectionSet();
+  }
+
+  #hasRoom(client: string): boolean {
+    const share = this.#shareOf(client);
+    return client === NO_CLIENT || share.size < this.#limits.perClient || this.#makeRoom(share);
+  }
+
+  #count(connection: ClientConnection, client: string): void {
+    const share = this.#shareOf(client);
+    connection.client = client;
+    share.add(connection);
+    this.#shares.set(client, share);
+  }
+
+  #uncount(connection: ClientConnection): void {
+    const share = this.#shares.get(connection.client);
+    share?.delete(connection);
+    if (share?.size === 0) this.#shares.delete(connection.client);
+  }
+
+  #forget(connection: ClientConnection): void {
+    this.#all.delete(connection);
+    this.#uncount(connection);
+  }
+
+  /** Ends the connection that is of the least use; false if all are in use. */
+  #makeRoom(among: ConnectionSet): boolean {
+    const least = among.leastUseful(performance.now());
+    if (least !== null) this.#end(least);
+    return least !== null;
+  }
+
+  #look(): void {
+    const now = performance.now();
+    const standing = (ms: number) => (connection: ClientConnection) =>
+      connection.slowSince !== null && now - connection.slowSince >= ms;
+    for (const connection of this.#all) connection.look(now);
+    const pausing = [...this.#all].filter(standing(LOOK_MS / 2));
+    for (const connection of pausing.filter(standing(this.#limits.stallMs))) this.#end(connection);
+    const { slow } = this.#limits;
+    this.#endExcess(pausing.filter(standing(SLOW_AFTER_MS)), slow);
+    this.#endExcess(pausing, slow * PAUSING_PER_SLOW);
+  }
+
+  #endExcess(connections: readonly ClientConnection[], limit: number): void {
+    const open = connections.filter((connection) => this.#all.has(connection));
+    const excess = open.length - limit;
+    if (excess > 0) for (const connection of inOrderOfUse(open).slice(0, excess)) this.#end(connection);
+  }
+
+  /** A reset, because a closed connection would keep what its client does not read in the kernel for minutes. */
+  #end(connection: ClientConnection): void {
+    this.#counters.closedConnections += 1;
+    this.#forget(connection);
+    const { socket } = connection;
+    // A Unix socket cannot be reset, and keeps nothing once it is closed.
+    if (socket.remoteFamily === undefined) socket.destroy();
+    else socket.resetAndDestroy();
+  }
+
+  #refuse(socket: Socket): void {
+    this.#counters.refusedConnections += 1;
+    socket.on('error', () => socket.destroy());
+    if (this.#refused >= MAX_REFUSED) {
+      socket.destroy();
+      return;
+    }
+    this.#refused += 1;
+    const timer = setTimeout(() => socket.destroy(), REFUSED_MS);
+    socket.once('close', () => {
+      this.#refused -= 1;
+      clearTimeout(timer);
+    });
+    // What the client has sent is read, because a connection closed with unread bytes is reset and its answer lost.
+    socket.resume();
+    socket.end(REFUSAL);
+  }
+}

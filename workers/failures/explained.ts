@@ -1,0 +1,19 @@
+/** A failure with a cause that a person can act on. Everything else is a fault of the platform and is tried again. */
+export class ExplainedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = new.target.name;
+  }
+}
+
+/** Why a repository could not be used, for the person who deployed. */
+export class SourceError extends ExplainedError {}
+
+/** Why a build failed: the command and the cause, for the person who deployed. */
+export class BuildError extends ExplainedError {}
+
+/** Why a release did not become healthy. The message is for the person who deployed. */
+export class ReleaseError extends ExplainedError {}
+
+/** A backup or a restore cannot be done, for a reason that a person can act on. Trying again at once would not help. */
+export class BackupError extends ExplainedError {}

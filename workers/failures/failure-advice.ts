@@ -1,0 +1,59 @@
+import { PLANS } from '../../shared/services/catalog.js';
+import { type FailureFacts, KNOWN_FAILURES, type KnownFailure } from './known-failures.js';
+
+const LONGEST_LINE = 400;
+/** So many lines at the beginning and at the end of an output are searched. */
+export const FIRST_LINES = 50;
+export const ADVICE_LINES = 100;
+
+/**
+ * The advice for the first known failure that the beginning or the end of an output shows; null if it shows none. The order of the table
+ * decides, not the order of the lines: a specific failure comes before its consequences.
+ */
+export function adviceFor(output: readonly string[], facts: FailureFacts): string | null {
+  const known = recognise(output, facts);
+  return known === null ? null : known.failure.advice(known.found, facts);
+}
+
+/** The failure that `adviceFor` advises on, and what its expression found. */
+export function recognise(
+  output: readonly string[],
+  facts: FailureFacts,
+): { failure: KnownFailure; found: RegExpExecArray } | null {
+  const lines = output
+    .slice(-FIRST_LINES - ADVICE_LINES)
+    .map((line) => plain(line.slice(0, 2 * LONGEST_LINE)).slice(0, LONGEST_LINE))
+    // npm warns of much that does no harm.
+    .filter((line) => !/^npm warn\b/i.test(line));
+  for (const failure of KNOWN_FAILURES) {
+    const { phase, shows, when } = failure;
+    if ((phase !== undefined && phase !== facts.phase) || when?.(facts) === false) continue;
+    for (const line of lines) {
+      const found = shows.exec(line);
+      if (found !== null) return { failure, found };
+    }
+  }
+  return null;
+}
+
+/** The advice for a command that the kernel killed for its memory. */
+export function memoryAdvice({ phase, memoryMb }: FailureFacts): string {
+  const larger = PLANS.find((plan) => plan.memoryMb > memoryMb);
+  const what = phase === 'build' ? 'build' : 'application';
+  if (larger === undefined) return `No plan has more memory. Change the ${what} so that it needs less.`;
+  return (
+    `${phase === 'build' ? 'A' : 'An'} ${what} on the plan ${larger.id} may use ${larger.memoryMb} MB. ` +
+    `Choose that plan, or change the ${what} so that it needs less memory.`
+  );
+}
+
+/** Joins a failure's text and its advice. */
+export function withAdvice(text: string, advice: string | null): string {
+  return advice === null ? text : `${text.replace(/[.\s]+$/, '')}. ${advice}`;
+}
+
+/** Without colours and other control sequences. */
+export function plain(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
+  return line.replace(/\u001b\[[0-9;?]{0,20}[A-Za-z]/g, '').trimEnd();
+}

@@ -1,0 +1,25 @@
+import { backupJob } from './backups/backup-job.js';
+import { commitJob } from './commits/commit-job.js';
+import { deployJob } from './deploy/deploy-job.js';
+import { detectionJob } from './detections/detection-job.js';
+import type { JobHandlers } from './engine/worker-pool.js';
+import { logIngestJob } from './logs/log-ingest-job.js';
+import { deletionJob } from './operations/deletion-job.js';
+import { restoreJob } from './operations/restore-job.js';
+import { routingJob } from './operations/routing-job.js';
+import { runtimeActionJob } from './operations/runtime-action-job.js';
+import { runJob } from './runs/run-job.js';
+
+/** The handler of every queue in the catalog. A queue without a handler does not compile. */
+export const HANDLERS: JobHandlers = {
+  deploy: deployJob,
+  'runtime-action': runtimeActionJob,
+  deletion: deletionJob,
+  'routing-reconciliation': routingJob,
+  run: runJob,
+  backup: backupJob,
+  restore: restoreJob,
+  'log-ingest': logIngestJob,
+  detection: detectionJob,
+  commit: commitJob,
+};

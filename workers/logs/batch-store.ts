@@ -1,0 +1,73 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { LogBatchRow, LogLine, LogSource } from '../../shared/logs/model.js';
+
+export interface NewLogBatch {
+  serviceId: string;
+  deploymentId: string | null;
+  source: LogSource;
+  lines: LogLine[];
+}
+
+/** The most lines and characters of one row of `log_batches`; more lines become several rows. */
+export const BATCH_LINES = 1000;
+const BATCH_CHARACTERS = 512 * 1024;
+
+/** PostgreSQL stores no NUL, and UTF-8 has no halves of surrogate pairs. */
+const UNSTORABLE = /\p{Surrogate}|\0/gu;
+
+/**
+ * Stores lines as batches, in their order, in one statement; a log-ingest job moves them into the log and gives them their
+ * ids. Returns the first batch's id.
+ */
+export async function insertLogBatches(db: Db, batches: readonly NewLogBatch[]): Promise<string> {
+  // Ids of one process ascend, so the parts keep their order.
+  const rows = batches.flatMap(({ serviceId, deploymentId, source, lines }) =>
+    [...partsOf(lines)].map((part) => [uuidv7(), serviceId, deploymentId, source, JSON.stringify(part), part.length]),
+  );
+  if (rows.length === 0) return '';
+  const values = rows.map(() => '(?, ?, ?, ?, ?, ?, 1, now())').join(', ');
+  await db.raw(
+    `insert into log_batches (id, service_id, deployment_id, source, lines, line_count, dispatches, due_at) values ${values}`,
+    rows.flat() as (string | number)[],
+  );
+  return String(rows[0]?.[0]);
+}
+
+/** Lines in parts of bounded size, as the database can store them. */
+export function* partsOf<T extends LogLine>(lines: readonly T[]): Generator<T[]> {
+  let part: T[] = [];
+  let characters = 0;
+  for (const line of lines) {
+    if (part.length === BATCH_LINES || (part.length > 0 && characters + line.message.length > BATCH_CHARACTERS)) {
+      yield part;
+      part = [];
+      characters = 0;
+    }
+    part.push({ ...line, message: line.message.replace(UNSTORABLE, '\ufffd') });
+    characters += line.message.length;
+  }
+  if (part.length > 0) yield part;
+}
+
+/** The batch of a service that waits for longest. */
+export async function oldestBatch(
+  db: Db,
+  serviceId: string,
+): Promise<Pick<LogBatchRow, 'id' | 'dispatches'> | undefined> {
+  return db<LogBatchRow>('log_batches')
+    .where({ service_id: serviceId })
+    .orderBy(['created_at', 'id'])
+    .first('id', 'dispatches');
+}
+
+/** The service of a batch that still waits. */
+export async function serviceOfBatch(db: Db, batchId: string): Promise<string | undefined> {
+  const row = await db<LogBatchRow>('log_batches').where({ id: batchId }).first('service_id');
+  return row?.service_id;
+}
+
+/** Records the last id given of a service's log. */
+export async function setLastLogId(trx: Transaction, serviceId: string, last: number): Promise<void> {
+  await trx.raw('update log_counters set last_id = ? where service_id = ?', [last, serviceId]);
+}

@@ -1,0 +1,19 @@
+import type { Payloads } from '../../shared/queues/catalog.js';
+import type { JobDeps } from '../worker-deps.js';
+import { serviceOfBatch } from './batch-store.js';
+import { ingestTurn } from './ingest.js';
+
+/**
+ * Queue `log-ingest`: gives waiting lines their ids (specification, Logs). One job is one turn: if a service has more
+ * lines, they wait for its next turn behind the other services.
+ */
+export async function logIngestJob({ db, log, logs }: JobDeps, { batchId }: Payloads['log-ingest']): Promise<string> {
+  const serviceId = await serviceOfBatch(db, batchId);
+  // Batches are taken in order, so an earlier job may have stored this one already.
+  if (!serviceId) return 'stored already';
+  const { lines, leftOut, more } = await ingestTurn(db, serviceId);
+  if (leftOut > 0)
+    log.warn({ serviceId, lines: leftOut }, 'lines of a service could not be stored and are left out of its log');
+  if (more) await logs.announceRest(serviceId);
+  return `${lines} lines${more ? ', more wait' : ''}`;
+}

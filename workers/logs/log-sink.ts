@@ -1,0 +1,154 @@
+import { type Db, isRefusal, refusalReason, type Transaction } from '../../shared/core/database/client.js';
+import { makeDue } from '../../shared/engine/due.js';
+import { LOG_BATCHES } from '../../shared/logs/kind.js';
+import type { LogLevel, LogLine, LogSource } from '../../shared/logs/model.js';
+import type { Dispatcher } from '../../shared/queues/dispatcher.js';
+import type { Masker } from '../masking/mask.js';
+import { type NewLogBatch, oldestBatch } from './batch-store.js';
+import { ingestLogs } from './ingest.js';
+import { batchesOf, storeBatches, storeLines } from './store-lines.js';
+
+const FLUSH_MS = 25;
+const FLUSH_LINES = 500;
+const FLUSH_BYTES = 256 * 1024;
+
+export interface ChannelOptions {
+  serviceId: string;
+  deploymentId: string;
+  masker: Masker;
+}
+
+/** Collects a worker's log lines: masks them, batches them, and stores each batch. */
+export class LogSink {
+  readonly #db: Db;
+  readonly #dispatcher: Pick<Dispatcher, 'wakeLogs'>;
+
+  constructor(db: Db, dispatcher: Pick<Dispatcher, 'wakeLogs'>) {
+    this.#db = db;
+    this.#dispatcher = dispatcher;
+  }
+
+  /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
+  open(options: ChannelOptions): LogChannel {
+    return new LogChannel(options, {
+      store: async (batches) => {
+        const stored = await storeBatches(this.#db, batches);
+        if (!stored) this.#dispatcher.wakeLogs();
+        return stored;
+      },
+      ingest: async () => {
+        await ingestLogs(this.#db, options.serviceId);
+      },
+    });
+  }
+
+  /**
+   * Stores a batch in the caller's transaction. Until its commit, no other line of the service is stored. If the lines have
+   * to wait for older ones, the dispatcher is woken after the commit.
+   */
+  async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
+    if (await storeLines(trx, batch)) return;
+    // The caller handles a transaction that fails. Then there is no batch to dispatch.
+    trx.executionPromise.then(
+      () => this.#dispatcher.wakeLogs(),
+      () => undefined,
+    );
+  }
+
+  /** Makes another job due if batches of the service still wait. Services that wait already come first. */
+  async announceRest(serviceId: string): Promise<void> {
+    const batch = await oldestBatch(this.#db, serviceId);
+    if (!batch) return;
+    if (await makeDue(this.#db, LOG_BATCHES, batch)) this.#dispatcher.wakeLogs();
+  }
+}
+
+interface ChannelTarget {
+  /** Stores all batches, or none if it fails. False if they wait for older lines of the service. */
+  store(batches: readonly NewLogBatch[]): Promise<boolean>;
+  ingest(): Promise<void>;
+}
+
+/** The log of one deployment. Lines keep their order. While a full batch is being stored, writers wait. */
+export class LogChannel {
+  readonly #options: ChannelOptions;
+  readonly #target: ChannelTarget;
+  #lines: (LogLine & { source: LogSource })[] = [];
+  #bytes = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #storing: Promise<void> = Promise.resolve();
+  /** Lines of this log may wait. A line is stored at once only if none of its service waits. */
+  #waits = false;
+
+  constructor(options: ChannelOptions, target: ChannelTarget) {
+    this.#options = options;
+    this.#target = target;
+  }
+
+  /** Adds one line. Resolves at once unless the batch is full. */
+  async write(source: LogSource, message: string, level: LogLevel = 'info'): Promise<void> {
+    const text = this.mask(message);
+    this.#lines.push({ source, level, message: text, timestamp: new Date().toISOString() });
+    this.#bytes += text.length;
+    if (this.#lines.length >= FLUSH_LINES || this.#bytes >= FLUSH_BYTES) await this.flush();
+    else this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), FLUSH_MS);
+  }
+
+  get masker(): Masker {
+    return this.#options.masker;
+  }
+
+  /** Masks secret values in a text, as this log does with its lines. */
+  mask(text: string): string {
+    return this.#options.masker.mask(printable(text));
+  }
+
+  /** Stores the buffered lines. If that fails, they come first in the next flush. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#storing = this.#storing.catch(() => undefined).then(() => this.#store());
+    await this.#storing;
+  }
+
+  /**
+   * Stores the buffered lines and gives every line its id, so that the whole log can be read once the deployment has
+   * ended.
+   */
+  async close(): Promise<void> {
+    await this.flush();
+    if (this.#waits) await this.#target.ingest();
+    this.#waits = false;
+  }
+
+  async #store(): Promise<void> {
+    if (this.#lines.length === 0) return;
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#bytes = 0;
+    const batches = batchesOf(this.#options, lines);
+    try {
+      this.#waits = !(await this.#target.store(batches));
+    } catch (error) {
+      if (isRefusal(error)) {
+        this.#waits = !(await this.#target.store(batches.map((batch) => leftOut(batch, error))));
+        return;
+      }
+      this.#lines = [...lines, ...this.#lines];
+      throw error;
+    }
+  }
+}
+
+/**
+ * Replaces lines that the database refuses by a note. Without it, they would be tried forever and block later lines.
+ */
+export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown): T {
+  const message = `${batch.lines.length} lines could not be stored and are left out here (${refusalReason(error)})`;
+  return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };
+}
+
+/** PostgreSQL stores no NUL and UTF-8 has no lone surrogates; both become the replacement character. */
+export function printable(text: string): string {
+  return Buffer.from(text).toString().replaceAll('\0', '\ufffd');
+}

@@ -1,0 +1,84 @@
+import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
+import { setLastLogId } from './batch-store.js';
+
+/** A batch is split at most this often; what is refused after that is left out as a whole. */
+const MOST_SPLITS = 40;
+
+/**
+ * Stores a service's oldest batch if the database refuses it as it is: in halves, and of what is refused still, a line that
+ * says how much is left out. The batch is deleted, so that no other waits behind it. The caller holds the counter's lock.
+ */
+export async function storeRefusedBatch(
+  trx: Transaction,
+  serviceId: string,
+  last: number,
+): Promise<{ lines: number; leftOut: number }> {
+  const [batch] = await rowsOf<{ id: string; lines: number | null }>(
+    trx,
+    `select id, case when jsonb_typeof(lines) = 'array' then jsonb_array_length(lines) end as lines
+       from log_batches where service_id = ? order by created_at, id limit 1 for update`,
+    [serviceId],
+  );
+  if (!batch) return { lines: 0, leftOut: 0 };
+  const refused = new RefusedBatch(trx, batch.id, last);
+  if (batch.lines === null) await refused.leaveOut('A batch of lines', 1, 'it is not a list');
+  else await refused.store(0, batch.lines);
+  await trx.raw('delete from log_batches where id = ?', [batch.id]);
+  await setLastLogId(trx, serviceId, refused.last);
+  return { lines: refused.last - last, leftOut: refused.leftOut };
+}
+
+class RefusedBatch {
+  readonly #trx: Transaction;
+  readonly #batchId: string;
+  #splits = 0;
+  last: number;
+  leftOut = 0;
+
+  constructor(trx: Transaction, batchId: string, last: number) {
+    this.#trx = trx;
+    this.#batchId = batchId;
+    this.last = last;
+  }
+
+  /** Stores the lines from `from` up to `to`, in halves if they are refused together. */
+  async store(from: number, to: number): Promise<void> {
+    if (from === to) return;
+    try {
+      await this.#trx.transaction((savepoint) => this.#insert(savepoint, from, to));
+      this.last += to - from;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      if (to - from === 1) return this.leaveOut('A line', 1, refusalReason(error));
+      if (++this.#splits > MOST_SPLITS) return this.leaveOut(`${to - from} lines`, to - from, refusalReason(error));
+      const middle = (from + to) >> 1;
+      await this.store(from, middle);
+      await this.store(middle, to);
+    }
+  }
+
+  async #insert(savepoint: Transaction, from: number, to: number): Promise<void> {
+    await savepoint.raw(
+      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
+       select b.service_id, :last + l.place - :from, b.deployment_id, b.source,
+              l.line ->> 'level', l.line ->> 'message', cast(l.line ->> 'timestamp' as timestamptz),
+              ${expiresOn(`cast(l.line ->> 'timestamp' as timestamptz)`, DAYS_TO_EXPIRY)}
+         from log_batches b join services s on s.id = b.service_id cross join lateral jsonb_array_elements(b.lines) with ordinality as l(line, place)
+        where b.id = :batchId and l.place > :from and l.place <= :to`,
+      { batchId: this.#batchId, last: this.last, from, to },
+    );
+  }
+
+  async leaveOut(what: string, count: number, reason: string): Promise<void> {
+    const message = `${what} could not be stored and is left out here (${reason})`;
+    await this.#trx.raw(
+      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
+       select b.service_id, :id, b.deployment_id, b.source, 'warn', :message, now(), ${expiresOn('now()', DAYS_TO_EXPIRY)}
+         from log_batches b join services s on s.id = b.service_id where b.id = :batchId`,
+      { id: this.last + 1, message, batchId: this.#batchId },
+    );
+    this.last += 1;
+    this.leftOut += count;
+  }
+}

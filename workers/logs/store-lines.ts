@@ -1,0 +1,79 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
+import { DAYS_TO_EXPIRY, expiresOn, type LogLine, type LogSource } from '../../shared/logs/model.js';
+import { insertLogBatches, type NewLogBatch, partsOf } from './batch-store.js';
+
+/**
+ * Raising the counter and inserting the lines are one statement, so an id is given once and together with its line. The
+ * counter's row lock is held until the commit: ids appear in the order of commits, and a reader that follows the cursor
+ * misses no line. A service whose batches still wait gives no id, because their lines are older.
+ */
+const STORE = prepare<{ stored: number }>(
+  `with kept as (
+     select s.id, ${DAYS_TO_EXPIRY} as days from services s
+      where s.id = $1 and not exists (select from log_batches b where b.service_id = $1)
+   ), raised as (
+     insert into log_counters as c (service_id, last_id) select id, cast($3 as bigint) from kept
+     on conflict (service_id) do update set last_id = c.last_id + excluded.last_id
+      where not exists (select from log_batches b where b.service_id = $1)
+     returning c.last_id - $3 as before
+   ), stored as (
+     insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
+     select $1, raised.before + l.place, cast($2 as uuid), l.source, l.level, l.message, l.logged_at, ${expiresOn('l.logged_at', 'kept.days')}
+       from raised, kept,
+            unnest(cast($4 as text[]), cast($5 as text[]), cast($6 as text[]), cast($7 as timestamptz[]))
+              with ordinality as l(source, level, message, logged_at, place)
+   )
+   select count(*) as stored from raised`,
+);
+
+/**
+ * Stores lines in a service's log at once (specification, Logs). If older lines of the service still wait as batches, these
+ * become batches too, and a log-ingest job is due for them. Returns false if so.
+ */
+export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
+  return storeBatches(db, [batch]);
+}
+
+/** Like `storeLines`, for batches of one deployment that follow each other. Few enough lines are one statement. */
+export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
+  const [first] = batches;
+  if (first === undefined) return true;
+  const lines = batches.flatMap(({ source, lines }) => lines.map((line) => ({ ...line, source })));
+  const parts = [...partsOf(lines)];
+  for (const [index, part] of parts.entries()) {
+    if (await storePart(db, first, part)) continue;
+    await insertLogBatches(db, batchesOf(first, parts.slice(index).flat()));
+    return false;
+  }
+  return true;
+}
+
+type SourcedLine = LogLine & { source: LogSource };
+type Owner = Pick<NewLogBatch, 'serviceId' | 'deploymentId'>;
+
+/** Lines as batches, each of lines that have one source. Their order stays. */
+export function batchesOf({ serviceId, deploymentId }: Owner, lines: readonly SourcedLine[]): NewLogBatch[] {
+  const batches: NewLogBatch[] = [];
+  for (const { source, ...line } of lines) {
+    const last = batches.at(-1);
+    if (last?.source === source) last.lines.push(line);
+    else batches.push({ serviceId, deploymentId, source, lines: [line] });
+  }
+  return batches;
+}
+
+/** False if older lines of the service wait. */
+async function storePart(db: Db, { serviceId, deploymentId }: Owner, lines: readonly SourcedLine[]): Promise<boolean> {
+  const column = (of: (line: SourcedLine) => string) => lines.map(of);
+  const row = await rowOfPrepared(db, STORE, [
+    serviceId,
+    deploymentId,
+    lines.length,
+    column(({ source }) => source),
+    column(({ level }) => level),
+    column(({ message }) => message),
+    column(({ timestamp }) => timestamp),
+  ]);
+  return row?.stored === 1;
+}

@@ -1,0 +1,79 @@
+import { type Config, serviceUrl } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { Mail, Mailer } from '../../shared/core/mail.js';
+import { localTime } from '../../shared/core/mail.js';
+import { workspaceConfiguration } from '../../shared/workspaces/model.js';
+import { concurrently } from '../core/concurrently.js';
+import { recipientOf } from './model.js';
+import { claimNotifications, type DeploymentEnd, deleteNotification } from './store.js';
+
+type AddressConfig = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
+
+export interface DeploymentMailDeps {
+  db: Db;
+  mailer: Mailer;
+  log: Logger;
+  config: AddressConfig;
+}
+
+/** Mails for one run: if the mail server hangs, a run takes minutes and not hours. */
+const BATCH = 20;
+/** Mails that are sent at the same time: a server may let one recipient wait. */
+const AT_ONCE = 4;
+/** The pause between tries grows to an hour, so that the last try is about a day after the first one. */
+const MOST_TRIES = 30;
+
+/**
+ * Mails people about deployments that ended, if the settings of this moment ask for it. A mail is sent at least once: if
+ * the sending was interrupted, it is sent again.
+ */
+export async function sendDeploymentMails(deps: DeploymentMailDeps): Promise<void> {
+  await concurrently(await claimNotifications(deps.db, BATCH), AT_ONCE, (end) => sendMail(deps, end));
+}
+
+async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: DeploymentEnd): Promise<void> {
+  const { deployment_id: deploymentId, tries } = end;
+  try {
+    const mail = deploymentMail(end, config);
+    if (mail !== null) await mailer.send(mail);
+    await deleteNotification(db, deploymentId);
+  } catch (error) {
+    const last = isLastTry(tries);
+    const outlook = last ? 'it is not tried again' : 'it is tried again';
+    log.warn({ deploymentId, tries }, `a notification could not be sent, ${outlook}: ${errorMessage(error)}`);
+    if (last) await deleteNotification(db, deploymentId);
+  }
+}
+
+/** True if a notification that failed is dropped. `tries` counts this try. */
+export function isLastTry(tries: number): boolean {
+  return tries >= MOST_TRIES;
+}
+
+const OUTCOMES = { live: 'is live', failed: 'failed', cancelled: 'was cancelled' } as const;
+
+/** The mail about the end of a deployment; null if the settings ask for none. */
+export function deploymentMail(end: DeploymentEnd, config: AddressConfig): Mail | null {
+  const workspace = workspaceConfiguration(end.workspace_configuration);
+  const to = recipientOf(end, { service: end.service_configuration, workspace });
+  if (to === null) return null;
+  const outcome = `The deployment of ${end.service_name} ${OUTCOMES[end.status]}`;
+  const facts = [
+    ['Workspace', end.workspace_name],
+    ['Service', end.service_name],
+    ['Branch', end.branch],
+    ['Commit', end.commit_sha],
+    ['Queued by', end.actor],
+    ['Ended', localTime(end.finished_at, workspace.timezone)],
+    ['Address', end.status === 'live' ? serviceUrl(config, end.service_slug) : ''],
+    ['Deployment', end.deployment_id],
+  ].filter(([, value]) => value !== '');
+  const cause = end.error === '' ? [] : [end.error, ''];
+  return {
+    to,
+    subject: outcome,
+    text: [`${outcome}.`, '', ...cause, ...facts.map(([name, value]) => `${name}: ${value}`), ''].join('\n'),
+  };
+}

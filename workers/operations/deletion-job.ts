@@ -1,0 +1,39 @@
+import { hasOpenDeployment } from '../../shared/deployments/store.js';
+import { eraseService } from '../../shared/lifecycle/store.js';
+import { findOpenOperation } from '../../shared/operations/store.js';
+import type { Payloads } from '../../shared/queues/catalog.js';
+import { countOpenRuns } from '../../shared/runs/store.js';
+import { removeBackupsOfDeleted } from '../backups/remove-backups.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import { edgesApplied } from '../releases/edges-applied.js';
+import { runningReleases } from '../releases/release-store.js';
+import type { JobDeps } from '../worker-deps.js';
+import { DONE, runOperation } from './run-operation.js';
+
+const LOOK_AGAIN_MS = 500;
+
+/** Queue `deletion`: stops everything that a service has outside the database, then erases its records. */
+export function deletionJob(
+  deps: JobDeps,
+  { operationId }: Payloads['deletion'],
+  helpers: JobHelpers,
+): Promise<string> {
+  return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
+    // The request has cancelled its deployments and runs; a restore ends by itself. Another job looks again later, so that this one does not hold a slot
+    // until their workers have stopped.
+    const busy =
+      (await hasOpenDeployment(deps.db, service.id)) ||
+      (await countOpenRuns(deps.db, service.id)) > 0 ||
+      (await findOpenOperation(deps.db, service.id, ['restore'])) !== null;
+    if (busy) {
+      return { laterInMs: LOOK_AGAIN_MS, says: 'later' };
+    }
+    await edgesApplied(deps.db, service.id, service.route_version, signal);
+    for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
+    await deps.db.transaction((trx) => eraseService(trx, service.id));
+    // Its volume may be on another host, which removes it with its next sweep.
+    await deps.data.removeVolumes();
+    await removeBackupsOfDeleted(deps);
+    return DONE;
+  });
+}

@@ -1,0 +1,56 @@
+import { OPERATIONS } from '../../shared/operations/kind.js';
+import type { OperationRow } from '../../shared/operations/model.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { getService } from '../../shared/services/store.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import { type Outcome, perform } from '../engine/perform.js';
+import { Masker } from '../masking/mask.js';
+import type { JobDeps } from '../worker-deps.js';
+
+export interface OperationRun {
+  operation: OperationRow;
+  service: ServiceRow;
+  signal: AbortSignal;
+}
+
+export const DONE: Outcome = { event: 'succeeded' };
+
+/**
+ * Carries out an operation by `run`. If the service no longer exists, the operation succeeds without doing anything. A failure is
+ * written to the service's log, so that the person who requested the operation finds it.
+ */
+export function runOperation(
+  deps: JobDeps,
+  operationId: string,
+  helpers: JobHelpers,
+  run: (operation: OperationRun) => Promise<Outcome>,
+): Promise<string> {
+  return perform<OperationRow>(
+    deps,
+    {
+      kind: OPERATIONS,
+      failsJob: true,
+      async run({ record: operation, signal }) {
+        helpers.report(`${operation.kind}: begins (fence ${operation.fence})`);
+        const service = await getService(deps.db, operation.service_id);
+        return service ? run({ operation, service, signal }) : DONE;
+      },
+      describe: ({ kind }, cause) => `${kind}: ${cause}`,
+      afterEnd: ({ record }, { cause }) => explainInLog(deps, record, cause),
+    },
+    operationId,
+    helpers,
+  );
+}
+
+async function explainInLog(deps: JobDeps, operation: OperationRow, message: string): Promise<void> {
+  const service = await getService(deps.db, operation.service_id);
+  if (!service?.live_deployment_id) return;
+  const channel = deps.logs.open({
+    serviceId: service.id,
+    deploymentId: service.live_deployment_id,
+    masker: new Masker([]),
+  });
+  await channel.write('system', `The operation failed at ${message}`, 'error');
+  await channel.close();
+}

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../../shared/core/database/client.js';
+import { waitingEdges } from '../../shared/routing/store.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { routeVersionOf } from '../replicas/store.js';
+
+/**
+ * How long to wait for the edges, in milliseconds: to apply a route, and to drain the requests sent to the old release.
+ */
+const EDGE_MS = 30_000;
+const LOOK_MS = 20;
+
+/**
+ * Waits until every edge that is alive has applied the version, or without one the service's newest, and drained what it replaced, or until `withinMs` is
+ * over. Rejects with the signal's reason if it is aborted.
+ */
+export async function edgesApplied(
+  db: Db,
+  serviceId: string,
+  version: number | null,
+  signal: AbortSignal | null,
+  withinMs = EDGE_MS,
+): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (Date.now() < deadline && (await waitingEdges(db, serviceId, version)) > 0) {
+    signal?.throwIfAborted();
+    await delay(LOOK_MS);
+  }
+}
+
+/** Waits, for at most 30 s, until no edge sends requests to the replica and the requests under way have ended. */
+export async function replicaDrained(db: Db, row: ReplicaRow): Promise<void> {
+  const version = await routeVersionOf(db, row);
+  if (version !== undefined) await edgesApplied(db, row.service_id, version, null);
+}

@@ -1,0 +1,63 @@
+import type { Db } from '../../shared/core/database/client.js';
+import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
+import { DEPLOYMENT_COLUMNS, type DeploymentRow } from '../../shared/deployments/rows.js';
+import type { ImageRow } from '../../shared/images/model.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import type { SnapshotRow } from '../../shared/variables/snapshot-store.js';
+
+const SERVICE = [
+  'id',
+  'workspace_id',
+  'environment_id',
+  'kind',
+  'slug',
+  'user_number',
+  'configuration',
+  'scaled_replicas',
+] as const satisfies readonly (keyof ServiceRow)[];
+const IMAGE = ['id', 'digest', 'manifest'] as const satisfies readonly (keyof ImageRow)[];
+const SNAPSHOT = ['id', 'sealed', 'data_references'] as const satisfies readonly (keyof SnapshotRow)[];
+
+/** The columns of a service that its deployments need. */
+export type DeployedService = Pick<ServiceRow, (typeof SERVICE)[number]>;
+
+/** A deployment and the records that its steps need. A record that does not exist, and a deleted service, is null. */
+export interface DeploymentParts {
+  deployment: DeploymentRow;
+  service: DeployedService | null;
+  image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
+  snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
+}
+
+/** SQL: the deployments `d` of `from` with their parts. */
+function partsSql(from: string): string {
+  const columns = (table: string, names: readonly string[]) =>
+    names.map((name) => `${table}.${name} as "${table}.${name}"`).join(', ');
+  const own = DEPLOYMENT_COLUMNS.map((name) => `d.${name}`).join(', ');
+  return `select ${own}, ${columns('service', SERVICE)}, ${columns('image', IMAGE)}, ${columns('snapshot', SNAPSHOT)}
+    from ${from} d
+    left join services service on service.id = d.service_id and service.deleted_at is null
+    left join images image on image.id = d.image_id
+    left join snapshots snapshot on snapshot.id = d.snapshot_id`;
+}
+
+/** Sorts the columns of a row into its parts. */
+function partsOf(row: Record<string, unknown>): DeploymentParts {
+  const own = Object.fromEntries(DEPLOYMENT_COLUMNS.map((name) => [name, row[name]]));
+  const part = (table: string, names: readonly string[]) =>
+    row[`${table}.id`] === null ? null : Object.fromEntries(names.map((name) => [name, row[`${table}.${name}`]]));
+  return {
+    deployment: own,
+    service: part('service', SERVICE),
+    image: part('image', IMAGE),
+    snapshot: part('snapshot', SNAPSHOT),
+  } as unknown as DeploymentParts;
+}
+
+const PARTS = prepare<Record<string, unknown>>(`${partsSql('deployments')} where d.id = $1`);
+
+/** A deployment with its parts, or undefined. */
+export async function deploymentParts(db: Db, id: string): Promise<DeploymentParts | undefined> {
+  const row = await rowOfPrepared(db, PARTS, [id]);
+  return row === null ? undefined : partsOf(row);
+}

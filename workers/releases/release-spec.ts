@@ -1,0 +1,50 @@
+import type { Db } from '../../shared/core/database/client.js';
+import type { DeploymentRow } from '../../shared/deployments/rows.js';
+import { previewOf } from '../../shared/previews/store.js';
+import { pushedAddress } from '../../shared/pushes/model.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { isPushSource } from '../../shared/services/source.js';
+import { replicasOfRelease } from '../../shared/services/wanted-replicas.js';
+import { addressForWorkspace } from '../../shared/ssh/model.js';
+import { openSnapshot } from '../../shared/variables/snapshots.js';
+import { ReleaseError } from '../failures/explained.js';
+import type { ReleaseSpec } from '../runtime/runtime-driver.js';
+import { deploymentParts } from './parts-store.js';
+
+/** The address of a deployment's repository, with the secret in it. Throws `SealError`. */
+export async function openRepository(db: Db, keyring: Keyring, deployment: DeploymentRow): Promise<string> {
+  const { id, configuration, sealed_repository } = deployment;
+  if (isPushSource(configuration)) {
+    const base = await previewOf(db, deployment.service_id);
+    return pushedAddress({
+      workspaceId: deployment.workspace_id,
+      serviceId: base?.base_id ?? deployment.service_id,
+    });
+  }
+  if (sealed_repository === null) return addressForWorkspace(configuration.repository, deployment.workspace_id);
+  return openFrom(keyring, SEALED.deploymentRepository, id, sealed_repository);
+}
+
+/** What a runtime needs to run a deployment's release. Throws `ReleaseError` if there is no image, `SealError` if a secret cannot be opened. */
+export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: string): Promise<ReleaseSpec> {
+  const parts = await deploymentParts(db, deploymentId);
+  if (!parts?.service || !parts.image) throw new ReleaseError(`deployment ${deploymentId} has no image to run`);
+  const { deployment, service, image, snapshot } = parts;
+  return {
+    deploymentId,
+    serviceId: service.id,
+    workspaceId: service.workspace_id,
+    userNumber: service.user_number,
+    kind: service.kind,
+    slug: service.slug,
+    environmentId: service.environment_id,
+    configuration: {
+      ...deployment.configuration,
+      repository: await openRepository(db, keyring, deployment),
+      replicas: replicasOfRelease(service, deployment.configuration),
+    },
+    image: { id: image.id, digest: image.digest, manifest: image.manifest },
+    environment: { ...image.manifest.environment, ...(await openSnapshot(db, keyring, snapshot)) },
+  };
+}

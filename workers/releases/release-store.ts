@@ -1,0 +1,93 @@
+import { type Db, returnedRow, rowsOf } from '../../shared/core/database/client.js';
+import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
+
+/** SQL: the replicas `r` of releases that neither serve nor are being deployed. */
+const STALE = `replicas r
+       join services s on s.id = r.service_id
+       join deployments d on d.id = r.deployment_id
+      where r.state <> 'stopped' and r.run_id is null
+        and s.live_deployment_id is distinct from r.deployment_id
+        and d.finished_at is not null`;
+
+/** Releases that have replicas and should have none: neither the live one of their service nor one that is being deployed. */
+export async function staleReleases(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(db, `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId" from ${STALE}`);
+}
+
+/** What earlier releases of a service have left. */
+export interface LeftBehind {
+  /** Those that still have replicas (see `staleReleases`). */
+  stale: string[];
+  /** The number of kept images. */
+  images: number;
+}
+
+/** SQL: `LeftBehind` of a service, as JSON. */
+export function leftBehindSql(serviceId: string): string {
+  return `select jsonb_build_object(
+    'stale', array(select distinct r.deployment_id from ${STALE} and r.service_id = ${serviceId}),
+    'images', (select count(*) from images i where i.service_id = ${serviceId} and i.removed_at is null))`;
+}
+
+const LEFT_BEHIND = prepare<{ left: LeftBehind }>(`select (${leftBehindSql('$1')}) as left`);
+
+/** What earlier releases of a service have left. */
+export async function leftBehind(db: Db, serviceId: string): Promise<LeftBehind> {
+  return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId])).left;
+}
+
+/** True if another release of a service is being deployed and has replicas: an operation must not take the volume from it. */
+export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
+  const rows = await rowsOf(
+    db,
+    `select 1 from replicas r join deployments d on d.id = r.deployment_id
+      where r.service_id = ? and r.deployment_id <> ? and r.state <> 'stopped' and d.finished_at is null limit 1`,
+    [serviceId, exceptId],
+  );
+  return rows.length > 0;
+}
+
+/** True if a release is live or being deployed. Only such a release may use the volume of its service. */
+export async function isCurrentRelease(db: Db, deploymentId: string): Promise<boolean> {
+  const rows = await rowsOf(
+    db,
+    `select 1 from deployments d join services s on s.id = d.service_id
+      where d.id = ? and (d.finished_at is null or s.live_deployment_id = d.id)`,
+    [deploymentId],
+  );
+  return rows.length > 0;
+}
+
+/** Every release of a service that has replicas. */
+export async function runningReleases(db: Db, serviceId: string): Promise<string[]> {
+  const rows = await rowsOf<{ deployment_id: string }>(
+    db,
+    `select distinct deployment_id from replicas where service_id = ? and state <> 'stopped' and run_id is null`,
+    [serviceId],
+  );
+  return rows.map((row) => row.deployment_id);
+}
+
+/**
+ * Live releases without a replica whose desired state is running, so that no controller would start one. A database is left out while
+ * it is being deployed or an operation works on its volume.
+ */
+export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
+  return rowsOf(
+    db,
+    `select s.live_deployment_id as "deploymentId", s.id as "serviceId"
+       from services s
+       join deployments d on d.id = s.live_deployment_id
+       join images i on i.id = d.image_id
+      where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process' and s.kind <> 'cron'
+        and not exists (select 1 from replicas r
+                         where r.deployment_id = d.id and r.desired = 'running' and r.state <> 'stopped')
+        and not exists (select 1 from operations o where o.service_id = s.id and o.finished_at is null)
+        and not exists (select 1 from data_servers v
+                         where v.id = s.id
+                           and (v.held_until >= now()
+                                or exists (select 1 from deployments n where n.service_id = s.id and n.finished_at is null
+                                              and n.admitted_at is not null)
+                                or exists (select 1 from replicas r where r.volume_id = v.id and r.state <> 'stopped')))`,
+  );
+}

@@ -1,0 +1,63 @@
+import type { HealthStatus } from '../../shared/services/model.js';
+
+/**
+ * A replica is one running copy of a release. `desired` is the state that the platform asks for; `state` is what the replica's host observed:
+ * pending → starting → ready ⇄ unhealthy, exited (waits to be started again, or failed before it was ever ready), stopped.
+ */
+export const REPLICA_STATES = ['pending', 'starting', 'ready', 'unhealthy', 'exited', 'stopped'] as const;
+export type ReplicaState = (typeof REPLICA_STATES)[number];
+export type ReplicaDesire = 'running' | 'stopped';
+
+/** The wait before a replica that died is started again: 1 s, 2 s, 4 s … 60 s; in milliseconds. */
+export function restartDelayMs(restarts: number): number {
+  return Math.min(60_000, 1000 * 2 ** Math.min(restarts, 16));
+}
+
+/** The facts that a release's summary is computed from. */
+export interface ReplicaFacts {
+  generation: number;
+  position: number;
+  desired: ReplicaDesire;
+  state: ReplicaState;
+  ready_at: Date | null;
+  exit_detail: string;
+  health_answer: string;
+  next_start_at: Date | null;
+  replaces: string | null;
+}
+
+/** `service.healthStatus` and `service.runtimeDetail` of a release with these replicas. */
+export function describeRuntime(
+  replicas: readonly ReplicaFacts[],
+  now: Date,
+): { health: HealthStatus; detail: string } {
+  // A replica that starts to take a failing one's place does not count until it has the place.
+  const running = replicas.filter(
+    ({ desired, state, replaces }) => desired === 'running' && state !== 'stopped' && replaces === null,
+  );
+  if (running.length === 0) return { health: 'unknown', detail: 'no replica runs' };
+  // A generation that starts beside the serving one does not count for the service's health.
+  const proven = running.filter((replica) => replica.ready_at !== null);
+  const generation = Math.min(...(proven.length > 0 ? proven : running).map((replica) => replica.generation));
+  const counted = running.filter((replica) => replica.generation === generation);
+  const ready = counted.filter((replica) => replica.state === 'ready').length;
+  const broken = counted.filter((replica) => replica.state === 'unhealthy' || replica.state === 'exited');
+  const summary = `${ready} of ${counted.length} replicas ready`;
+  const failing = counted.filter((replica) => replica.state === 'unhealthy').length;
+  const all = failing > 1 && failing === counted.length ? ['every replica fails its health check'] : [];
+  return {
+    health: broken.length > 0 ? 'unhealthy' : ready > 0 ? 'ready' : 'starting',
+    detail: [summary, ...all, ...broken.map((replica) => troubleOf(replica, now))].join('; '),
+  };
+}
+
+function troubleOf(replica: ReplicaFacts, now: Date): string {
+  const name = `replica ${replica.position}`;
+  if (replica.state === 'unhealthy') {
+    const answer = replica.health_answer === '' ? '' : ` (${replica.health_answer})`;
+    return `${name} does not pass its health check${answer}`;
+  }
+  if (replica.next_start_at === null) return `${name} ${replica.exit_detail}`;
+  const seconds = Math.max(0, Math.ceil((replica.next_start_at.getTime() - now.getTime()) / 1000));
+  return `${name} ${replica.exit_detail}, starts again in ${seconds} s`;
+}

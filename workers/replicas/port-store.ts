@@ -1,0 +1,53 @@
+import { type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import type { Attempt } from './rows.js';
+
+/** A port of the host that a replica has. */
+export interface HostPort {
+  port: number;
+  user_number: number;
+  /** Every hosted process of the host may connect: the server behind it asks for a password. */
+  open: boolean;
+}
+
+/** The host's ports that replicas have, with the number of each one's service. */
+export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
+  return rowsOf(
+    db,
+    `select r.port, s.user_number, r.volume_id is not null as open from replicas r join services s on s.id = r.service_id
+      where r.host_id = ? and r.port is not null and r.task_id is null and r.address = '127.0.0.1' and r.state <> 'stopped' order by r.port`,
+    [hostId],
+  );
+}
+
+/** Seconds after which a released port may be used again, even if an edge does not answer. */
+const REST_SECONDS = 120;
+
+/** Released ports that may not be used yet: an edge seen in the last two minutes may still send a service's visitors there. */
+export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
+  const rows = await rowsOf<{ port: number }>(
+    db,
+    `select port from resting_ports p
+      where host_id = ? and released_at > now() - make_interval(secs => ${REST_SECONDS})
+        and exists (select from edges e
+                     where e.seen_at > now() - make_interval(secs => ${REST_SECONDS})
+                       and not exists (select from edge_acknowledgements a
+                                        where a.edge_id = e.id and a.service_id = p.service_id and a.version >= p.route_version))`,
+    [hostId],
+  );
+  return rows.map(({ port }) => port);
+}
+
+/** Reserves a replica's released port until every edge has the service's current route. */
+export async function restPort(trx: Transaction, { host_id, service_id }: Attempt, port: number): Promise<void> {
+  await trx.raw(
+    `insert into resting_ports (host_id, port, service_id, route_version)
+     select ?, ?, id, route_version from services where id = ?
+     on conflict (host_id, port) do update
+       set service_id = excluded.service_id, route_version = excluded.route_version, released_at = now()`,
+    [host_id, port, service_id],
+  );
+  await trx.raw(
+    `delete from resting_ports where host_id = ? and released_at < now() - make_interval(secs => ${REST_SECONDS})`,
+    [host_id],
+  );
+}

@@ -1,0 +1,134 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, lockUntilCommit, type Transaction } from '../../shared/core/database/client.js';
+import type { ReplicaRow } from './rows.js';
+import { notifyHost, updateServiceHealth } from './store.js';
+
+/**
+ * Replacements of replicas that fail their health check. Each function is one transaction, changes nothing if the replicas are not as
+ * the caller saw them, and runs `log` in the transaction if it changed something. Returns whether it did.
+ */
+
+type Logged = (trx: Transaction) => Promise<void>;
+
+/** Where the second replica of a place stands meanwhile: no service has so many replicas. */
+const SPARE = 1000;
+
+/** Requests a new replica beside a failing one. */
+export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Promise<boolean> {
+  return inOrder(db, failing, async (trx) => {
+    if (!(await stillFailing(trx, failing)) || !(await freeSpare(trx, failing))) return false;
+    await trx<ReplicaRow>('replicas').insert({ ...fresh(failing), position: spareOf(failing), replaces: failing.id });
+    await log(trx);
+    return true;
+  });
+}
+
+/** The new replica, which is healthy, takes the place of the failing one, which stops. */
+export function finishReplacement(db: Db, failing: ReplicaRow, successor: ReplicaRow, log: Logged): Promise<boolean> {
+  return inOrder(db, failing, async (trx) => {
+    const wanted = { desired: 'running' } as const;
+    const ready = { ...wanted, id: successor.id, replaces: failing.id, state: 'ready' } as const;
+    const [row] = await trx<ReplicaRow>('replicas').where(ready).forUpdate().select('position');
+    if (!row) return false;
+    // Positions are unique, so one of the two steps aside first.
+    const left = await trx<ReplicaRow>('replicas')
+      .where({ ...wanted, id: failing.id })
+      .update({ position: -failing.position, desired: 'stopped', updated_at: trx.fn.now() });
+    if (left === 0) return false;
+    await trx<ReplicaRow>('replicas')
+      .where({ id: successor.id })
+      .update({ position: failing.position, replaces: null, replacements: failing.replacements + 1 });
+    await trx<ReplicaRow>('replicas').where({ id: failing.id }).update({ position: row.position });
+    await log(trx);
+    return true;
+  });
+}
+
+/** Stops a new replica that did not become healthy. The failing one stays and is replaced at `nextAt`, in its place. */
+export function abandonReplacement(
+  db: Db,
+  failing: ReplicaRow,
+  successor: ReplicaRow,
+  nextAt: Date,
+  log: Logged,
+): Promise<boolean> {
+  return inOrder(db, failing, async (trx) => {
+    const stopped = await stopSuccessor(trx, successor);
+    if (!stopped) return false;
+    await trx<ReplicaRow>('replicas')
+      .where({ id: failing.id, desired: 'running' })
+      .update({ replacements: failing.replacements + 1, surge_failed: true, replace_at: nextAt });
+    await log(trx);
+    return true;
+  });
+}
+
+/** Stops a new replica that nobody needs any more. */
+export function dropReplacement(db: Db, successor: ReplicaRow): Promise<boolean> {
+  return inOrder(db, successor, (trx) => stopSuccessor(trx, successor));
+}
+
+/** Stops a failing replica. A new one takes its place and starts at `startAt`, when the old one has ended. */
+export function restartInPlace(db: Db, failing: ReplicaRow, startAt: Date, log: Logged): Promise<boolean> {
+  return inOrder(db, failing, async (trx) => {
+    if (!(await stillFailing(trx, failing)) || !(await freeSpare(trx, failing))) return false;
+    await trx<ReplicaRow>('replicas')
+      .where({ id: failing.id })
+      .update({ position: spareOf(failing), desired: 'stopped', updated_at: trx.fn.now() });
+    await trx<ReplicaRow>('replicas').insert({
+      ...fresh(failing),
+      position: failing.position,
+      state: 'exited',
+      // It stands for a replica that was healthy once, so that it is started again until it is.
+      ready_at: failing.ready_at,
+      next_start_at: startAt,
+      exit_detail: 'is replaced because it failed its health check',
+      replacements: failing.replacements + 1,
+    });
+    await log(trx);
+    return true;
+  });
+}
+
+function fresh({ service_id, deployment_id, host_id, generation }: ReplicaRow): Partial<ReplicaRow> {
+  return { id: uuidv7(), service_id, deployment_id, host_id, generation };
+}
+
+function spareOf({ position }: ReplicaRow): number {
+  return SPARE + position;
+}
+
+async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRow): Promise<boolean> {
+  const row = await trx<ReplicaRow>('replicas')
+    .where({ id, restarts, state, desired: 'running' })
+    .forUpdate()
+    .first('id');
+  return row !== undefined;
+}
+
+/** True if the spare position is free. What stopped there earlier is forgotten; what still stops there has to end first. */
+async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
+  const { deployment_id, generation } = row;
+  const there = () => trx<ReplicaRow>('replicas').where({ deployment_id, generation, position: spareOf(row) });
+  await there().where({ state: 'stopped' }).delete();
+  return (await there().first('id')) === undefined;
+}
+
+async function stopSuccessor(trx: Transaction, { id }: ReplicaRow): Promise<boolean> {
+  const stopped = await trx<ReplicaRow>('replicas')
+    .where({ id, desired: 'running' })
+    .whereNotNull('replaces')
+    .update({ desired: 'stopped', updated_at: trx.fn.now() });
+  return stopped === 1;
+}
+
+/** Runs a change under the lock of the release's wanted replicas, and publishes it. */
+async function inOrder(db: Db, row: ReplicaRow, change: (trx: Transaction) => Promise<boolean>): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    await lockUntilCommit(trx, `replicas.${row.deployment_id}`);
+    if (!(await change(trx))) return false;
+    await updateServiceHealth(trx, row, { route: true });
+    await notifyHost(trx, row.host_id);
+    return true;
+  });
+}

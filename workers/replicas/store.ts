@@ -1,0 +1,209 @@
+import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { CHANNELS } from '../../shared/core/database/listener.js';
+import { describeRuntime, restartDelayMs } from './model.js';
+import { restPort } from './port-store.js';
+import type { Attempt, ReplicaRow } from './rows.js';
+import { LOOPBACK } from './start-store.js';
+
+/** After this time up, in milliseconds, a replica's restart delay starts from the beginning. */
+const STABLE_MS = 600_000;
+
+/** The columns of a replica that does not fail its health check. */
+const PASSING = { failing_since: null, health_answer: '', replace_at: null, surge_failed: false } as const;
+
+/** The replicas of a host that are not stopped. */
+export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
+  return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
+}
+
+/** A release's replicas that are not stopped, in the order of their positions. Attempts of runs are not among them. */
+export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> {
+  return db<ReplicaRow>('replicas')
+    .where({ deployment_id: deploymentId, run_id: null })
+    .whereNot({ state: 'stopped' })
+    .orderBy(['generation', 'position']);
+}
+
+/** Records that the replica passed its health check: the edge may send requests to it. */
+export async function recordReady(db: Db, row: Attempt): Promise<void> {
+  await change(db, row, ['starting', 'unhealthy'], { route: true }, (trx) => ({
+    state: 'ready',
+    ready_at: trx.raw('coalesce(ready_at, now())'),
+    checked_at: trx.fn.now(),
+    exit_detail: '',
+    ...PASSING,
+  }));
+}
+
+/** Why a replica gets no requests, and from when on it is replaced if it goes on failing. */
+export interface CheckFailure {
+  answer: string;
+  replaceAt: Date;
+}
+
+/**
+ * Records that the replica gets no more requests: it keeps running. `failure` is null if that is no fault of the
+ * application. A replica that had been up for ten minutes begins its count of replacements anew.
+ */
+export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
+  await change(db, row, ['ready'], { route: true }, (trx) => ({
+    state: 'unhealthy',
+    checked_at: trx.fn.now(),
+    ...(failure === null
+      ? {}
+      : {
+          failing_since: trx.fn.now(),
+          health_answer: failure.answer,
+          replace_at: failure.replaceAt,
+          replacements: wasStable(row, new Date()) ? 0 : row.replacements,
+        }),
+  }));
+}
+
+/** Records a health check that changed nothing. `answer` is '' if it passed. */
+export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promise<void> {
+  await change(db, row, [row.state], { route: false, quiet: true }, (trx) => ({
+    checked_at: trx.fn.now(),
+    health_answer: answer,
+  }));
+}
+
+/** True if the attempt has run for so long that what failed before it does not count any more. */
+export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boolean {
+  return now.getTime() - (row.started_at?.getTime() ?? now.getTime()) > STABLE_MS;
+}
+
+/** The wait before a replica that ends now is started again, in milliseconds. */
+function backOffMs(row: ReplicaRow, now: Date): number {
+  return restartDelayMs(wasStable(row, now) ? 0 : row.restarts);
+}
+
+/**
+ * Records that the replica has ended by itself. If it had been ready, it starts again after `delayMs`; otherwise it has
+ * failed.
+ */
+export async function recordExit(
+  db: Db,
+  row: ReplicaRow,
+  detail: string,
+  now: Date,
+  delayMs = backOffMs(row, now),
+): Promise<void> {
+  const proven = row.ready_at !== null;
+  await change(
+    db,
+    row,
+    ['pending', 'exited', 'starting', 'ready', 'unhealthy'],
+    { route: row.state === 'ready', frees: hostPortOf(row) },
+    () => ({
+      state: 'exited',
+      pid: null,
+      pid_started: null,
+      address: LOOPBACK,
+      port: null,
+      exit_detail: detail,
+      ...PASSING,
+      restarts: proven ? row.restarts + 1 : row.restarts,
+      next_start_at: proven ? new Date(now.getTime() + delayMs) : null,
+    }),
+  );
+}
+
+/** Records that the replica is stopped: nothing of it runs, and its output is in the log. */
+export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
+  await change(db, row, [row.state], { route: row.state === 'ready', frees: hostPortOf(row) }, (trx) => ({
+    state: 'stopped',
+    desired: 'stopped',
+    pid: null,
+    pid_started: null,
+    address: LOOPBACK,
+    port: null,
+    stopped_at: trx.fn.now(),
+  }));
+}
+
+/** Only processes in the host's network share its ports; containers and namespaces have their own. */
+function hostPortOf(row: ReplicaRow): number | null {
+  return row.task_id === null && row.address === LOOPBACK ? row.port : null;
+}
+
+/** Moves the offset up to which a replica's output is in the log. False if another process has moved it. */
+export async function advanceLog(trx: Transaction, id: string, from: number, to: number): Promise<boolean> {
+  const updated = await trx<ReplicaRow>('replicas').where({ id, log_offset: from }).update({ log_offset: to });
+  return updated === 1;
+}
+
+/** The service's route version; undefined if this release is not its live one. */
+export async function routeVersionOf(db: Db, row: Attempt): Promise<number | undefined> {
+  const [service] = await rowsOf<{ route_version: number }>(
+    db,
+    'select route_version from services where id = ? and live_deployment_id = ?',
+    [row.service_id, row.deployment_id],
+  );
+  return service?.route_version;
+}
+
+interface Publication {
+  /** True if what the edge serves of a live release has changed. */
+  route: boolean;
+  /** True if the host need not be notified. */
+  quiet?: boolean;
+  /** The port that the replica releases. */
+  frees?: number | null;
+}
+
+/** Changes a replica and what depends on it, in one transaction. Changes nothing for an earlier attempt. */
+async function change(
+  db: Db,
+  row: Attempt,
+  from: ReplicaRow['state'][],
+  publication: Publication,
+  changes: (trx: Transaction) => Changes<ReplicaRow>,
+): Promise<void> {
+  await db.transaction(async (trx) => {
+    const updated = await trx<ReplicaRow>('replicas')
+      .where({ id: row.id, restarts: row.restarts })
+      .whereIn('state', from)
+      .update({ ...changes(trx), updated_at: trx.fn.now() });
+    if (updated === 0) return;
+    if (row.run_id === null) await updateServiceHealth(trx, row, publication);
+    if (publication.frees) await restPort(trx, row, publication.frees);
+    if (!publication.quiet) await notifyHost(trx, row.host_id);
+  });
+}
+
+/** Updates a service's health from the replicas of its live release, and notifies the edges of a changed route. */
+export async function updateServiceHealth(
+  trx: Transaction,
+  { service_id, deployment_id }: Pick<Attempt, 'service_id' | 'deployment_id'>,
+  { route }: Publication,
+): Promise<void> {
+  // The lock comes before the read: two replicas that change at once must not overwrite each other's summary.
+  const live = await rowsOf(trx, 'select 1 from services where id = ? and live_deployment_id = ? for no key update', [
+    service_id,
+    deployment_id,
+  ]);
+  if (live.length === 0) return;
+  const { health, detail } = describeRuntime(await replicasOf(trx, deployment_id), new Date());
+  await trx.raw(
+    `update services
+        set health_status = :health, runtime_detail = :detail, health_checked_at = now(),
+            route_version = case when :route then nextval('route_versions') else route_version end
+      where id = :serviceId`,
+    { health, detail, route, serviceId: service_id },
+  );
+  if (route) await trx.raw('select pg_notify(?, ?)', [CHANNELS.route, service_id]);
+}
+
+export async function notifyHost(trx: Transaction, hostId: string): Promise<void> {
+  await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, hostId]);
+}
+
+/** Retention: deletes replicas that stopped more than a day ago. Returns how many. */
+export async function deleteOldReplicas(db: Db): Promise<number> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `delete from replicas where state = 'stopped' and stopped_at < now() - interval '1 day' returning id`,
+  );
+  return rows.length;
+}

@@ -1,0 +1,10 @@
+import type { Payloads } from '../../shared/queues/catalog.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import { perform } from '../engine/perform.js';
+import type { JobDeps } from '../worker-deps.js';
+import { runHandler } from './perform-run.js';
+
+/** Queue `run`: carries out one run of a cron service, or goes on with one whose worker died. */
+export function runJob(deps: JobDeps, { runId }: Payloads['run'], helpers: JobHelpers): Promise<string> {
+  return perform(deps, runHandler(deps), runId, helpers).finally(() => deps.dispatcher.wake());
+}

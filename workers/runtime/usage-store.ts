@@ -1,0 +1,73 @@
+import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { FINEST } from '../../shared/metrics/model.js';
+import type { ServiceKind } from '../../shared/services/model.js';
+
+/** A replica that can be measured. */
+export interface MeasurableReplica {
+  id: string;
+  restarts: number;
+  service_id: string;
+  /** The task that runs it in a swarm. */
+  task_id: string | null;
+  kind: ServiceKind;
+  plan: string;
+}
+
+/** The replicas of a host whose processes run. Attempts of runs are not among them: they belong to no release that serves. */
+export function measurableReplicas(db: Db, hostId: string): Promise<MeasurableReplica[]> {
+  return rowsOf(
+    db,
+    `select r.id, r.restarts, r.service_id, r.task_id, s.kind, coalesce(d.configuration ->> 'plan', '') as plan
+       from replicas r join services s on s.id = r.service_id join deployments d on d.id = r.deployment_id
+      where r.host_id = ? and r.run_id is null and r.state in ('starting', 'ready', 'unhealthy')`,
+    [hostId],
+  );
+}
+
+export interface ReplicaSample {
+  replicaId: string;
+  serviceId: string;
+  attempt: number;
+  /** Per cent of the plan, as `memory`. */
+  cpu: number;
+  memory: number;
+}
+
+/** Records the last measurement of these replicas, in one statement. */
+export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): Promise<void> {
+  if (samples.length === 0) return;
+  const sorted = [...samples].sort((a, b) => (a.replicaId < b.replicaId ? -1 : 1));
+  await rowsOf(
+    db,
+    `insert into replica_samples (replica_id, service_id, attempt, cpu, memory)
+     select * from unnest(?::uuid[], ?::uuid[], ?::integer[], ?::real[], ?::real[])
+     on conflict (replica_id) do update
+       set attempt = excluded.attempt, cpu = excluded.cpu, memory = excluded.memory, sampled_at = now()`,
+    [
+      sorted.map((sample) => sample.replicaId),
+      sorted.map((sample) => sample.serviceId),
+      sorted.map((sample) => sample.attempt),
+      sorted.map((sample) => sample.cpu),
+      sorted.map((sample) => sample.memory),
+    ],
+  );
+}
+
+/** Adds the ready replicas of every live release, with what each uses, to the current step. A sample is good for so many seconds. */
+export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {
+  await rowsOf(
+    db,
+    `insert into service_metrics as m (service_id, step, at, counts, replicas, samples, cpu, memory)
+     select r.service_id, ${FINEST.step}, date_bin('${FINEST.step} seconds', now(), 'epoch'), 1,
+            count(*) filter (where r.state = 'ready'), count(x.cpu), coalesce(sum(x.cpu), 0), coalesce(sum(x.memory), 0)
+       from replicas r join services s on s.id = r.service_id and s.live_deployment_id = r.deployment_id
+       left join replica_samples x on x.replica_id = r.id and x.attempt = r.restarts and r.state = 'ready'
+                                  and x.sampled_at > now() - make_interval(secs => ?)
+      where r.run_id is null and r.state <> 'stopped' and r.desired = 'running' and s.deleted_at is null
+      group by r.service_id order by r.service_id
+     on conflict (service_id, step, at) do update
+       set counts = m.counts + 1, replicas = m.replicas + excluded.replicas, samples = m.samples + excluded.samples,
+           cpu = m.cpu + excluded.cpu, memory = m.memory + excluded.memory`,
+    [freshSeconds],
+  );
+}

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { SYSTEM_PATH } from '../core/command-wrappers.js';
+
+/**
+ * Passes connections on from an address of a namespace to a listener on its IPv6 loopback, which no address translation
+ * reaches. Arguments: address, port.
+ */
+const RELAY = `
+const [address, port] = process.argv.slice(1);
+const { connect, createServer } = require('node:net');
+createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
+  const outer = connect({ host: '::1', port: Number(port), allowHalfOpen: true, noDelay: true });
+  for (const [from, to] of [[inner, outer], [outer, inner]]) {
+    from.on('error', () => { from.destroy(); to.destroy(); });
+    from.on('close', (failed) => { if (failed) to.destroy(); });
+    from.pipe(to);
+  }
+}).on('error', (error) => { throw error; }).listen(Number(port), address);
+`;
+
+export interface RelayOptions {
+  /** Arguments before a command that let it join the sandbox's network. */
+  join: readonly string[];
+  /** Arguments before a command that take its privileges away. */
+  drop: readonly string[];
+  address: string;
+  port: number;
+  /** The environment that marks a process of the sandbox, so that it ends with it. */
+  mark: Record<string, string>;
+  /** The cgroup.procs files of the sandbox. */
+  procsFiles: readonly string[];
+}
+
+/** Joins control groups, then becomes the command. Arguments: cgroup.procs files, `--`, the command. */
+const JOIN = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 1; shift; done; shift; exec "$@"';
+
+/** Starts a process of a sandbox that passes connections on to its IPv6 loopback. It outlives the worker. */
+export async function startRelay(options: RelayOptions): Promise<void> {
+  const { join, drop, address, port, mark, procsFiles } = options;
+  const node = [process.execPath, '-e', RELAY, address, String(port)];
+  const [file = '', ...args] = [...join, '/bin/sh', '-c', JOIN, 'relay', ...procsFiles, '--', ...drop, ...node];
+  const child = spawn(file, args, {
+    cwd: '/',
+    env: { PATH: SYSTEM_PATH, ...mark },
+    stdio: 'ignore',
+    detached: true,
+  });
+  await once(child, 'spawn');
+  child.unref();
+}

@@ -1,0 +1,129 @@
+import { type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { NO_MEMORY, type ScalingMemory, type Usage } from './model.js';
+
+/** A service with automatic scaling that runs, as it is observed for one decision. */
+export interface ObservedService {
+  id: string;
+  workspaceId: string;
+  deploymentId: string;
+  /** Of the live release. */
+  plan: ServiceConfiguration['plan'];
+  minReplicas: number;
+  maxReplicas: number;
+  targetCpu: number;
+  targetMemory: number;
+  scaledReplicas: number | null;
+  /** True while a deployment or an operation is under way. */
+  busy: boolean;
+  replicas: number;
+  measured: Usage[];
+  memory: ScalingMemory;
+  /** 0 if nothing is remembered yet. */
+  version: number;
+}
+
+export interface ObservationSpan {
+  /** A replica counts so many seconds after it became ready. */
+  readySeconds: number;
+  /** A sample is good for so many seconds. */
+  freshSeconds: number;
+}
+
+/** The services that scale by themselves and have replicas. */
+export async function observeServices(db: Db, span: ObservationSpan): Promise<ObservedService[]> {
+  const rows = await rowsOf<Omit<ObservedService, 'memory'> & { memory: ScalingMemory | null }>(
+    db,
+    `select s.id, s.workspace_id as "workspaceId", s.live_deployment_id as "deploymentId", d.configuration ->> 'plan' as plan,
+            (s.configuration ->> 'minReplicas')::int as "minReplicas", (s.configuration ->> 'maxReplicas')::int as "maxReplicas",
+            (s.configuration ->> 'targetCpu')::int as "targetCpu", (s.configuration ->> 'targetMemory')::int as "targetMemory",
+            s.scaled_replicas as "scaledReplicas",
+            exists (select from deployments o where o.service_id = s.id and o.finished_at is null)
+              or exists (select from operations o where o.service_id = s.id and o.finished_at is null) as busy,
+            r.replicas, r.measured, c.memory, coalesce(c.version, 0) as version
+       from services s
+       join deployments d on d.id = s.live_deployment_id
+       join lateral (
+         select count(*)::int as replicas,
+                coalesce(jsonb_agg(jsonb_build_object('cpu', x.cpu, 'memory', x.memory)) filter (where x.cpu is not null), '[]') as measured
+           from replicas r
+           left join replica_samples x
+             on x.replica_id = r.id and x.attempt = r.restarts and r.state = 'ready'
+            and r.ready_at < now() - make_interval(secs => :readySeconds) and x.sampled_at > now() - make_interval(secs => :freshSeconds)
+          where r.service_id = s.id and r.deployment_id = s.live_deployment_id and r.run_id is null and r.replaces is null
+            and r.desired = 'running' and r.state <> 'stopped'
+       ) r on r.replicas > 0
+       left join service_scaling c on c.service_id = s.id
+      where s.configuration ->> 'scaling' = 'auto' and s.deleted_at is null and s.lifecycle_status = 'active'
+        and s.kind in ('web', 'private', 'worker')
+      order by s.id`,
+    { ...span },
+  );
+  return rows.map((row) => ({ ...row, memory: row.memory ?? NO_MEMORY }));
+}
+
+export interface Remembered {
+  id: string;
+  version: number;
+  memory: ScalingMemory;
+  /** How many replicas there are. The number that a failed change had decided is replaced by it. */
+  replicas: number;
+}
+
+/** Stores the memory of services whose number of replicas does not change, in one statement. A newer memory is kept. */
+export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
+  if (services.length === 0) return;
+  await rowsOf(
+    db,
+    `with seen as (
+       select * from unnest(?::uuid[], ?::bigint[], ?::jsonb[], ?::int[]) as t (id, version, memory, replicas)
+     ), kept as (
+       insert into service_scaling as c (service_id, memory)
+       select id, memory from seen
+       on conflict (service_id) do update
+         set memory = excluded.memory, version = c.version + 1, updated_at = now()
+         where c.version = (select version from seen where id = excluded.service_id)
+       returning c.service_id
+     )
+     update services s set scaled_replicas = seen.replicas
+       from seen join kept on kept.service_id = seen.id
+      where s.id = seen.id and s.scaled_replicas is distinct from seen.replicas and s.configuration ->> 'scaling' = 'auto'
+        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null)`,
+    [
+      services.map(({ id }) => id),
+      services.map(({ version }) => version),
+      services.map(({ memory }) => JSON.stringify(memory)),
+      services.map(({ replicas }) => replicas),
+    ],
+  );
+}
+
+/** Locks a service whose scaling was decided. Undefined if it is no longer as it was observed. */
+export async function lockObserved(trx: Transaction, observed: ObservedService): Promise<ServiceRow | undefined> {
+  return trx<ServiceRow>('services')
+    .where({ id: observed.id, live_deployment_id: observed.deploymentId, lifecycle_status: 'active' })
+    .whereNull('deleted_at')
+    .whereRaw(`configuration ->> 'scaling' = 'auto'`)
+    .whereRaw('not exists (select from operations o where o.service_id = services.id and o.finished_at is null)')
+    .forUpdate()
+    .first();
+}
+
+/** Stores a decision of a locked service. False if another decision was made meanwhile. */
+export async function storeDecision(
+  trx: Transaction,
+  { id, version }: Pick<ObservedService, 'id' | 'version'>,
+  decision: { replicas: number; memory: ScalingMemory },
+): Promise<boolean> {
+  const rows = await rowsOf<{ service_id: string }>(
+    trx,
+    `insert into service_scaling as c (service_id, memory) values (:id, :memory)
+     on conflict (service_id) do update set memory = excluded.memory, version = c.version + 1, updated_at = now()
+      where c.version = :version returning service_id`,
+    { id, version, memory: JSON.stringify(decision.memory) },
+  );
+  if (rows.length === 0) return false;
+  await trx<ServiceRow>('services').where({ id }).update({ scaled_replicas: decision.replicas });
+  return true;
+}
