@@ -100,9 +100,10 @@ export const HOSTED: readonly HostileCase[] = [
         tenant,
         signal,
         `const list = (path) => { try { return fs.readdirSync(path); } catch { return []; } };
+         const own = fs.readFileSync('/proc/self/cgroup', 'utf8');
          const groups = list('/sys/fs/cgroup').flatMap((name) => [name, ...list('/sys/fs/cgroup/' + name)]);
          return JSON.stringify([...list('/sys/class/net').filter((name) => !(name in os.networkInterfaces())),
-           ...groups.filter((name) => /ranvier|replica|build/.test(name)), ...list('/sys/kernel/debug'), ...list('/sys/fs/bpf')]);`,
+           ...groups.filter((name) => /ranvier|replica|build/.test(name) && !own.includes(name)), ...list('/sys/kernel/debug'), ...list('/sys/fs/bpf')]);`,
       ),
     check: (seen) =>
       about(
