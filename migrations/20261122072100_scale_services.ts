@@ -6,7 +6,7 @@ export async function up(knex: Knex): Promise<void> {
       -- How many replicas automatic scaling wants; null before its first decision, and while scaling is manual.
       add column scaled_replicas integer;
 
-    -- What automatic scaling remembers of a service (workers/scaling/model.ts).
+    -- What automatic scaling remembers of a service (shared/scaling/model.ts).
     create table service_scaling (
       service_id uuid primary key,
       memory jsonb not null,

@@ -342,8 +342,10 @@ describe('A hostile push', function () {
       );
       return socket;
     });
+    let tries = 0;
     await eventually('the places are taken', async () =>
-      (await push('HEAD:refs/heads/late')).said.includes('Too many'),
+      // A branch that exists already would need no place.
+      (await push(`HEAD:refs/heads/late-${tries++}`)).said.includes('Too many'),
     );
     for (const socket of sockets) socket.destroy();
     await eventually('a push goes through', async () => (await push('HEAD:refs/heads/late', '-f')).code === 0);

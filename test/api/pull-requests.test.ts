@@ -232,7 +232,10 @@ describe('Pull requests', () => {
   it('that are reopened while their preview is being deleted get another one afterwards', async () => {
     await report('github', 'opened');
     const [preview] = await previews();
-    await api.db('deployments').where({ service_id: preview?.serviceId }).update({ status: 'building', fence: 1 });
+    await api
+      .db('deployments')
+      .where({ service_id: preview?.serviceId })
+      .update({ status: 'building', fence: 1, admitted_at: new Date() });
     await report('github', 'closed', { second: 2 });
     await reapPreviews(deps());
     expect((await previews())[0]).to.include({ status: 'deleting' });

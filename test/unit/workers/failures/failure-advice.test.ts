@@ -15,7 +15,7 @@ const START: FailureFacts = { phase: 'start', memoryMb: 512 };
 
 /** Outputs of real failures: `== <name of the failure> <phase>`, then the output's end. */
 const SAMPLES = readFileSync(
-  join(resolve(import.meta.dirname, '../../../..'), 'test/unit/workers/failure-samples.txt'),
+  join(resolve(import.meta.dirname, '../../../../..'), 'test/unit/workers/failures/failure-samples.txt'),
   'utf8',
 )
   .split(/^== /m)
