@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Readable, Transform, Writable } from 'node:stream';
 import { AppError, errorMessage } from '../../shared/core/errors.js';
 import { endChild } from '../../shared/core/limited-child.js';
@@ -8,6 +9,7 @@ import { onAbort } from '../../shared/core/on-abort.js';
 import { recordPushed } from '../../shared/pushes/store.js';
 import type { ApiContext } from '../http/state.js';
 import { type BodyLimits, boundedBody, FETCH_LIMITS, pushLimits, watchPace } from './client-bounds.js';
+import { endPush } from './end-push.js';
 import { gitEnvironment, type Settings, spawnBackend } from './git-process.js';
 import { HookChannel } from './hook-channel.js';
 import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
@@ -60,9 +62,12 @@ export async function fetchFrom(
   if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
 }
 
+/** A push is accepted when its hook is called. Git has so long to unpack the rest after the pusher has left, in milliseconds. */
+const UNPACKS_ALONE_MS = 10_000;
+
 /**
  * Answers a push. What the pusher sent is stored and deployed even if the connection is lost meanwhile: git and its hook go on,
- * and what they say is read and dropped.
+ * and what they say is read and dropped. A push that takes longer to unpack is ended: a small pack can stand for hours of work.
  */
 export async function pushTo(
   deps: PushDeps,
@@ -91,8 +96,8 @@ export async function pushTo(
     await Promise.all([pump(exchange, child, limits), ended(child)]);
     return;
   }
-  const answered = pump(exchange, child, limits);
-  const received = receive(deps, push, child);
+  const answered = pump(exchange, child, limits, endPush);
+  const received = receive(deps, push, child, endsAlone(exchange.ctx.req.socket, child));
   const [, said, done] = await Promise.all([answered, ended(child), received]).finally(() => push.repository.release());
   if (said !== '') deps.log.debug({ git: said }, 'git says at the end of a push');
   if (done === null) return;
@@ -105,16 +110,34 @@ export async function pushTo(
   await repositories.tidy(push.service.id, done.pushes >= PUSHES_BEFORE_PACKING);
 }
 
-/** Null if git refused the push itself. */
+/** Ends git some time after the client has left, unless the returned function was called before. */
+function endsAlone(socket: Socket, child: ChildProcess): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const left = () => {
+    timer = setTimeout(() => endPush(child), UNPACKS_ALONE_MS);
+  };
+  const stay = () => {
+    clearTimeout(timer);
+    socket.off('close', left);
+  };
+  child.once('exit', stay);
+  if (socket.destroyed) left();
+  else socket.once('close', left);
+  return stay;
+}
+
+/** Null if git refused the push itself. Calls `accepted` when git has unpacked it. */
 async function receive(
   deps: PushDeps,
   push: Push,
   child: ChildProcess,
+  accepted: () => void,
 ): Promise<{ afterwards: Afterwards; pushes: number } | null> {
   const channel = new HookChannel(child);
   try {
     const request = await channel.read();
     if (request === null) return null;
+    accepted();
     // Before anything is deployed: a worker must find the repository.
     const pushes = await recordPushed(deps.db, push.service.id);
     return { afterwards: await receivePush(deps, push, channel, request), pushes };
@@ -157,24 +180,29 @@ function environmentOf(
  * Passes the request's body to the child and its answer to the client. Resolves when the child has said everything. A client that
  * sends too much gets an error; one that is too slow loses its connection.
  */
-async function pump({ ctx, signal }: Exchange, child: ChildProcess, limits: BodyLimits): Promise<void> {
+async function pump(
+  { ctx, signal }: Exchange,
+  child: ChildProcess,
+  limits: BodyLimits,
+  end: (child: ChildProcess) => void = endChild,
+): Promise<void> {
   const { req, res } = ctx;
   // Koa would end the answer by itself.
   ctx.status = 200;
   ctx.respond = false;
   const lose = () => {
-    endChild(child);
+    end(child);
     req.socket.destroy();
   };
   let refused: AppError | null = null;
   const body = boundedBody(limits, (error) => {
     refused = error;
-    endChild(child);
+    end(child);
   });
   const forgetAbort = onAbort(signal, lose);
   const forgetPace = watchPace({ req, res, body }, lose);
   try {
-    passOn(ctx, body, child);
+    passOn(ctx, body, () => end(child), child);
     await answerFrom(child, res, () => refused !== null);
   } finally {
     forgetAbort();
@@ -187,14 +215,14 @@ async function pump({ ctx, signal }: Exchange, child: ChildProcess, limits: Body
   throw refused;
 }
 
-function passOn({ req }: ApiContext, body: Transform, child: ChildProcess): void {
+function passOn({ req }: ApiContext, body: Transform, end: () => void, child: ChildProcess): void {
   const stdin = child.stdin as Writable;
   stdin.on('error', () => undefined);
   req.pipe(body).pipe(stdin);
   // Without the rest of its input, `http-backend` waits or reads on for ever. The client closes the connection before the whole body
   // was read from it, or before the body that arrived was passed on. Git stores only whole requests, so nothing was accepted yet.
   const gaveUp = () => {
-    if (!req.readableEnded) endChild(child);
+    if (!req.readableEnded) end();
   };
   if (req.socket.destroyed) gaveUp();
   else req.socket.once('close', gaveUp);

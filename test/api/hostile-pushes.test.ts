@@ -9,6 +9,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { exists } from '../../shared/core/exists.js';
 import { type Json, newKey, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
+import { deltaBomb, objectHead, packOf, pktLine, varint } from '../support/packs.js';
 import { eventually, processesWith } from '../support/processes.js';
 import { createRepository, type TestRepository } from '../support/repositories.js';
 
@@ -95,8 +96,9 @@ describe('A hostile push', function () {
 
   /** A request of the protocol by hand. */
   async function send(commands: [from: string, to: string, ref: string][], pack: Buffer): Promise<string> {
-    const line = (text: string) => `${(Buffer.byteLength(text) + 4).toString(16).padStart(4, '0')}${text}`;
-    const lines = commands.map(([from, to, ref], i) => line(`${from} ${to} ${ref}${i === 0 ? '\0report-status' : ''}`));
+    const lines = commands.map(([from, to, ref], i) =>
+      pktLine(`${from} ${to} ${ref}${i === 0 ? '\0report-status' : ''}`),
+    );
     const response = await fetch(`${url.replace(/\/\/[^@]*@/, '//')}/git-receive-pack`, {
       method: 'POST',
       headers: { Authorization: authorization, 'Content-Type': 'application/x-git-receive-pack-request' },
@@ -104,29 +106,6 @@ describe('A hostile push', function () {
     });
     return `${response.status} ${await response.text()}`;
   }
-  const packOf = (objects: Buffer[]) => {
-    const head = Buffer.alloc(12);
-    head.write('PACK');
-    head.writeUInt32BE(2, 4);
-    head.writeUInt32BE(objects.length, 8);
-    const content = Buffer.concat([head, ...objects]);
-    return Buffer.concat([content, createHash('sha1').update(content).digest()]);
-  };
-  const varint = (value: number) => {
-    const bytes: number[] = [];
-    let rest = value;
-    do {
-      const low = rest % 128;
-      rest = Math.floor(rest / 128);
-      bytes.push(rest > 0 ? low + 128 : low);
-    } while (rest > 0);
-    return Buffer.from(bytes);
-  };
-  const objectHead = (type: number, size: number) => {
-    const rest = Math.floor(size / 16);
-    const first = type * 16 + (size % 16);
-    return rest === 0 ? Buffer.from([first]) : Buffer.concat([Buffer.from([first + 128]), varint(rest)]);
-  };
 
   it('with paths that leave the tree, or enter .git, is refused by name', async () => {
     const blob = await store('blob', Buffer.from(`[core]\n\tfsmonitor = touch ${marker}\n`));
@@ -249,6 +228,24 @@ describe('A hostile push', function () {
     expect(bomb.length, 'the pack is small').to.be.below(MIB);
     const said = await send([[NOTHING, '1'.repeat(40), 'refs/heads/bomb']], bomb);
     expect(said).to.match(/unpack (?!ok)|out of memory|index-pack/);
+  });
+
+  it('whose small pack takes minutes to unpack ends soon after its pusher has left', async () => {
+    const { hostname, port, pathname } = new URL(url);
+    const command = pktLine(`${NOTHING} ${'1'.repeat(40)} refs/heads/slow\0report-status`);
+    const body = Buffer.concat([Buffer.from(`${command}0000`), packOf(deltaBomb(600, 4))]);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST ${pathname}/git-receive-pack HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n` +
+        `Content-Type: application/x-git-receive-pack-request\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    socket.write(body);
+    // No other test's API has this bound.
+    const unpacking = () => processesWith(`--max-input-size=${2 * MIB}`);
+    await eventually('git unpacks it', async () => (await unpacking()) !== '');
+    socket.destroy();
+    await eventually('git has ended', async () => (await unpacking()) === '', 60_000);
   });
 
   it('with a damaged pack, or one that ends too early, is refused', async () => {

@@ -14,7 +14,7 @@ interface Backup {
   error: string;
 }
 
-/** Takes a backup and waits until its check has ended. Rejects if it failed. */
+/** Takes a backup, waits until its check has ended, and deletes it, because a service has ten on demand at most. Rejects if it failed. */
 export async function takeBackup(client: ApiClient, serviceId: string, withinMs = 90_000): Promise<void> {
   const path = `/services/${serviceId}/backups`;
   const { backup } = await client.expect<{ backup: Backup }>('POST', path, {});
@@ -27,6 +27,7 @@ export async function takeBackup(client: ApiClient, serviceId: string, withinMs 
     withinMs,
   );
   if (ended.status === 'failed') throw new Error(`the backup failed: ${ended.error}`);
+  await client.expect('DELETE', `${path}/${backup.id}`);
 }
 
 /** How the owner of a data service connects to it. */

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -58,6 +59,14 @@ async function gitBelow(folder: string): Promise<string[]> {
     if (`${command}${environment}`.includes(folder)) found.push(pid);
   }
   return found;
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return `${pid}, which has ended`;
+  }
 }
 
 /** The most memory that one git below this folder has used until the signal, in KB. */
@@ -132,9 +141,10 @@ export const GIT: readonly HostileCase[] = [
       return left;
     },
     check: (left) => {
+      const commands = left.map((pid) => commandOf(pid)).join('; ');
       // What is left would go on for long, and every case after this one would be slower by it.
       for (const pid of left) process.kill(Number(pid), 'SIGKILL');
-      return unless(left.length === 0, `${left.length} processes of git go on ${GONE_MS} ms after their client left`);
+      return unless(left.length === 0, `processes of git go on ${GONE_MS} ms after their client left: ${commands}`);
     },
   }),
   hostileCase({

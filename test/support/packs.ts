@@ -50,7 +50,7 @@ export function pktLine(text: string): string {
   return `${(Buffer.byteLength(text) + 4).toString(16).padStart(4, '0')}${text}`;
 }
 
-function varint(value: number): Buffer {
+export function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;
   do {
@@ -61,7 +61,7 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-function objectHead(type: number, size: number): Buffer {
+export function objectHead(type: number, size: number): Buffer {
   const rest = Math.floor(size / 16);
   const first = type * 16 + (size % 16);
   return rest === 0 ? Buffer.from([first]) : Buffer.concat([Buffer.from([first + 128]), varint(rest)]);

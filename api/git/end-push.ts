@@ -1,0 +1,38 @@
+import type { ChildProcess } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { endChild } from '../../shared/core/limited-child.js';
+import { statFields } from '../../shared/core/process-identity.js';
+import { signalProcess } from '../../shared/core/signal-process.js';
+
+/** Git has so long to remove what a push has stored, in milliseconds. */
+const TIDIES_MS = 5_000;
+
+/**
+ * Ends a push. If only the program that unpacks it is killed, git refuses the push and removes what it has stored; a kill of all of git
+ * would leave that on the disk.
+ */
+export function endPush(child: ChildProcess): void {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  unpackersOf(child.pid).then(
+    (pids) => {
+      for (const pid of pids) signalProcess(pid, 'SIGKILL');
+      if (pids.length === 0) endChild(child);
+      else setTimeout(() => endChild(child), TIDIES_MS).unref();
+    },
+    // Without /proc nothing is known of them.
+    () => endChild(child),
+  );
+}
+
+/** The processes of a group that unpack. */
+async function unpackersOf(group: number | undefined): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    if (Number(statFields(stat)[2]) !== group) continue;
+    const command = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '');
+    if (/\0(index-pack|unpack-objects)\0/.test(command)) found.push(Number(name));
+  }
+  return found;
+}
