@@ -27,6 +27,8 @@ export class PortFinder {
   #lookedAt = 0;
   /** What was made reachable, so that it is done once. */
   #opened = '';
+  /** What the last look found. */
+  #found: number | null = null;
 
   constructor(sandbox: Sandbox) {
     this.#sandbox = sandbox;
@@ -37,6 +39,7 @@ export class PortFinder {
     this.#elsewhereSince = null;
     this.#lookedAt = 0;
     this.#opened = '';
+    this.#found = null;
   }
 
   /** The port that takes the application's requests; null as long as it is not known. Never rejects for what a tenant does. */
@@ -44,10 +47,16 @@ export class PortFinder {
     if (row.pid === null) return null;
     const wanted = row.given_port ?? spec.configuration.port;
     if (await this.#isReachable(row.address, wanted)) return wanted;
-    if (Date.now() - this.#lookedAt < LOOK_INSIDE_MS) return null;
+    if (Date.now() - this.#lookedAt < LOOK_INSIDE_MS) return this.#found;
     this.#lookedAt = Date.now();
     const sockets = await socketsOfNamespace(row.pid);
-    if (sockets === null) return null;
+    this.#found = sockets === null ? null : await this.#choose(row, spec, sockets);
+    return this.#found;
+  }
+
+  /** Chooses among the ports on which the application listens, and makes the chosen one reachable. */
+  async #choose(row: ReplicaRow, spec: ReleaseSpec, sockets: readonly ListeningSocket[]): Promise<number | null> {
+    const wanted = row.given_port ?? spec.configuration.port;
     const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
     const choice = choosePort({ sockets, wanted, configured: spec.configuration.port, elsewhereMs });
     switch (choice.type) {

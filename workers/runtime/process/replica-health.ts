@@ -79,14 +79,17 @@ export class ReplicaHealth {
     if (Date.now() < this.#watch.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
+    // An application that begins to listen after the look is not reachable before the next one.
+    let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);
+      isFound = found !== null;
       if (found !== null) port = (await network?.lead(sandboxIdOf(row), found)) ?? found;
       if (port !== row.port && !(await recordPort(this.#deps.db, row, port))) return 'none';
     }
     const own = (await network?.portBehind(row.address, port)) ?? port;
     const isLed = network?.level === 'rootless';
-    await this.#watch.check({ ...row, port }, spec, async () => !isLed || listensInside(row, own), own);
+    await this.#watch.check({ ...row, port }, spec, async () => !isLed || (isFound && (await listensInside(row, own))), own);
     return 'none';
   }
 }
