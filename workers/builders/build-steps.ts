@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
+import { posix } from 'node:path';
 import { ownDirectory } from '../sandbox/service-users.js';
 import { CommandError, type Commands } from './build-commands.js';
 import { type Installed, install, installWithTools } from './installation.js';
@@ -26,12 +27,13 @@ export interface StepsResult {
 export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<StepsResult> {
   const { context, limit, request, kept } = setting;
   const key = await installKey(setting, plan, tools);
-  const { install: folder } = plan.folders;
   let isCopied = false;
   if (request.clearCache) await kept.forget();
   else if (key !== null) {
     const app = await realpath(setting.app);
-    isCopied = await limit.within('copying the dependencies', () => kept.restore(key, app, folder, limit.signal));
+    isCopied = await limit.within('copying the dependencies', () =>
+      kept.restore(key, app, dependenciesOf(plan), limit.signal),
+    );
   }
   if (isCopied)
     await context.log('The dependencies are those of the last build: nothing that decides them has changed');
@@ -40,7 +42,7 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   await giveToService(setting);
   const done = await withTools(setting, plan, tools, { key, isCopied });
   // A build may have changed what was installed, so its image does not have the dependencies.
-  const isWhole = plan.build.length === 0 && done.asPlanned && (await isInstalled(setting, folder));
+  const isWhole = plan.build.length === 0 && done.asPlanned && (await isInstalled(setting, plan));
   return { tools: done.tools, dependencies: isWhole ? key : null };
 }
 
@@ -58,11 +60,11 @@ async function giveToService({ app, request, limit }: StepsSetting): Promise<voi
 }
 
 /** Keeps what was installed for the next build, before commands of this one change it. */
-async function keepInstalled(setting: StepsSetting, folder: string, key: string): Promise<void> {
+async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string): Promise<void> {
   const { limit, kept } = setting;
-  if (!(await isInstalled(setting, folder))) return;
+  if (!(await isInstalled(setting, plan))) return;
   const app = await realpath(setting.app);
-  await limit.within('keeping the dependencies', () => kept.keep(key, app, folder, limit.signal));
+  await limit.within('keeping the dependencies', () => kept.keep(key, app, dependenciesOf(plan), limit.signal));
   await giveToService(setting);
 }
 
@@ -82,8 +84,15 @@ async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonl
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-async function isInstalled({ app, limit }: StepsSetting, folder: string): Promise<boolean> {
-  return readFiles('isInstalled', { app: await realpath(app), folder }, { signal: limit.signal });
+/** The folder with what is installed, relative to the checkout. */
+function dependenciesOf({ folders, dependencies }: BuildPlan): string {
+  return posix.join(folders.install, dependencies ?? '');
+}
+
+async function isInstalled({ app, limit }: StepsSetting, { folders, dependencies }: BuildPlan): Promise<boolean> {
+  if (dependencies === null) return false;
+  const input = { app: await realpath(app), folder: folders.install, dependencies };
+  return readFiles('isInstalled', input, { signal: limit.signal });
 }
 
 /** Whether the tools are there is asked only if a command has failed, or if none runs: a command that ends well has found them. */
@@ -115,7 +124,7 @@ async function runCommands(
   }
   const { commands, ...done } = await installWithTools(setting, plan, tools);
   if (key !== null && done.asPlanned && plan.build.length > 0) {
-    await keepInstalled(setting, plan.folders.install, key);
+    await keepInstalled(setting, plan, key);
   }
   await runBuild(setting, plan, commands);
   return done;

@@ -8,13 +8,13 @@ import { removeTree, touch } from '../core/folders.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { usedMb } from './folder-size.js';
 
-export const MODULES = 'node_modules';
+const CONTENT = 'content';
 const KEY = 'key';
 /** Larger dependencies are installed for each build, in MB. */
 const LARGEST_MB = 1024;
 
 /**
- * A copy of a service's `node_modules`, made between its installation and its build, because the build may change them. It is the
+ * A copy of a service's dependencies, made between its installation and its build, because the build may change them. It is the
  * platform's own: no command ever sees its folder.
  */
 export class DependencyCopy {
@@ -24,10 +24,10 @@ export class DependencyCopy {
     this.#path = path;
   }
 
-  /** The `node_modules` of the copy; null if there is none for this key. */
+  /** The dependencies of the copy; null if there is none for this key. */
   async find(key: string): Promise<string | null> {
     const kept = await readFile(join(this.#path, KEY), 'utf8').catch(() => null);
-    return kept === key ? join(this.#path, MODULES) : null;
+    return kept === key ? join(this.#path, CONTENT) : null;
   }
 
   /** Marks the copy as used now. */
@@ -36,13 +36,13 @@ export class DependencyCopy {
   }
 
   /**
-   * Copies the dependencies of a folder below `app`, and replaces the copy that was kept. `app` is a real path. No command may run in
+   * Copies the folder of dependencies at a path below `app`, and replaces the copy that was kept. `app` is a real path. No command may run in
    * it meanwhile. Afterwards `app` and the dependencies belong to root: a replica of the service runs as the same user as its builds,
    * and could otherwise put links there.
    */
-  async keep(key: string, app: string, folder: string, signal: AbortSignal): Promise<void> {
-    const place = join(app, folder);
-    const source = join(place, MODULES);
+  async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
+    const source = join(app, path);
+    const place = dirname(source);
     await this.#removeUnfinished();
     if (isRoot()) await chown(app, 0, 0);
     // From here on, only root can change anything below `app`. A command of the build may have put a link there earlier, so the
@@ -53,7 +53,10 @@ export class DependencyCopy {
     if (size === null || size > LARGEST_MB) return this.forget();
     const fresh = this.#aside();
     await mkdir(fresh, { recursive: true, mode: 0o700 });
-    await runLimited('cp', ['-a', '--reflink=auto', '--', source, fresh], { signal, env: { PATH: SYSTEM_PATH } });
+    await runLimited('cp', ['-a', '--reflink=auto', '--', source, join(fresh, CONTENT)], {
+      signal,
+      env: { PATH: SYSTEM_PATH },
+    });
     await writeFile(join(fresh, KEY), key, { mode: 0o600 });
     await this.forget();
     await rename(fresh, this.#path);

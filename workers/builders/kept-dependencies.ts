@@ -1,10 +1,10 @@
 import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { exists } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 import { type DiscardDeps, removeTree, touch } from '../core/folders.js';
-import { DependencyCopy, MODULES } from './dependency-copy.js';
+import { DependencyCopy } from './dependency-copy.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { isRecord } from './json-values.js';
 
@@ -34,14 +34,14 @@ export class KeptDependencies {
   }
 
   /**
-   * Copies the dependencies into a folder of a checkout, in which no command may run meanwhile. `folder` is relative to `app`, and to the
-   * image. False if there are none for this key; then the folder has none either.
+   * Copies the dependencies into a checkout, in which no command may run meanwhile. `path` is their folder, relative to `app` and to the
+   * image. False if there are none for this key; then the checkout has none either.
    */
-  async restore(key: string, app: string, folder: string, signal: AbortSignal): Promise<boolean> {
-    const source = (await this.#copy.find(key)) ?? (await this.#inImage(key, folder));
+  async restore(key: string, app: string, path: string, signal: AbortSignal): Promise<boolean> {
+    const source = (await this.#copy.find(key)) ?? (await this.#inImage(key, path));
     if (source === null) return false;
-    const place = join(app, folder);
-    const target = join(place, MODULES);
+    const target = join(app, path);
+    const place = dirname(target);
     const before = await numberOf(source);
     if (before === null || (await realpath(place)) !== place) return false;
     try {
@@ -66,9 +66,9 @@ export class KeptDependencies {
    * Keeps a copy of what was installed for this key. Rejects only with the signal's reason: without a copy it is installed again. `app`
    * is the platform's own afterwards.
    */
-  async keep(key: string, app: string, folder: string, signal: AbortSignal): Promise<void> {
+  async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.#copy.keep(key, app, folder, signal);
+      await this.#copy.keep(key, app, path, signal);
     } catch (error) {
       signal.throwIfAborted();
       this.#deps.log.warn({ err: error, app }, 'the dependencies of a build could not be kept');
@@ -97,9 +97,9 @@ export class KeptDependencies {
     return exists(this.#file);
   }
 
-  async #inImage(key: string, folder: string): Promise<string | null> {
+  async #inImage(key: string, path: string): Promise<string | null> {
     const digest = await this.#digestOf(key);
-    return digest === null ? null : join(this.#deps.images.pathOf(digest), folder, MODULES);
+    return digest === null ? null : join(this.#deps.images.pathOf(digest), path);
   }
 
   async #digestOf(key: string): Promise<string | null> {

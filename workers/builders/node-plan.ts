@@ -8,10 +8,10 @@ import { decideNode, type NodeDecision, previewScript } from './detection/node-a
 import { otherManagers } from './detection/node-build.js';
 import { readManifest } from './detection/package-manifest.js';
 import { quoted, relativeTo, workspaceBuild } from './detection/workspace.js';
+import type { LanguagePlan } from './languages/language.js';
+import { directStart, node } from './languages/node.js';
 import type { BuildPlan, PublishPlan, Settings } from './plan-model.js';
 import { NOTHING, noStart, procfileCommand, shared } from './plan-parts.js';
-import { directStart, node } from './toolchains/node-toolchain.js';
-import type { ToolchainPlan } from './toolchains/toolchain.js';
 
 /** Decides for a project with a package.json, and for one that `runtime` says is of Node.js. Throws `BuildError`. */
 export function planNode(project: DetectedProject, kind: ServiceKind, settings: Settings): BuildPlan {
@@ -106,7 +106,7 @@ function nodeSteps(
 }
 
 /** Programs of the project itself, then those of its workspace. The folders are relative to where a command runs. */
-function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: ToolchainPlan): string[] {
+function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
   if (workspace === null || workspace.folder === folder) return searchPath;
   const below = workspace.folder === '' ? folder : folder.slice(workspace.folder.length + 1);
   const up = below.split('/').map(() => '..');

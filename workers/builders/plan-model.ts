@@ -1,12 +1,21 @@
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { FoundFramework, Start } from './detection/application.js';
-import type { Tool, ToolchainPlan } from './toolchains/toolchain.js';
+import type { LanguagePlan } from './languages/language.js';
+import type { Tool } from './toolchains/tool.js';
 
 /** The steps of a build, decided before any command runs. */
 export interface BuildPlan
   extends Pick<
-    ToolchainPlan,
-    'tools' | 'versions' | 'manifests' | 'searchPath' | 'environment' | 'buildEnvironment' | 'caches' | 'keptFolders'
+    LanguagePlan,
+    | 'tools'
+    | 'versions'
+    | 'manifests'
+    | 'dependencies'
+    | 'searchPath'
+    | 'environment'
+    | 'buildEnvironment'
+    | 'caches'
+    | 'keptFolders'
   > {
   type: 'process' | 'static';
   runtime: string;

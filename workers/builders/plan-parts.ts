@@ -1,16 +1,17 @@
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
 import { BuildError } from '../failures/explained.js';
+import type { LanguagePlan } from './languages/language.js';
 import type { Settings } from './plan-model.js';
 import type { ProjectFiles } from './project-files.js';
-import type { ToolchainPlan } from './toolchains/toolchain.js';
 import { NO_WISHES } from './toolchains/version-wish.js';
 
 /** The plan of a project that needs no tools. */
-export const NOTHING: ToolchainPlan = {
+export const NOTHING: LanguagePlan = {
   tools: [],
   versions: NO_WISHES,
   install: [],
   manifests: [],
+  dependencies: null,
   build: [],
   start: null,
   manager: '',
@@ -29,7 +30,7 @@ export function shared({
   build: _build,
   manager: _manager,
   ...rest
-}: ToolchainPlan) {
+}: LanguagePlan) {
   return rest;
 }
 
@@ -56,7 +57,7 @@ function procfileLine(kind: ServiceKind): string {
 export class NoApplicationError extends BuildError {}
 
 /** Nothing in the project says how to start it. */
-export function noStart(plan: ToolchainPlan, kind: ServiceKind, notes: readonly string[] = []): BuildError {
+export function noStart(plan: LanguagePlan, kind: ServiceKind, notes: readonly string[] = []): BuildError {
   const line = procfileLine(kind);
   return new NoApplicationError(
     `nothing says how to start it: set startCommand, add a "${line}:" line to a Procfile, or ${plan.startAdvice}` +

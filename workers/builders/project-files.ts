@@ -1,9 +1,10 @@
 import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join, posix, relative } from 'node:path';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
 import { BuildError } from '../failures/explained.js';
 import { isBelow } from '../sandbox/sandbox-plan.js';
+import { VERSION_FILES } from './toolchains/language-tools.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from './toolchains/locked-engines.js';
 
 /** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */
@@ -14,6 +15,8 @@ export interface ProjectFiles {
   text(name: string): string | undefined;
   /** Names in the folder itself. */
   names(): string[];
+  /** Names in a folder below; none if it is not known. */
+  below(folder: string): string[];
   /** What the lock file records about its packages. */
   engines: LockedEngines;
 }
@@ -24,12 +27,12 @@ export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind
   return { rootDirectory, kind, settings: { runtime, buildMethod, sourceType, buildCommand, startCommand } };
 }
 
-const TOLD = ['package.json', 'Procfile', 'pyproject.toml', 'requirements.txt', 'go.mod'];
+const TOLD = ['package.json', 'Procfile'];
 /** Files that tell which tools a project uses, and in which version. */
 const TOOL_FILES = [
   '.nvmrc',
   '.node-version',
-  '.tool-versions',
+  ...VERSION_FILES,
   '.bun-version',
   '.yarnrc',
   '.yarnrc.yml',
@@ -52,6 +55,11 @@ export function projectFiles(
     has: (name) => all.has(name),
     text: (name) => (Object.hasOwn(texts, name) ? texts[name] : undefined),
     names: () => [...all].filter((name) => !name.includes('/')).sort(),
+    below: (folder) =>
+      [...all]
+        .filter((name) => posix.dirname(name) === folder)
+        .map((name) => posix.basename(name))
+        .sort(),
     engines,
   };
 }

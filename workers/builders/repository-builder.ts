@@ -28,6 +28,7 @@ import { checkOut } from './checkout.js';
 import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
 import { dependenciesFolder, KeptDependencies } from './kept-dependencies.js';
+import { MARKS } from './languages/languages.js';
 import type { BuildPlan } from './plan-model.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
@@ -224,7 +225,7 @@ class RepositoryBuild {
 }
 
 /** Most projects that install something have one of these files. */
-const INSTALLED_FROM = [...LOCK_FILES, 'requirements.txt', 'uv.lock', 'poetry.lock', 'go.sum'];
+const INSTALLED_FROM = [...LOCK_FILES, ...MARKS];
 
 /** A guess, before the project is detected: true if a command is going to run, so that its sandbox can be made meanwhile. */
 async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {

@@ -108,8 +108,6 @@ describe('The plan of a build', () => {
     expect(refusal({ Dockerfile: '' })).to.match(/Dockerfile cannot be built.*RUNTIME=swarm/);
     expect(refusal({ 'package.json': START }, { buildMethod: 'dockerfile' })).to.match(/RUNTIME=swarm/);
     expect(refusal({}, { sourceType: 'image', image: 'x' })).to.match(/image cannot be deployed.*RUNTIME=swarm/);
-    expect(refusal({ Gemfile: '' })).to.match(/a ruby project cannot be built.*RUNTIME=swarm/);
-    expect(refusal({ 'package.json': START }, { runtime: 'rust' })).to.match(/a rust project/);
     expect(refusal({ README: '' })).to.match(/no package\.json/);
     expect(refusal({ 'package.json': packageJson({}) })).to.match(/set startCommand.*"start" script/);
     expect(refusal({ 'package.json': packageJson({}) }, {}, 'worker')).to.match(/"worker:" line/);

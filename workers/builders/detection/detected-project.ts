@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { READ_FILES } from '../languages/languages.js';
 import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../project-files.js';
 import type { Application, FoundFramework } from './application.js';
 import { mayUseFramework } from './framework-packages.js';
@@ -58,6 +59,15 @@ const CONFIGURATIONS = [
 const MOST_PACKAGES = 300;
 const MOST_PAGES = 200;
 const EMPTY = readManifest('{}');
+/** Of the files that a pattern of a language means, this many are read. */
+const MAX_BY_PATTERN = 20;
+
+/** The files that languages read: names, and patterns such as `*.csproj` for those of the folder itself. */
+function readFiles(names: Iterable<string>): string[] {
+  const ends = READ_FILES.filter((name) => name.startsWith('*')).map((name) => name.slice(1));
+  const found = [...names].filter((name) => ends.some((end) => name.endsWith(end)));
+  return [...READ_FILES.filter((name) => !name.startsWith('*')), ...found.sort().slice(0, MAX_BY_PATTERN)];
+}
 
 /** Configuration → the package that reads it. */
 const CONFIGURED: Readonly<Record<string, string>> = {
@@ -106,7 +116,7 @@ export class ProjectReader {
   async files(folder: string): Promise<ProjectFiles> {
     const base = await readProject(join(this.#app, folder));
     const texts = new Map<string, string>();
-    for (const name of CONFIGURATIONS) {
+    for (const name of [...CONFIGURATIONS, ...readFiles(this.#tree.entries(folder).keys())]) {
       if (this.#tree.kind(inFolder(folder, name)) !== 'file') continue;
       const text = await textInside(join(this.#app, folder), name);
       if (text !== undefined) texts.set(name, text);
@@ -115,6 +125,7 @@ export class ProjectReader {
       has: (name) => base.has(name) || this.#tree.kind(inFolder(folder, name)) !== undefined,
       text: (name) => texts.get(name) ?? base.text(name),
       names: () => base.names(),
+      below: (path) => [...this.#tree.entries(inFolder(folder, path)).keys()].sort(),
       engines: base.engines,
     };
   }

@@ -13,7 +13,7 @@ import type { BuildPlan, Settings } from '../plan-model.js';
 import { folderInside, readProject } from '../project-files.js';
 import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
 import type { InstalledInput } from '../toolchains/installed-node.js';
-import { isInstalled, lockedInstall } from '../toolchains/locked-install.js';
+import { type InstallationInput, isInstalled, lockedInstall } from '../toolchains/locked-install.js';
 import { hasNothingToInstall } from '../toolchains/nothing-to-install.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
 
@@ -102,7 +102,7 @@ export const OPERATIONS = {
     return readDockerfile(input);
   },
 
-  isInstalled: (input: { app: string; folder: string }): Promise<boolean> => isInstalled(input),
+  isInstalled: (input: InstallationInput): Promise<boolean> => isInstalled(input),
 
   installedNode: async (input: InstalledInput): Promise<VersionWish | null> => {
     const { installedNode } = await import('../toolchains/installed-node.js');

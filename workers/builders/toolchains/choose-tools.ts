@@ -1,6 +1,6 @@
 import semver from 'semver';
 import { BuildError } from '../../failures/explained.js';
-import { noSuchVersion, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
+import { noSuchVersion, type PackagedName, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
 import { intersection, type ManagerName, type ToolWishes, type VersionWish } from './version-wish.js';
 
 /** What is there without a registry: on this host, or in the base image of a container. */
@@ -12,12 +12,12 @@ export interface OwnTools {
 }
 
 /** A tool that has to be installed, and what asked for its version. */
-export interface ChosenTool extends ToolVersion {
+export interface ChosenTool extends ToolVersion<PackagedName> {
   source: string;
 }
 
 /** The versions of a tool that can be installed, in any order. */
-export type VersionsOf = (name: ToolName) => Promise<readonly string[]>;
+export type VersionsOf = (name: PackagedName) => Promise<readonly string[]>;
 
 /** The versions of Node.js that versions of package managers run on; all others run on every version that is in use. */
 const RUNS_ON: readonly (readonly [ManagerName, string, string])[] = [
@@ -107,7 +107,7 @@ async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: Ve
   return choose('npm', { range, source: `Node.js ${version}` }, versionsOf);
 }
 
-async function choose(name: ToolName, wish: VersionWish, versionsOf: VersionsOf): Promise<ChosenTool> {
+async function choose(name: PackagedName, wish: VersionWish, versionsOf: VersionsOf): Promise<ChosenTool> {
   const { range, source } = wish;
   const exact = semver.valid(range);
   // The registry is not asked: the version may be installed already.

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { posix } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import { isRecord, isText, recordIn } from '../json-values.js';
 import type { BuildPlan } from '../plan-model.js';
-import { wholeInside } from '../project-files.js';
+import { resolveInside, wholeInside } from '../project-files.js';
 
 /** npm reads the first of these that exists. */
 export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
@@ -15,15 +16,17 @@ export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 type Packages = Readonly<Record<string, unknown>>;
 
 /**
- * A digest of the files that decide what an installation puts into `node_modules`. Null if something else may decide it too: a script
- * that runs, a package without a checksum, or another package manager than npm.
+ * A digest of the files that decide what an installation adds. Null if something else may decide it too, of npm's: a script that runs,
+ * or a package without a checksum.
  */
 export async function lockedInstall(
   app: string,
-  { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
+  { install, manifests, dependencies, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'dependencies' | 'folders'>,
 ): Promise<string | null> {
-  if (install.join() !== 'npm ci' || manifests === null) return null;
-  const hash = createHash('sha256');
+  if (manifests === null || manifests.length === 0 || dependencies === null) return null;
+  const isNode = dependencies === 'node_modules';
+  if (isNode && install.join() !== 'npm ci') return null;
+  const hash = createHash('sha256').update(JSON.stringify(install));
   const texts = new Map<string, string>();
   for (const name of [...manifests].sort()) {
     const text = await wholeInside(app, posix.join(folders.install, name));
@@ -31,14 +34,25 @@ export async function lockedInstall(
     texts.set(name, text);
     hash.update(JSON.stringify([name, text]));
   }
+  if (!isNode) return hash.digest('hex');
   const lock = LOCKS.map((name) => texts.get(name)).find((text) => text !== undefined);
   const scripts = recordIn(texts.get('package.json'))?.scripts;
   if (isRecord(scripts) && SCRIPTS.some((name) => scripts[name] !== undefined)) return null;
   return isExact(packagesOf(lock)) ? hash.digest('hex') : null;
 }
 
+export interface InstallationInput {
+  /** Real path of the folder with the repository's files. */
+  app: string;
+  /** Where was installed, relative to it. */
+  folder: string;
+  /** The folder below with what was installed. */
+  dependencies: string;
+}
+
 /** True if an installation has put every package there that this host can use. `npm ci` goes on without optional ones. */
-export async function isInstalled({ app, folder }: { app: string; folder: string }): Promise<boolean> {
+export async function isInstalled({ app, folder, dependencies }: InstallationInput): Promise<boolean> {
+  if (dependencies !== 'node_modules') return isFolder(app, posix.join(folder, dependencies));
   const read = (name: string) => wholeInside(app, posix.join(folder, name));
   const found = packagesOf(await read(INSTALLED));
   const wanted = packagesOf((await read(LOCKS[0] ?? '')) ?? (await read(LOCKS[1] ?? '')));
@@ -49,6 +63,11 @@ export async function isInstalled({ app, folder }: { app: string; folder: string
   return Object.entries(wanted).every(
     ([path, entry]) => path === '' || path in found || isForOthers(entry) || isUnneeded(path, entry, needed),
   );
+}
+
+async function isFolder(app: string, path: string): Promise<boolean> {
+  const found = await resolveInside(app, path);
+  return found === join(app, path) && (await lstat(found)).isDirectory();
 }
 
 /** Fields of package.json, and of a package in a lock file, that name packages. */

@@ -1,7 +1,7 @@
 import type { ProjectFiles } from '../project-files.js';
 import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './manager-version.js';
 import type { PackageJson } from './package-json.js';
-import { program, type Tool } from './toolchain.js';
+import { program, type Tool } from './tool.js';
 import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
 
 /** How a Node project's dependencies are installed, and its scripts run. */

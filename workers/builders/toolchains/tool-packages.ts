@@ -1,13 +1,16 @@
 import semver from 'semver';
 import { postgresPackage } from '../../../shared/core/postgres-package.js';
 import { BuildError } from '../../failures/explained.js';
+import { isLanguage, LANGUAGE_TOOLS, type LanguageName, languageTool } from './language-tools.js';
 import type { ManagerName } from './version-wish.js';
 
-export type ToolName = 'node' | 'postgres' | ManagerName;
+/** A tool that a package of the npm registry contains. */
+export type PackagedName = 'node' | 'postgres' | 'mise' | ManagerName;
+export type ToolName = PackagedName | LanguageName;
 
 /** A tool in an exact version. */
-export interface ToolVersion {
-  name: ToolName;
+export interface ToolVersion<N extends ToolName = ToolName> {
+  name: N;
   version: string;
 }
 
@@ -31,8 +34,10 @@ export interface ToolPackage {
  * Packages for each platform contain the official binaries of Node, bun and pnpm 12 as they are. The packages `node`, `bun`
  * and `pnpm` 12 would only fetch these by an install script; no install script runs here.
  */
-export function packageOf({ name, version }: ToolVersion, machine: Machine): ToolPackage {
+export function packageOf({ name, version }: ToolVersion<PackagedName>, machine: Machine): ToolPackage {
   switch (name) {
+    case 'mise':
+      return { name: misePackage(machine), programs: { mise: 'bin/mise' } };
     case 'node':
       return { name: nodePackage(machine), programs: { node: 'bin/node' } };
     case 'postgres':
@@ -54,10 +59,11 @@ export function packageOf({ name, version }: ToolVersion, machine: Machine): Too
 const MODERN_YARN = '@yarnpkg/cli-dist';
 
 /** The packages whose versions are the versions of a tool. */
-export function listedIn(name: ToolName, machine: Machine): string[] {
+export function listedIn(name: PackagedName, machine: Machine): string[] {
   if (name === 'node') return [nodePackage(machine)];
   if (name === 'postgres') return [postgresPackage(machine)];
   if (name === 'bun') return [bunPackage(machine)];
+  if (name === 'mise') return [misePackage(machine)];
   return name === 'yarn' ? ['yarn', MODERN_YARN] : [name];
 }
 
@@ -72,20 +78,29 @@ function bunPackage({ platform, arch, avx2 }: Machine): string {
   return `@oven/bun-${platform}-${kind}`;
 }
 
+function misePackage({ platform, arch }: Machine): string {
+  return `@jdxcode/mise-${platform === 'darwin' ? 'macos' : platform}-${arch}`;
+}
+
 /** The name under which an installed tool is kept: `node-22.1.0`. */
 export function installedName({ name, version }: ToolVersion): string {
   return `${name}-${version}`;
 }
 
+const INSTALLED = new RegExp(
+  `^(node|npm|pnpm|yarn|bun|postgres|mise|${Object.keys(LANGUAGE_TOOLS).join('|')})-(\\d.*)$`,
+);
+
 /** The tool of an `installedName`; null for any other text. */
 export function parseInstalledName(text: string): ToolVersion | null {
-  const [, name, version] = /^(node|npm|pnpm|yarn|bun|postgres)-(\d.*)$/.exec(text) ?? [];
+  const [, name, version] = INSTALLED.exec(text) ?? [];
   if (name === undefined || version === undefined || semver.valid(version) !== version) return null;
   return { name: name as ToolName, version };
 }
 
 /** Names of tools in messages. */
 export function shownName(name: ToolName): string {
+  if (isLanguage(name)) return languageTool(name).shown;
   if (name === 'postgres') return 'PostgreSQL';
   return name === 'node' ? 'Node.js' : name;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import semver from 'semver';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
@@ -10,7 +11,10 @@ import { withFileLock } from '../../core/file-lock.js';
 import { discardTree, removeTree, touch } from '../../core/folders.js';
 import { BuildError } from '../../failures/explained.js';
 import type { BuildContext } from '../builder.js';
-import { type ChosenTool, chooseTools, newestOf, type OwnTools } from './choose-tools.js';
+import { type ChosenTool, chooseTools, newestOf, newestVersion, type OwnTools } from './choose-tools.js';
+import { HostLanguages } from './host-languages.js';
+import { isLanguage, type LanguageName, languageTool } from './language-tools.js';
+import { Mise, MiseError } from './mise.js';
 import { NpmRegistry, RegistryFault } from './npm-registry.js';
 import { ownTools, thisMachine } from './own-tools.js';
 import { isRecord, isText } from './package-json.js';
@@ -21,6 +25,7 @@ import {
   listedIn,
   type Machine,
   noSuchVersion,
+  type PackagedName,
   packageOf,
   parseInstalledName,
   shownName,
@@ -28,7 +33,7 @@ import {
   type ToolVersion,
 } from './tool-packages.js';
 import { toolsToRemove } from './tool-sweep.js';
-import type { ToolWishes } from './version-wish.js';
+import type { LanguageWish, ToolWishes, VersionWish } from './version-wish.js';
 
 /** Versions of a package are asked for again after this time, in milliseconds. */
 const LIST_MS = 60 * 60_000;
@@ -46,12 +51,14 @@ export interface ToolchainStoreOptions {
   /** By default this host and its own tools. */
   machine?: Machine;
   own?: OwnTools;
+  /** What passes to mise: proxies, mirrors and certificates. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 /** The store of this host. Proxies, registry and certificates are those that builds get. */
 export function createToolchains({ dataDir, buildEnvironment, log }: ToolchainsOptions): ToolchainStore {
   const registry = new NpmRegistry({ buildEnvironment, folder: join(dataDir, 'toolchains') });
-  return new ToolchainStore({ dataDir, log, registry });
+  return new ToolchainStore({ dataDir, log, registry, environment: buildEnvironment });
 }
 
 export interface ToolchainsOptions {
@@ -68,6 +75,7 @@ export class ToolchainStore {
   readonly #options: ToolchainStoreOptions;
   readonly #folder: string;
   readonly #lists = new Map<string, { at: number; versions: string[] }>();
+  readonly #host = new HostLanguages();
   #machine: Promise<Machine> | null = null;
   #own: Promise<OwnTools> | null = null;
 
@@ -90,7 +98,61 @@ export class ToolchainStore {
     const chosen = await this.choose(wishes, await this.#ownTools(), context.signal);
     for (const tool of chosen) await this.#ensure(tool, tool.source, context);
     if (wishes.node !== null || wishes.manager !== null) await context.log(await this.#summary(chosen, wishes));
-    return chosen.map(installedName);
+    const languages = [];
+    for (const wish of wishes.languages ?? []) languages.push(await this.#provideLanguage(wish, context));
+    return [...chosen, ...languages.filter((tool) => tool !== null)].map(installedName);
+  }
+
+  /** Uses the language of the host if its version satisfies, and installs one otherwise. Throws `BuildError` if there is no way to one. */
+  async #provideLanguage({ name, wish }: LanguageWish, context: ProvideContext): Promise<ToolVersion | null> {
+    const { shown, packages } = languageTool(name);
+    const own = await this.#host.versionOf(name, context.signal);
+    const isEnough = own !== null && (wish === null || semver.satisfies(semver.coerce(own) ?? '0.0.0', wish.range));
+    const because = wish === null ? '' : ` (${wish.source}: ${wish.range})`;
+    if (isEnough) {
+      await context.log(`Uses ${shown} ${own} of this host${because}`);
+      return null;
+    }
+    const wanted: VersionWish = wish ?? { range: '*', source: 'the project' };
+    try {
+      const mise = await this.#mise(context);
+      const version = newestVersion(name, await mise.versions(name, context.signal), wanted);
+      if (version === null) throw new MiseError(`no version of ${shown} satisfies ${wanted.range}`);
+      const tool = { name, version };
+      await this.#ensure(tool, wanted.source, context);
+      await context.log(`Uses ${shown} ${version}${because}`);
+      return tool;
+    } catch (error) {
+      if (!(error instanceof MiseError || error instanceof RegistryFault)) throw error;
+      if (own !== null && wish?.optional === true) {
+        await context.log(
+          `Uses ${shown} ${own} of this host although ${wish.source} asks for ${wish.range}: ${error.message}`,
+        );
+        return null;
+      }
+      const has = own === null ? `this host has no ${shown}` : `this host has ${shown} ${own}`;
+      const asks = wish === null ? `the project needs ${shown}` : `${wish.source} asks for ${shown} ${wish.range}`;
+      const change = wish === null || own === null ? '' : `, or change ${wish.source} so that ${own} satisfies it`;
+      throw new BuildError(
+        `${asks}, and ${has}. No other version could be installed: ${error.message}. Install it on the host ` +
+          `(Debian: apt-get install ${packages}), or let the worker reach the servers that mise downloads from, by a proxy or a ` +
+          `mirror in its settings (docs/settings.md, BUILD_ENV)${change}.`,
+      );
+    }
+  }
+
+  /** mise itself, which is installed when a project first needs it. */
+  async #mise(context: ProvideContext): Promise<Mise> {
+    const faults: RegistryFault[] = [];
+    const version = newestOf(await this.#versionsOf('mise', context.signal, faults));
+    if (version === null) throw faults[0] ?? new MiseError('the package registry has no mise for this host');
+    const tool: ToolVersion = { name: 'mise', version };
+    await this.#ensure(tool, 'the platform', context);
+    return new Mise({
+      program: join(this.pathOf(installedName(tool)), 'bin/mise'),
+      folder: join(this.#folder, 'mise-state'),
+      environment: this.#options.environment ?? {},
+    });
   }
 
   /** Chooses the versions that a project wants from what the registry has. Throws as `provide` does. */
@@ -162,7 +224,7 @@ export class ToolchainStore {
   }
 
   /** The versions that the registry has; if it is away, those that are installed. */
-  async #versionsOf(name: ToolName, signal: AbortSignal, faults: RegistryFault[]): Promise<string[]> {
+  async #versionsOf(name: PackagedName, signal: AbortSignal, faults: RegistryFault[]): Promise<string[]> {
     const packages = listedIn(name, await this.#thisMachine());
     try {
       return (await Promise.all(packages.map((listed) => this.#list(listed, signal)))).flat();
@@ -194,7 +256,8 @@ export class ToolchainStore {
       await context.log(`Installs ${shownName(tool.name)} ${tool.version}`);
       const fresh = join(this.#folder, `${UNFINISHED}${name}-${randomUUID()}`);
       try {
-        await this.#install(tool, source, fresh, context.signal);
+        if (isLanguage(tool.name)) await this.#installLanguage({ ...tool, name: tool.name }, fresh, context);
+        else await this.#install({ ...tool, name: tool.name }, source, fresh, context.signal);
         await rename(fresh, folder);
       } finally {
         await discardTree(this.#options, fresh);
@@ -202,7 +265,13 @@ export class ToolchainStore {
     });
   }
 
-  async #install(tool: ToolVersion, source: string, fresh: string, signal: AbortSignal): Promise<void> {
+  async #installLanguage(tool: ToolVersion<LanguageName>, fresh: string, context: ProvideContext): Promise<void> {
+    await mkdir(fresh, { mode: 0o755 });
+    await (await this.#mise(context)).install(tool, fresh, context.signal);
+    await runLimited('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal: context.signal });
+  }
+
+  async #install(tool: ToolVersion<PackagedName>, source: string, fresh: string, signal: AbortSignal): Promise<void> {
     const machine = await this.#thisMachine();
     const wanted = packageOf(tool, machine);
     await mkdir(fresh, { mode: 0o755 });
@@ -229,7 +298,7 @@ export class ToolchainStore {
   }
 
   /** Official binaries need the C library that they were built for. */
-  async #tryOut(tool: ToolVersion, folder: string, signal: AbortSignal): Promise<void> {
+  async #tryOut(tool: ToolVersion<PackagedName>, folder: string, signal: AbortSignal): Promise<void> {
     const program = join(folder, tool.name);
     const options = { cwd: '/', env: { PATH: dirname(program), HOME: '/nonexistent' }, timeout: TRIAL_MS, signal };
     await runLimited(program, ['--version'], options).catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import { BuildError } from '../../failures/explained.js';
 import { semver } from '../lazy-semver.js';
+import type { LanguageName } from './language-tools.js';
 
 /** The program that installs a Node project's dependencies. */
 export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
@@ -26,6 +27,14 @@ export interface ToolWishes {
   manager: { name: ManagerName; wish: VersionWish | null } | null;
   /** Other package managers that the project's scripts call. */
   also?: readonly ManagerName[];
+  /** The languages besides Node.js that the project needs. */
+  languages?: readonly LanguageWish[];
+}
+
+/** A language that has to be there, in any version or in one that the project names. */
+export interface LanguageWish {
+  name: LanguageName;
+  wish: VersionWish | null;
 }
 
 /** The wishes of a project that needs no tools from a registry. */

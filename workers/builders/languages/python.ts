@@ -1,6 +1,7 @@
 import type { ProjectFiles } from '../project-files.js';
-import { program, type Tool, type Toolchain, type ToolchainPlan } from './toolchain.js';
-import { NO_WISHES } from './version-wish.js';
+import { program, type Tool } from '../toolchains/tool.js';
+import { NO_WISHES } from '../toolchains/version-wish.js';
+import type { Language, LanguagePlan } from './language.js';
 
 /** The folder of installed packages. It is part of the image and is found relative to the project. */
 const PACKAGES = '.python_packages';
@@ -16,12 +17,14 @@ const PIPENV = program(
 );
 
 /** Python projects, recognised by requirements.txt, pyproject.toml, Pipfile or a Python file. */
-export const python: Toolchain = {
+export const python: Language = {
   runtime: 'python',
+  marks: ['requirements.txt', 'pyproject.toml', 'Pipfile'],
+  reads: ['requirements.txt', 'pyproject.toml', 'Pipfile'],
   matches: (files) =>
     ['requirements.txt', 'pyproject.toml', 'Pipfile'].some((name) => files.has(name)) ||
     files.names().some((name) => name.endsWith('.py')),
-  plan(files): ToolchainPlan {
+  plan(files): LanguagePlan {
     const { install, tools } = installation(files);
     const entry = ENTRY_FILES.find((name) => files.has(name));
     return {
@@ -29,6 +32,7 @@ export const python: Toolchain = {
       versions: NO_WISHES,
       install,
       manifests: manifestsOf(files),
+      dependencies: install.length > 0 ? PACKAGES : null,
       build: [],
       start: entry === undefined ? null : `python3 ${entry}`,
       manager: '',

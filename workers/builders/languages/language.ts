@@ -1,25 +1,20 @@
 import type { ProjectFiles } from '../project-files.js';
-import type { ToolWishes } from './version-wish.js';
-
-/** A program that a build needs on the host. */
-export interface Tool {
-  name: string;
-  /** A shell command that succeeds if the tool is installed. */
-  check: string;
-  /** What to do if it is not. */
-  advice: string;
-  /** Installs the tool below `$TOOLS` in a container without it; absent if only another base image helps. */
-  install?: string;
-}
+import type { Tool } from '../toolchains/tool.js';
+import type { ToolWishes } from '../toolchains/version-wish.js';
 
 /** How a project in one language is installed, built and started if its configuration says nothing. */
-export interface ToolchainPlan {
+export interface LanguagePlan {
   tools: Tool[];
   /** The tools that the platform installs in the version that the project names. */
   versions: ToolWishes;
   install: string[];
   /** The files that alone decide what `install` does; null if it may need the whole project. */
   manifests: string[] | null;
+  /**
+   * The folder below the project's folder that holds all that `install` adds, so that the next build may take it over if no manifest has
+   * changed; null if there is none.
+   */
+  dependencies: string | null;
   /** Commands to run if `configuration.buildCommand` is empty. */
   build: string[];
   /** Null if nothing in the repository says how to start it. */
@@ -40,16 +35,20 @@ export interface ToolchainPlan {
   keptFolders: string[];
 }
 
-export interface Toolchain {
-  runtime: 'node' | 'python' | 'go';
+/** One language of applications: how its projects are recognised, and how they become a running application. */
+export interface Language {
+  /** A value of `runtime`, or the name that detection shows. */
+  runtime: string;
+  /** Files that show a project in this language, for messages: `go.mod`. */
+  marks: readonly string[];
+  /** Files whose text `matches`, `leads` and `plan` read. */
+  reads: readonly string[];
   matches(files: ProjectFiles): boolean;
+  /** True if the project is in this language although it has a package.json, which builds its assets. */
+  leads?(files: ProjectFiles): boolean;
   /**
    * `files` are those of the folder in which is installed; `project` those of the project, if it is a package of a workspace.
    * Throws `BuildError` if these files are invalid.
    */
-  plan(files: ProjectFiles, project?: ProjectFiles): ToolchainPlan;
-}
-
-export function program(name: string, advice: string, install?: string): Tool {
-  return { name, check: `command -v ${name}`, advice, ...(install === undefined ? {} : { install }) };
+  plan(files: ProjectFiles, project?: ProjectFiles): LanguagePlan;
 }

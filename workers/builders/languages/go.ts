@@ -1,0 +1,59 @@
+import type { ProjectFiles } from '../project-files.js';
+import { languageWish, type NamedVersion, versionIn } from '../toolchains/language-wish.js';
+import { program } from '../toolchains/tool.js';
+import type { Language, LanguagePlan } from './language.js';
+
+const BINARY = '.ranvier/app';
+/** Of several programs below `cmd`, the first of these names is the server. */
+const SERVER_NAMES = ['server', 'web', 'api', 'app', 'main', 'http'];
+
+/** Go modules: the main package becomes one binary. */
+export const go: Language = {
+  runtime: 'go',
+  marks: ['go.mod'],
+  reads: ['go.mod', 'go.work'],
+  matches: (files) => files.has('go.mod') || (files.has('go.work') && files.has('main.go')),
+  leads: (files) => files.has('main.go'),
+  plan(files): LanguagePlan {
+    const isVendored = files.has('vendor/modules.txt');
+    return {
+      tools: [program('go', 'install Go')],
+      versions: { node: null, manager: null, languages: [languageWish(files, 'go', [versionOf(files)])] },
+      install: isVendored ? [] : ['go mod download'],
+      // A module may be replaced by a folder of the repository, so that the manifests alone are not enough.
+      manifests:
+        /=>\s*\./.test(files.text('go.mod') ?? '') || files.has('go.work')
+          ? null
+          : ['go.mod', 'go.sum'].filter(files.has),
+      dependencies: null,
+      build: [`go build -o ${BINARY} ${mainPackage(files)}`],
+      start: `./${BINARY}`,
+      manager: '',
+      startAdvice: 'keep the main package in the root directory or below cmd',
+      searchPath: [],
+      environment: {},
+      buildEnvironment: { GOFLAGS: '-buildvcs=false -modcacherw', GOTOOLCHAIN: 'local' },
+      caches: { GOCACHE: 'go-build', GOMODCACHE: 'go-mod' },
+      keptFolders: [],
+    };
+  },
+};
+
+/** go.mod names a minimum; older compilers try all the same. */
+function versionOf(files: ProjectFiles): NamedVersion | null {
+  const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);
+  return minimum && { text: `>=${minimum.text}`, source: minimum.source, optional: true };
+}
+
+/** The package in the project's folder, or the program below `cmd` that is the server. */
+function mainPackage(files: ProjectFiles): string {
+  if (files.names().some((name) => name.endsWith('.go') && !name.endsWith('_test.go'))) return '.';
+  const programs = files.below('cmd').filter((name) => files.below(`cmd/${name}`).some((file) => file.endsWith('.go')));
+  const own = /^module[ \t]+(\S{1,300})/m
+    .exec(files.text('go.mod') ?? '')?.[1]
+    ?.split('/')
+    .at(-1);
+  const chosen = [own, ...SERVER_NAMES].find((name) => name !== undefined && programs.includes(name)) ?? programs[0];
+  if (chosen !== undefined) return `./cmd/${chosen}`;
+  return files.below('cmd').some((file) => file.endsWith('.go')) ? './cmd' : '.';
+}

@@ -1,0 +1,28 @@
+import type { ProjectFiles } from '../project-files.js';
+import { go } from './go.js';
+import type { Language } from './language.js';
+import { node } from './node.js';
+import { python } from './python.js';
+
+/** Asked in this order: many projects contain a Python script, but few Python projects a package.json. */
+export const LANGUAGES: readonly Language[] = [node, go, python];
+
+/**
+ * The language of a project; null if none is known. A package.json shows a Node.js project, unless another language of it uses Node.js
+ * only for its assets.
+ */
+export function languageOf(files: ProjectFiles): Language | null {
+  const matching = LANGUAGES.filter((language) => language.matches(files));
+  return matching.find((language) => language.leads?.(files) === true) ?? matching[0] ?? null;
+}
+
+/** The language of a value of `runtime`; null if that names none. */
+export function languageNamed(runtime: string): Language | null {
+  return LANGUAGES.find((language) => language.runtime === runtime) ?? null;
+}
+
+/** The files by which projects are recognised: `package.json, go.mod`. */
+export const MARKS: readonly string[] = LANGUAGES.flatMap((language) => language.marks);
+
+/** Files whose text decides how a project is built. */
+export const READ_FILES: readonly string[] = [...new Set(LANGUAGES.flatMap((language) => language.reads))];

@@ -1,0 +1,43 @@
+/** A language whose compiler or interpreter the host may have, or else mise installs. */
+interface LanguageTool {
+  /** Its name in messages. */
+  shown: string;
+  /** The command that prints the version of the host's own. */
+  probe: readonly [program: string, ...args: string[]];
+  /** Finds the version in what the command prints. */
+  version: RegExp;
+  /** The packages of Debian that bring it. */
+  packages: string;
+  /** Its names in `.tool-versions` and `mise.toml`. */
+  names: readonly string[];
+}
+
+const PLAIN = /(\d+\.\d+(?:\.\d+)?)/;
+
+export const LANGUAGE_TOOLS = {
+  python: tool('Python', ['python3', '--version'], 'python3 python3-pip', ['python']),
+  go: tool('Go', ['go', 'version'], 'golang', ['go', 'golang']),
+  ruby: tool('Ruby', ['ruby', '--version'], 'ruby-full bundler', ['ruby']),
+  rust: tool('Rust', ['rustc', '--version'], 'cargo', ['rust']),
+  elixir: { ...tool('Elixir', ['elixir', '--version'], 'elixir', ['elixir']), version: /Elixir (\d+\.\d+\.\d+)/ },
+  php: tool('PHP', ['php', '--version'], 'php-cli composer', ['php']),
+  java: { ...tool('Java', ['javac', '-version'], 'default-jdk-headless', ['java']), version: /javac (\d+(?:\.\d+)*)/ },
+  dotnet: tool('.NET', ['dotnet', '--version'], 'dotnet-sdk', ['dotnet', 'dotnet-core']),
+} as const satisfies Readonly<Record<string, LanguageTool>>;
+
+export type LanguageName = keyof typeof LANGUAGE_TOOLS;
+
+export function languageTool(name: LanguageName): LanguageTool {
+  return LANGUAGE_TOOLS[name];
+}
+
+export function isLanguage(name: string): name is LanguageName {
+  return Object.hasOwn(LANGUAGE_TOOLS, name);
+}
+
+function tool(shown: string, probe: LanguageTool['probe'], packages: string, names: readonly string[]): LanguageTool {
+  return { shown, probe, version: PLAIN, packages, names };
+}
+
+/** Files that name versions of several tools. */
+export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];
