@@ -74,7 +74,10 @@ export class OrdinaryMix {
 
   #visit(targets: readonly RequestTargets[]): void {
     const program = fileURLToPath(new URL('visitors-process.js', import.meta.url));
-    const child = fork(program, [JSON.stringify(targets)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const child = fork(program, [JSON.stringify(targets)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      detached: true,
+    });
     child.on('message', (sample) => this.samples.push(sample as Sample));
     // Visitors have machines of their own, too.
     if (child.pid !== undefined) setPriority(child.pid, 0);

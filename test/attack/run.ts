@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
@@ -39,13 +40,20 @@ const PAUSE_MS = 500;
 const QUIET_MS = 30_000;
 
 /** Runs ordinary tenants, first alone and then beside hostile ones; when all is over, looks at what the attack has done. */
-export async function runAttack({ seed, minutes, behaviours, cases, judgesTimes }: AttackOptions): Promise<AttackResult> {
+export async function runAttack({
+  seed,
+  minutes,
+  behaviours,
+  cases,
+  judgesTimes,
+}: AttackOptions): Promise<AttackResult> {
   const begun = Date.now();
   const say = (what: string) =>
     process.stderr.write(`${String(Math.round((Date.now() - begun) / 1000)).padStart(4)} s  ${what}\n`);
   const nameServer = await silentNameServer();
   const platform = await startPlatform({
     engine: 'postgres',
+    detached: true,
     env: {
       STOP_GRACE_SECONDS: '2',
       RUNTIME_PORTS: `${PORTS.first}-${PORTS.last}`,
@@ -55,8 +63,7 @@ export async function runAttack({ seed, minutes, behaviours, cases, judgesTimes 
       PUSH_MAX_MB: '32',
     },
   });
-  // Attackers have machines of their own: what they do here takes processor time only from themselves.
-  setPriority(constants.priority.PRIORITY_LOW);
+  await stepBack();
   const mix = await OrdinaryMix.begin(platform);
   const ordinary = await OrdinaryTenant.begin(platform, await workspace(platform, 'ordinary'));
   const hostile: HostileTenant[] = [];
@@ -122,6 +129,14 @@ export async function runAttack({ seed, minutes, behaviours, cases, judgesTimes 
     for (const tenant of hostile) await tenant.removeRepositories();
     await ordinary.removeRepository();
   }
+}
+
+/** Attackers have machines of their own: what this process does for them takes processor time from the others only if they leave it. */
+async function stepBack(): Promise<void> {
+  const { PRIORITY_LOW } = constants.priority;
+  setPriority(PRIORITY_LOW);
+  // Linux shares processor time by sessions first. Not every kernel does.
+  await writeFile('/proc/self/autogroup', String(PRIORITY_LOW)).catch(() => undefined);
 }
 
 async function workspace({ database: { db }, client }: Platform, name: string): Promise<ApiClient> {
