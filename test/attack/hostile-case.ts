@@ -1,6 +1,7 @@
 import type { Platform } from '../support/platform.js';
 import type { HostileTenant } from './hostile-tenant.js';
-import type { Kind, OrdinaryMix } from './ordinary-mix.js';
+import type { OrdinaryMix } from './ordinary-mix.js';
+import type { Kind } from './work-loop.js';
 
 /** What a case has to work with. */
 export interface Ground {

@@ -31,7 +31,8 @@ if (behaviours.length + cases.length === 0) {
 await startTestPostgres({ durable: false });
 let clean = false;
 try {
-  const result = await runAttack({ seed: Number(values.seed), minutes, behaviours, cases });
+  const seed = Number(values.seed);
+  const result = await runAttack({ seed, minutes, behaviours, cases, judgesTimes: !values.short });
   clean = result.entries.every(({ wrong }) => wrong.length === 0);
   const counts = [...result.acted].sort().map(([name, times]) => `${name}: ${times}`);
   process.stdout.write(

@@ -1,45 +1,27 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { once, setMaxListeners } from 'node:events';
+import { setPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { withTimeLimit } from '../../shared/core/time-limit.js';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
 import { Browser } from '../support/browser.js';
-import { ApiClient, visit } from '../support/client.js';
+import { ApiClient } from '../support/client.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
 import type { Platform } from '../support/platform.js';
 import { takeBackup } from './backups.js';
+import { KINDS, type Kind, type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
 
 const run = promisify(execFile);
 const PASSWORD = 'correct horse battery staple';
 const WORKSPACES = 3;
 
-/** Each kind of ordinary work: the pause after it, and the time within which it has to succeed, in milliseconds. */
-const KINDS = {
-  alive: { pauseMs: 50, boundMs: 5_000 },
-  read: { pauseMs: 150, boundMs: 5_000 },
-  write: { pauseMs: 500, boundMs: 5_000 },
-  visit: { pauseMs: 150, boundMs: 5_000 },
-  hook: { pauseMs: 1_000, boundMs: 5_000 },
-  'sign-in': { pauseMs: 2_000, boundMs: 10_000 },
-  'git fetch': { pauseMs: 2_000, boundMs: 20_000 },
-  'git push': { pauseMs: 3_000, boundMs: 20_000 },
-  deployment: { pauseMs: 15_000, boundMs: 90_000 },
-  backup: { pauseMs: 15_000, boundMs: 90_000 },
-};
-export type Kind = keyof typeof KINDS;
-/** The kinds that are single requests: the 99th percentile is of them. */
-export const REQUESTS: readonly Kind[] = ['read', 'write', 'visit'];
-
-/** One piece of ordinary work. `failure` is '' if it succeeded within its bound; times in milliseconds. */
-export interface Sample {
-  kind: Kind;
-  begun: number;
-  ms: number;
-  failure: string;
+/** What one workspace does: requests of visitors, and larger work. */
+interface Work {
+  targets: RequestTargets;
+  tasks: Record<Exclude<Kind, RequestKind>, () => Promise<unknown>>;
 }
 
 /** The steady work of several workspaces that mean no harm, from `begin` to `end`. */
@@ -48,6 +30,8 @@ export class OrdinaryMix {
   readonly #platform: Platform;
   readonly #stop = new AbortController();
   readonly #repositories: AppRepository[] = [];
+  /** The visitors, in a process of their own: this one also does what attackers do, and would measure itself. */
+  #visitors: ChildProcess | null = null;
   #loops: Promise<unknown> = Promise.resolve();
 
   private constructor(platform: Platform) {
@@ -58,10 +42,15 @@ export class OrdinaryMix {
   static async begin(platform: Platform): Promise<OrdinaryMix> {
     const mix = new OrdinaryMix(platform);
     setMaxListeners(WORKSPACES * Object.keys(KINDS).length, mix.#stop.signal);
-    const works: Record<Kind, () => Promise<unknown>>[] = [];
+    const works: Work[] = [];
     for (let i = 0; i < WORKSPACES; i++) works.push(await mix.#workspace(i));
-    const kinds = Object.keys(KINDS) as Kind[];
-    mix.#loops = Promise.all(works.flatMap((work) => kinds.map((kind) => mix.#repeat(kind, work[kind]))));
+    mix.#visit(works.map(({ targets }) => targets));
+    const loops = works.flatMap(({ tasks }) =>
+      (Object.keys(tasks) as Exclude<Kind, RequestKind>[]).map((kind) =>
+        repeat(kind, tasks[kind], mix.#stop.signal, (sample) => mix.samples.push(sample)),
+      ),
+    );
+    mix.#loops = Promise.all(loops);
     return mix;
   }
 
@@ -72,25 +61,30 @@ export class OrdinaryMix {
 
   async end(): Promise<void> {
     this.#stop.abort();
+    const child = this.#visitors;
+    this.#visitors = null;
+    if (child !== null && child.exitCode === null) {
+      const ended = once(child, 'exit');
+      child.disconnect();
+      await ended;
+    }
     await this.#loops;
     for (const repository of this.#repositories.splice(0)) await repository.remove();
   }
 
-  async #repeat(kind: Kind, work: () => Promise<unknown>): Promise<void> {
-    const { pauseMs, boundMs } = KINDS[kind];
-    while (!this.#stop.signal.aborted) {
-      const [begun, from] = [Date.now(), performance.now()];
-      const late = () => new Error(`not done within ${boundMs} ms`);
-      const failure = await withTimeLimit(work(), boundMs, late).then(
-        () => '',
-        (error: unknown) => String(error).slice(0, 300),
-      );
-      this.samples.push({ kind, begun, ms: performance.now() - from, failure });
-      await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
-    }
+  #visit(targets: readonly RequestTargets[]): void {
+    const program = fileURLToPath(new URL('visitors-process.js', import.meta.url));
+    const child = fork(program, [JSON.stringify(targets)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      detached: true,
+    });
+    child.on('message', (sample) => this.samples.push(sample as Sample));
+    // Visitors have machines of their own, too.
+    if (child.pid !== undefined) setPriority(child.pid, 0);
+    this.#visitors = child;
   }
 
-  async #workspace(index: number): Promise<Record<Kind, () => Promise<unknown>>> {
+  async #workspace(index: number): Promise<Work> {
     const platform = this.#platform;
     const { db } = platform.database;
     const email = `ordinary${index}@example.test`;
@@ -111,14 +105,12 @@ export class OrdinaryMix {
     const deliver = await this.#hook(client, site);
     const { push, fetch: fetchGit } = await this.#git(client, `pushed-${index}`);
     const address = `203.0.113.${index + 1}`;
-    let writes = 0;
-    return {
-      // The smallest request: it waits for the event loop of the API and for nothing else.
-      alive: async () => (await fetch(`http://127.0.0.1:${platform.apiPort}/healthz`)).arrayBuffer(),
-      read: () => client.expect('GET', '/services'),
-      write: () =>
-        client.expect('PATCH', `/services/${site.id}`, { configuration: { timeoutSeconds: 300 + (++writes % 2) } }),
-      visit: () => visited(site, platform.edgePort, `ordinary ${index}`),
+    const { baseUrl } = platform.client;
+    const targets = {
+      ...{ baseUrl, workspaceId: workspace.id, key: client.key, serviceId: site.id },
+      ...{ url: site.url, apiPort: platform.apiPort, edgePort: platform.edgePort, word: `ordinary ${index}` },
+    };
+    const tasks = {
       hook: deliver,
       'sign-in': () =>
         new Browser(`http://127.0.0.1:${platform.apiPort}`, { 'X-Forwarded-For': address }).signIn(email, PASSWORD),
@@ -127,6 +119,7 @@ export class OrdinaryMix {
       deployment: () => deploy(client, site.id),
       backup: () => takeBackup(client, database.id),
     };
+    return { targets, tasks };
   }
 
   async #repository(word: string): Promise<AppRepository> {
@@ -202,9 +195,4 @@ export async function git(cwd: string, ...args: string[]): Promise<void> {
       throw new Error(`git ${args[0]}: ${(error.stderr || String(error)).replace(/\/\/[^@\s]*@/g, '//')}`);
     },
   );
-}
-
-async function visited({ url }: Service, edgePort: number, word: string): Promise<void> {
-  const { status, body } = await visit(url, edgePort);
-  if (status !== 200 || body !== word) throw new Error(`${status} ${body.slice(0, 120)}`);
 }

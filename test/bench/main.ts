@@ -49,6 +49,10 @@ async function part(name: string, bench: () => Promise<void>): Promise<void> {
  * names all benches run, on both engines. At the end it prints the figures that have a bar.
  */
 const [chosen, chosenEngine] = process.argv.slice(2);
+if (chosen !== undefined && !Object.hasOwn(BENCHES, chosen))
+  throw new Error(`there is no part ${chosen}: ${Object.keys(BENCHES).join(', ')}`);
+if (chosenEngine !== undefined && !['postgres', 'redis'].includes(chosenEngine))
+  throw new Error(`${chosenEngine} is no engine`);
 await startTestPostgres({ durable: false, onLine: noteLogLine });
 try {
   for (const [name, bench] of Object.entries(BENCHES)) {

@@ -32,6 +32,8 @@ export interface PlatformOptions {
   env?: Record<string, string>;
   /** Its processes run as this user. The tests must run as root then. */
   user?: number | null;
+  /** Each process has a session of its own, and with it a share of processor time of its own. */
+  detached?: boolean;
 }
 
 /** A whole platform of real processes (api, workers, edge) on a database, a data folder and ports of its own. */
@@ -44,6 +46,7 @@ export class Platform {
   readonly edgePort: number;
   readonly env: Record<string, string>;
   readonly user: number | null;
+  readonly detached: boolean;
   readonly processes: PlatformProcess[] = [];
   client: ApiClient;
   #place: string | null = null;
@@ -51,7 +54,7 @@ export class Platform {
   constructor(
     init: Pick<
       Platform,
-      'engine' | 'database' | 'redis' | 'dataDir' | 'apiPort' | 'edgePort' | 'env' | 'user' | 'client'
+      'engine' | 'database' | 'redis' | 'dataDir' | 'apiPort' | 'edgePort' | 'env' | 'user' | 'detached' | 'client'
     >,
   ) {
     this.engine = init.engine;
@@ -62,6 +65,7 @@ export class Platform {
     this.edgePort = init.edgePort;
     this.env = init.env;
     this.user = init.user;
+    this.detached = init.detached;
     this.client = init.client;
   }
 
@@ -148,7 +152,7 @@ export class Platform {
   #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
     const args = [...(FLAGS[name] ?? []), join(dist, main)];
     const [file, all] = commandOf(this.user, process.execPath, args);
-    const spawned = new PlatformProcess(name, file, all, { ...this.env, ...env });
+    const spawned = new PlatformProcess(name, file, all, { ...this.env, ...env }, this.detached);
     this.processes.push(spawned);
     return spawned;
   }
@@ -167,6 +171,7 @@ export async function startPlatform({
   workers = 1,
   env = {},
   user = PLATFORM_USER,
+  detached = false,
 }: PlatformOptions): Promise<Platform> {
   const database = await createTestDatabase();
   const redis = engine === 'redis' ? await startRedis() : null;
@@ -186,6 +191,7 @@ export async function startPlatform({
     apiPort,
     edgePort,
     user,
+    detached,
     client: new ApiClient(`http://127.0.0.1:${apiPort}/api/v1`, workspace, key),
     env: {
       ...inherited(),

@@ -94,9 +94,9 @@ export class PlatformProcess {
   readonly name: string;
   output = '';
 
-  constructor(name: string, command: string, args: readonly string[], env: Record<string, string>) {
+  constructor(name: string, command: string, args: readonly string[], env: Record<string, string>, detached = false) {
     this.name = name;
-    this.child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child = spawn(command, args, { env, detached, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.on('data', (chunk) => {
         this.output = (this.output + chunk).slice(-200_000);

@@ -48,6 +48,8 @@ export const node: Language = {
         ...manager.buildEnvironment,
         // There is no repository in which hooks could be set up.
         HUSKY: '0',
+        // Each command has a /tmp of its own: what npm would write there at its end, 0.2 s long, no other command reads.
+        NODE_DISABLE_COMPILE_CACHE: '1',
         npm_config_audit: 'false',
         npm_config_fund: 'false',
         npm_config_update_notifier: 'false',

@@ -1,0 +1,33 @@
+import { setMaxListeners } from 'node:events';
+import { ApiClient, visit } from '../support/client.js';
+import { type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
+
+/** The single requests of the ordinary mix. Prints nothing; each sample is a message to the parent, whose end ends it. */
+const targets: RequestTargets[] = JSON.parse(process.argv[2] ?? '[]');
+const stop = new AbortController();
+setMaxListeners(100, stop.signal);
+process.on('disconnect', () => stop.abort());
+const report = (sample: Sample) => void (process.connected && process.send?.(sample));
+await Promise.all(targets.flatMap(requestsOf).map(([kind, work]) => repeat(kind, work, stop.signal, report)));
+
+function requestsOf(target: RequestTargets): [RequestKind, () => Promise<unknown>][] {
+  const { baseUrl, workspaceId, key, serviceId, apiPort } = target;
+  const client = new ApiClient(baseUrl, workspaceId, key);
+  let writes = 0;
+  const write = () => {
+    const timeoutSeconds = 300 + (++writes % 2);
+    return client.expect('PATCH', `/services/${serviceId}`, { configuration: { timeoutSeconds } });
+  };
+  return [
+    // The smallest request: it waits for the event loop of the API and for nothing else.
+    ['alive', async () => (await fetch(`http://127.0.0.1:${apiPort}/healthz`)).arrayBuffer()],
+    ['read', () => client.expect('GET', '/services')],
+    ['write', write],
+    ['visit', () => visited(target)],
+  ];
+}
+
+async function visited({ url, edgePort, word }: RequestTargets): Promise<void> {
+  const { status, body } = await visit(url, edgePort);
+  if (status !== 200 || body !== word) throw new Error(`${status} ${body.slice(0, 120)}`);
+}
