@@ -198,6 +198,7 @@ export async function startPlatform({
       ...(user === null ? {} : { HOME: join(dataDir, 'home') }),
       // As the launcher sets it.
       MALLOC_ARENA_MAX: '2',
+      MALLOC_MMAP_THRESHOLD_: '131072',
       DATABASE_URL: database.url,
       ...(redis ? { REDIS_URL: redis.url } : {}),
       DATA_DIR: dataDir,
