@@ -161,7 +161,7 @@ export class Platform {
 /** Flags of Node as the Procfile has them. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   api: ['--max-semi-space-size=4'],
-  worker: ['--max-semi-space-size=4'],
+  worker: ['--max-semi-space-size=4', '--expose-gc'],
   edge: ['--max-semi-space-size=4'],
 };
 
