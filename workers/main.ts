@@ -30,6 +30,7 @@ import { WorkerPool } from './engine/worker-pool.js';
 import { HANDLERS } from './handlers-by-queue.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host.js';
+import { IdleMemory } from './idle-memory.js';
 import { LogSink } from './logs/log-sink.js';
 import { openNetwork } from './network/open-network.js';
 import { loadReleaseSpec } from './releases/release-spec.js';
@@ -200,6 +201,9 @@ try {
     () => pool.running,
   );
   lifecycle.onEnd('heartbeat', () => heartbeat.close());
+  const idleMemory = new IdleMemory(() => pool.running.length);
+  lifecycle.onEnd('idle memory', () => idleMemory.close());
+  idleMemory.start();
   await heartbeat.start();
   // Deployments may be waiting for a worker.
   dispatcher.wake();

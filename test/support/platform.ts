@@ -161,7 +161,7 @@ export class Platform {
 /** Flags of Node as the Procfile has them. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   api: ['--max-semi-space-size=4'],
-  worker: ['--max-semi-space-size=4'],
+  worker: ['--max-semi-space-size=4', '--expose-gc'],
   edge: ['--max-semi-space-size=4'],
 };
 
@@ -198,6 +198,7 @@ export async function startPlatform({
       ...(user === null ? {} : { HOME: join(dataDir, 'home') }),
       // As the launcher sets it.
       MALLOC_ARENA_MAX: '2',
+      MALLOC_MMAP_THRESHOLD_: '131072',
       DATABASE_URL: database.url,
       ...(redis ? { REDIS_URL: redis.url } : {}),
       DATA_DIR: dataDir,
