@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { ownDirectory } from '../sandbox/service-users.js';
 import { CommandError, type Commands } from './build-commands.js';
-import { type Installed, install, installWithTools } from './installation.js';
+import { type Installed, installAll, installOne, installWithTools } from './installation.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { commandsWith, environmentOf, type StepsSetting } from './step-commands.js';
@@ -119,30 +119,37 @@ async function runCommands(
   { key, isCopied }: Installation,
 ): Promise<Installed> {
   if (isCopied) {
-    await runBuild(setting, plan, commandsWith(setting, plan, tools));
+    await runBuild(setting, plan, commandsWith(setting, plan, tools), tools);
     return { tools, asPlanned: true };
   }
   const { commands, ...done } = await installWithTools(setting, plan, tools);
   if (key !== null && done.asPlanned && plan.build.length > 0) {
     await keepInstalled(setting, plan, key);
   }
-  await runBuild(setting, plan, commands);
+  await runBuild(setting, plan, commands, done.tools);
   return done;
 }
 
-async function runBuild(setting: StepsSetting, plan: BuildPlan, commands: Commands): Promise<void> {
+async function runBuild(
+  setting: StepsSetting,
+  plan: BuildPlan,
+  commands: Commands,
+  tools: readonly string[],
+): Promise<void> {
   const { context, cache } = setting;
+  if (plan.build.length > 0) await installAll(setting, plan.assets ?? [], commands, tools);
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;
   for (const command of plan.build) {
     try {
       await commands.run(command, {}, build);
     } catch (error) {
-      const recovery = error instanceof CommandError && !recovered ? buildRecovery(plan.install, error.output) : null;
+      const recovery =
+        error instanceof CommandError && !recovered ? buildRecovery(plan.assets ?? plan.install, error.output) : null;
       if (recovery === null) throw error;
       recovered = true;
       await context.log(recovery.note, 'warn');
-      if (recovery.install !== null) await install(commands, recovery.install, { context, headers: false });
+      if (recovery.install !== null) await installOne(commands, recovery.install, { context, headers: false });
       await commands.run(command, recovery.environment, build);
     }
   }
