@@ -14,6 +14,8 @@ const BUNDLERS = [
 interface AssetsOptions {
   /** True if the language's own build uses Node.js and the packages of package.json, whether a script builds or not. */
   isNeeded?: boolean;
+  /** Further scripts to run if package.json has them. */
+  also?: readonly string[];
 }
 
 /**
@@ -24,12 +26,16 @@ interface AssetsOptions {
 export function withAssets(
   files: ProjectFiles,
   plan: LanguagePlan,
-  { isNeeded = false }: AssetsOptions = {},
+  { isNeeded = false, also = [] }: AssetsOptions = {},
 ): LanguagePlan {
   if (!files.has('package.json')) return plan;
   const assets = node.plan(files);
-  const build = buildOf(files, readPackage(files), assets.manager);
-  if (build === null && !isNeeded) return plan;
+  const manifest = readPackage(files);
+  const build = [
+    ...buildOf(files, manifest, assets.manager),
+    ...also.filter((name) => manifest.scripts[name] !== undefined).map((name) => `${assets.manager} run ${name}`),
+  ];
+  if (build.length === 0 && !isNeeded) return plan;
   // What one of them alone installs can be taken over from the build before.
   const installed =
     plan.install.length > 0
@@ -40,7 +46,7 @@ export function withAssets(
     ...installed,
     tools: [...plan.tools, ...assets.tools],
     versions: { ...plan.versions, node: assets.versions.node, manager: assets.versions.manager },
-    build: [...(build === null ? [] : [build]), ...plan.build],
+    build: [...build, ...plan.build],
     searchPath: [...plan.searchPath, ...assets.searchPath],
     buildEnvironment: { ...assets.environment, ...assets.buildEnvironment, ...plan.buildEnvironment },
     caches: { ...assets.caches, ...plan.caches },
@@ -48,11 +54,11 @@ export function withAssets(
   };
 }
 
-function buildOf(files: ProjectFiles, { scripts, dependencies }: PackageJson, manager: string): string | null {
+function buildOf(files: ProjectFiles, { scripts, dependencies }: PackageJson, manager: string): string[] {
   const script = SCRIPTS.find((name) => scripts[name] !== undefined);
-  if (script !== undefined) return `${manager} run ${script}`;
+  if (script !== undefined) return [`${manager} run ${script}`];
   const bundler = BUNDLERS.find(
     ([name, config]) => dependencies[name] !== undefined && files.names().some((file) => file.startsWith(config)),
   );
-  return bundler?.[2] ?? null;
+  return bundler === undefined ? [] : [bundler[2]];
 }
