@@ -20,8 +20,8 @@ web=$(command -v nginx || command -v caddy)
 socket="$TMPDIR/php-fpm.sock"
 front=; [ ! -e "$root/index.php" ] || front=/index.php
 
-# The path of a Unix socket has at most 107 bytes.
-if [ -z "$fpm" ] || [ -z "$web" ] || [ "$(printf %s "$socket" | wc -c)" -gt 100 ]; then
+# The path of a Unix socket has at most 107 bytes, and php-fpm does not run as root.
+if [ -z "$fpm" ] || [ -z "$web" ] || [ "$(id -u)" = 0 ] || [ "$(printf %s "$socket" | wc -c)" -gt 100 ]; then
   cat >router.php <<END
 <?php
 \$path = urldecode(parse_url(\$_SERVER['REQUEST_URI'], PHP_URL_PATH) ?: '/');
@@ -36,7 +36,7 @@ require '$root/index.php';
 END
   echo "PHP's own server serves $root. If the host has php$version-fpm and nginx, they do it instead." >&2
   export PHP_CLI_SERVER_WORKERS="$([ -n "$WEB_CONCURRENCY" ] && echo "$WEB_CONCURRENCY" || echo 4)"
-  cd "$root" && exec php -q -d session.save_path="$TMPDIR" -S "0.0.0.0:$PORT" -t "$root" "$TMPDIR/router.php"
+  cd "$root" && exec php -q -d error_log=/dev/stderr -d session.save_path="$TMPDIR" -S "0.0.0.0:$PORT" -t "$root" "$TMPDIR/router.php"
 fi
 
 # As many processes as the memory of the plan has room for.
