@@ -37,13 +37,18 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   }
   if (isCopied)
     await context.log('The dependencies are those of the last build: nothing that decides them has changed');
-  if (isCopied && plan.build.length === 0) return { tools, dependencies: key };
+  if (isCopied && !goesOn(plan)) return { tools, dependencies: key };
   await setting.cacheOpened;
   await giveToService(setting);
   const done = await withTools(setting, plan, tools, { key, isCopied });
   // A build may have changed what was installed, so its image does not have the dependencies.
-  const isWhole = plan.build.length === 0 && done.asPlanned && (await isInstalled(setting, plan));
+  const isWhole = !goesOn(plan) && done.asPlanned && (await isInstalled(setting, plan));
   return { tools: done.tools, dependencies: isWhole ? key : null };
+}
+
+/** True if commands follow the installation. They may change what was installed. */
+function goesOn({ prepare = [], build }: BuildPlan): boolean {
+  return prepare.length + build.length > 0;
 }
 
 /** How the dependencies come into a build. */
@@ -103,7 +108,7 @@ async function withTools(
   installation: Installation,
 ): Promise<Installed> {
   const check = () => commandsWith(setting, plan, tools).requireTools(plan);
-  if (plan.install.length + plan.build.length === 0) await check();
+  if (plan.install.length === 0 && !goesOn(plan)) await check();
   try {
     return await runCommands(setting, plan, tools, installation);
   } catch (error) {
@@ -123,7 +128,7 @@ async function runCommands(
     return { tools, asPlanned: true };
   }
   const { commands, ...done } = await installWithTools(setting, plan, tools);
-  if (key !== null && done.asPlanned && plan.build.length > 0) {
+  if (key !== null && done.asPlanned && goesOn(plan)) {
     await keepInstalled(setting, plan, key);
   }
   await runBuild(setting, plan, commands, done.tools);
@@ -137,7 +142,7 @@ async function runBuild(
   tools: readonly string[],
 ): Promise<void> {
   const { context, cache } = setting;
-  if (plan.build.length > 0) await installAll(setting, plan.assets ?? [], commands, tools);
+  await installAll(setting, plan.prepare ?? [], commands, tools);
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;
   for (const command of plan.build) {
@@ -145,7 +150,9 @@ async function runBuild(
       await commands.run(command, {}, build);
     } catch (error) {
       const recovery =
-        error instanceof CommandError && !recovered ? buildRecovery(plan.assets ?? plan.install, error.output) : null;
+        error instanceof CommandError && !recovered
+          ? buildRecovery([...plan.install, ...(plan.prepare ?? [])], error.output)
+          : null;
       if (recovery === null) throw error;
       recovered = true;
       await context.log(recovery.note, 'warn');

@@ -11,7 +11,7 @@ export interface BuildPlan
     | 'versions'
     | 'manifests'
     | 'dependencies'
-    | 'assets'
+    | 'prepare'
     | 'searchPath'
     | 'environment'
     | 'buildEnvironment'

@@ -39,7 +39,7 @@ export function withAssets(
   // What one of them alone installs can be taken over from the build before.
   const installed =
     plan.install.length > 0
-      ? { assets: assets.install }
+      ? { prepare: [...(plan.prepare ?? []), ...assets.install] }
       : { install: assets.install, manifests: assets.manifests, dependencies: assets.dependencies };
   return {
     ...plan,

@@ -15,8 +15,8 @@ export interface LanguagePlan {
    * changed; null if there is none.
    */
   dependencies: string | null;
-  /** Commands that install what only the build uses, after `install`. They run in each build; absent if there are none. */
-  assets?: string[];
+  /** Commands that complete the installation in each build, also if its dependencies were taken over. Absent if there are none. */
+  prepare?: string[];
   /** Commands to run if `configuration.buildCommand` is empty. */
   build: string[];
   /** Null if nothing in the repository says how to start it. */

@@ -37,6 +37,7 @@ export const php: Language = {
       ],
       versions: { node: null, manager: null, languages: [versionOf(files, manifest)] },
       ...(isInstalled ? NOT_INSTALLED : installation(files, manifest, composer)),
+      build: [],
       start: root === null ? null : `php -S 0.0.0.0:$PORT -t ${root}`,
       ...(root === null ? {} : { startProgram: `${isLaravel ? LARAVEL : ''}${phpServer(root)}` }),
       manager: '',
@@ -53,7 +54,7 @@ export const php: Language = {
   },
 };
 
-const NOT_INSTALLED = { install: [], manifests: null, dependencies: null, build: [] };
+const NOT_INSTALLED = { install: [], manifests: null, dependencies: null };
 
 /** The folder that is served, relative to the project; null if no folder has an index.php. */
 function rootOf(files: ProjectFiles): string | null {
@@ -69,14 +70,14 @@ function installation(
   files: ProjectFiles,
   { repositories, config, extra, scripts, autoload }: Manifest,
   composer: string,
-): Pick<LanguagePlan, 'install' | 'manifests' | 'dependencies' | 'build'> {
+): Pick<LanguagePlan, 'install' | 'manifests' | 'dependencies' | 'prepare'> {
   const hasScript = (name: string) => isRecord(scripts) && scripts[name] !== undefined;
   const lists = isRecord(autoload) && (autoload.classmap !== undefined || autoload['psr-0'] !== undefined);
   const dumps = lists || ['pre-autoload-dump', 'post-autoload-dump'].some(hasScript);
-  const build = [
+  const completion = [
     ...(dumps ? [`${composer} dump-autoload --no-dev --optimize --no-interaction`] : []),
-    ...['post-install-cmd'].filter(hasScript).map((name) => `${composer} run-script --no-dev --no-interaction ${name}`),
-  ];
+    ...(hasScript('post-install-cmd') ? [`${composer} run-script --no-dev --no-interaction post-install-cmd`] : []),
+  ].join(' && ');
   const vendor = isRecord(config) && config['vendor-dir'] !== undefined;
   const plugins = isRecord(config) && isRecord(config['allow-plugins']) ? Object.entries(config['allow-plugins']) : [];
   const reaches =
@@ -88,10 +89,10 @@ function installation(
   const isExact = files.has('composer.lock') && !reaches;
   return {
     // Scripts of the project need files that an installation of packages alone does not.
-    install: [`${composer} ${INSTALL} ${isExact && build.length > 0 ? '--no-scripts ' : ''}--optimize-autoloader`],
+    install: [`${composer} ${INSTALL} ${isExact && completion !== '' ? '--no-scripts ' : ''}--optimize-autoloader`],
     manifests: isExact ? ['composer.json', 'composer.lock', 'symfony.lock', 'auth.json'].filter(files.has) : null,
     dependencies: vendor ? null : 'vendor',
-    build: isExact ? build : [],
+    ...(isExact && completion !== '' ? { prepare: [completion] } : {}),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ProjectFiles } from '../project-files.js';
+import { RAILS_CACHE } from '../toolchains/framework-caches.js';
 import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
 import { withAssets } from './assets.js';
@@ -67,7 +68,7 @@ export const ruby: Language = {
         ...(isRails ? RAILS_BUILD : { JEKYLL_ENV: 'production' }),
       },
       caches: { BUNDLE_USER_CACHE: 'bundler' },
-      keptFolders: isRails ? ['tmp/cache/assets'] : [],
+      keptFolders: isRails ? [RAILS_CACHE] : [],
     };
     const isNeeded = isRails && NODE_PIPELINES.some((name) => gems.has(name));
     return withAssets(files, plan, { isNeeded, also: isRails ? ['build:css'] : [] });

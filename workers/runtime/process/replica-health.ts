@@ -89,7 +89,12 @@ export class ReplicaHealth {
     }
     const own = (await network?.portBehind(row.address, port)) ?? port;
     const isLed = network?.level === 'rootless';
-    await this.#watch.check({ ...row, port }, spec, async () => !isLed || (isFound && (await listensInside(row, own))), own);
+    await this.#watch.check(
+      { ...row, port },
+      spec,
+      async () => !isLed || (isFound && (await listensInside(row, own))),
+      own,
+    );
     return 'none';
   }
 }

@@ -35,7 +35,7 @@ describe('Assets that Node.js builds for another language', () => {
       install: ['bundle install'],
       manifests: ['Gemfile.lock'],
       dependencies: '.gems',
-      assets: ['yarn install --frozen-lockfile --ignore-engines'],
+      prepare: ['yarn install --frozen-lockfile --ignore-engines'],
       build: ['yarn run build', 'rails assets:precompile'],
       searchPath: ['bin', 'node_modules/.bin'],
       environment: { RAILS_ENV: 'production' },
@@ -54,7 +54,7 @@ describe('Assets that Node.js builds for another language', () => {
       dependencies: 'node_modules',
       build: ['npm run build'],
     });
-    expect(plan.assets).to.equal(undefined);
+    expect(plan.prepare).to.equal(undefined);
   });
 
   it('are built by a known script, or else by the bundler that is configured', () => {
@@ -72,6 +72,6 @@ describe('Assets that Node.js builds for another language', () => {
 
   it('are installed without a script if the build of the language needs them', () => {
     const plan = assets({ 'package.json': packageJson({ dependencies: { sass: '1' } }) }, RUBY, { isNeeded: true });
-    expect(plan).to.deep.include({ assets: ['npm install'], build: RUBY.build });
+    expect(plan).to.deep.include({ prepare: ['npm install'], build: RUBY.build });
   });
 });

@@ -59,12 +59,12 @@ describe('PHP projects', () => {
     [
       'packages alone, and what depends on the project in each build',
       composer({ scripts: { 'post-autoload-dump': ['@php artisan package:discover'] } }),
-      { install: [WITHOUT_SCRIPTS], manifests: LOCKED, build: [DUMP] },
+      { install: [WITHOUT_SCRIPTS], manifests: LOCKED, prepare: [DUMP] },
     ],
     [
       'the list of classes in each build',
       composer({ autoload: { classmap: ['src'] } }),
-      { manifests: LOCKED, build: [DUMP] },
+      { manifests: LOCKED, prepare: [DUMP] },
     ],
     [
       'the scripts of an installation in each build',
@@ -75,7 +75,7 @@ describe('PHP projects', () => {
       {
         install: [WITHOUT_SCRIPTS],
         manifests: LOCKED,
-        build: ['composer run-script --no-dev --no-interaction post-install-cmd'],
+        prepare: ['composer run-script --no-dev --no-interaction post-install-cmd'],
       },
     ],
     [
@@ -127,7 +127,7 @@ describe('PHP projects', () => {
   it('of Laravel build the assets of package.json, and start without a key', () => {
     const scripts = packageJson({ scripts: { build: 'vite build' } });
     const laravel = plan({ ...composer({}), artisan: '', 'package.json': scripts, 'package-lock.json': '' });
-    expect(laravel).to.deep.include({ install: [INSTALL], assets: ['npm ci'], build: ['npm run build'] });
+    expect(laravel).to.deep.include({ install: [INSTALL], prepare: ['npm ci'], build: ['npm run build'] });
     expect(laravel.environment).to.include({ APP_ENV: 'production', LOG_CHANNEL: 'stderr' });
     expect(laravel.startProgram).to.match(/APP_KEY is not set: .*php artisan key:generate --show/);
     expect(plan({ 'index.php': '' }).startProgram).to.not.contain('APP_KEY');

@@ -161,6 +161,6 @@ describe('Ruby projects', () => {
     expect(rails.build).to.deep.equal(['yarn run build', 'yarn run build:css', 'bundle exec rails assets:precompile']);
     expect(rails.buildEnvironment).to.include({ SKIP_JS_BUILD: '1', SKIP_CSS_BUILD: '1' });
     const without = plan(project(gems, { ...RAILS, 'package.json': '{}', 'yarn.lock': '' }));
-    expect(without.assets).to.deep.equal(['yarn install --frozen-lockfile --ignore-engines']);
+    expect(without.prepare).to.deep.equal(['yarn install --frozen-lockfile --ignore-engines']);
   });
 });
