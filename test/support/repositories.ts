@@ -12,8 +12,8 @@ const run = promisify(execFile);
 
 export const hasGit = spawnSync('git', ['--version']).status === 0;
 
-/** A file's content; `{ link }` is a symbolic link and `{ script }` a file that may be executed. */
-export type Files = Record<string, string | { link: string } | { script: string }>;
+/** A file's content, text or bytes; `{ link }` is a symbolic link and `{ script }` a file that may be executed. */
+export type Files = Record<string, string | Uint8Array | { link: string } | { script: string }>;
 
 /** A real git repository in a folder of its own. */
 export class TestRepository {
@@ -59,7 +59,7 @@ export async function writeFiles(folder: string, files: Files): Promise<void> {
     const path = join(folder, name);
     await mkdir(dirname(path), { recursive: true });
     await rm(path, { force: true });
-    if (typeof content === 'string') await writeFile(path, content);
+    if (typeof content === 'string' || content instanceof Uint8Array) await writeFile(path, content);
     else if ('link' in content) await symlink(content.link, path);
     else {
       await writeFile(path, content.script);

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { ownDirectory } from '../sandbox/service-users.js';
 import { CommandError, type Commands } from './build-commands.js';
-import { type Installed, install, installWithTools } from './installation.js';
+import { type Installed, installAll, installOne, installWithTools } from './installation.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { commandsWith, environmentOf, type StepsSetting } from './step-commands.js';
@@ -37,13 +37,18 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   }
   if (isCopied)
     await context.log('The dependencies are those of the last build: nothing that decides them has changed');
-  if (isCopied && plan.build.length === 0) return { tools, dependencies: key };
+  if (isCopied && !goesOn(plan)) return { tools, dependencies: key };
   await setting.cacheOpened;
   await giveToService(setting);
   const done = await withTools(setting, plan, tools, { key, isCopied });
   // A build may have changed what was installed, so its image does not have the dependencies.
-  const isWhole = plan.build.length === 0 && done.asPlanned && (await isInstalled(setting, plan));
+  const isWhole = !goesOn(plan) && done.asPlanned && (await isInstalled(setting, plan));
   return { tools: done.tools, dependencies: isWhole ? key : null };
+}
+
+/** True if commands follow the installation. They may change what was installed. */
+function goesOn({ prepare = [], build }: BuildPlan): boolean {
+  return prepare.length + build.length > 0;
 }
 
 /** How the dependencies come into a build. */
@@ -103,7 +108,7 @@ async function withTools(
   installation: Installation,
 ): Promise<Installed> {
   const check = () => commandsWith(setting, plan, tools).requireTools(plan);
-  if (plan.install.length + plan.build.length === 0) await check();
+  if (plan.install.length === 0 && !goesOn(plan)) await check();
   try {
     return await runCommands(setting, plan, tools, installation);
   } catch (error) {
@@ -119,30 +124,39 @@ async function runCommands(
   { key, isCopied }: Installation,
 ): Promise<Installed> {
   if (isCopied) {
-    await runBuild(setting, plan, commandsWith(setting, plan, tools));
+    await runBuild(setting, plan, commandsWith(setting, plan, tools), tools);
     return { tools, asPlanned: true };
   }
   const { commands, ...done } = await installWithTools(setting, plan, tools);
-  if (key !== null && done.asPlanned && plan.build.length > 0) {
+  if (key !== null && done.asPlanned && goesOn(plan)) {
     await keepInstalled(setting, plan, key);
   }
-  await runBuild(setting, plan, commands);
+  await runBuild(setting, plan, commands, done.tools);
   return done;
 }
 
-async function runBuild(setting: StepsSetting, plan: BuildPlan, commands: Commands): Promise<void> {
+async function runBuild(
+  setting: StepsSetting,
+  plan: BuildPlan,
+  commands: Commands,
+  tools: readonly string[],
+): Promise<void> {
   const { context, cache } = setting;
+  await installAll(setting, plan.prepare ?? [], commands, tools);
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;
   for (const command of plan.build) {
     try {
       await commands.run(command, {}, build);
     } catch (error) {
-      const recovery = error instanceof CommandError && !recovered ? buildRecovery(plan.install, error.output) : null;
+      const recovery =
+        error instanceof CommandError && !recovered
+          ? buildRecovery([...plan.install, ...(plan.prepare ?? [])], error.output)
+          : null;
       if (recovery === null) throw error;
       recovered = true;
       await context.log(recovery.note, 'warn');
-      if (recovery.install !== null) await install(commands, recovery.install, { context, headers: false });
+      if (recovery.install !== null) await installOne(commands, recovery.install, { context, headers: false });
       await commands.run(command, recovery.environment, build);
     }
   }

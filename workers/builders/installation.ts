@@ -24,7 +24,7 @@ export async function installWithTools(
   let asPlanned = false;
   let failure: CommandError | null = null;
   try {
-    asPlanned = await installAll(setting, plan, commands, tools);
+    asPlanned = await installAll(setting, plan.install, commands, tools);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     failure = error;
@@ -33,7 +33,7 @@ export async function installWithTools(
   if (other !== null) {
     const again = commandsWith(setting, plan, other);
     await again.run('rm -rf node_modules');
-    await installAll(setting, plan, again, other);
+    await installAll(setting, plan.install, again, other);
     return { tools: other, asPlanned: false, commands: again };
   }
   if (failure !== null) throw failure;
@@ -68,17 +68,17 @@ async function otherTools(
   return other;
 }
 
-/** True if no command had to be replaced by another one. */
-async function installAll(
+/** Runs these commands of an installation. True if no command had to be replaced by another one. */
+export async function installAll(
   { context, toolchains }: StepsSetting,
-  plan: BuildPlan,
+  install: readonly string[],
   commands: Commands,
   tools: readonly string[],
 ): Promise<boolean> {
   const headers = await hasHeaders(tools.map((name) => toolchains.pathOf(name)));
   let asPlanned = true;
-  for (const command of plan.install) {
-    asPlanned = (await install(commands, command, { context, headers })) && asPlanned;
+  for (const command of install) {
+    asPlanned = (await installOne(commands, command, { context, headers })) && asPlanned;
   }
   return asPlanned;
 }
@@ -95,7 +95,7 @@ interface InstallOptions {
  * Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. True if no other
  * command had to be run instead.
  */
-export async function install(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
+export async function installOne(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
   const { context, headers, tried = [], preparation = '' } = options;
   try {
     await commands.run(command, { NODE_ENV: 'development' }, { preparation });
@@ -105,7 +105,7 @@ export async function install(commands: Commands, command: string, options: Inst
     if (recovery === null || tried.includes(recovery.command)) throw error;
     if (recovery.ownHeaders && !headers) throw error;
     await context.log(recovery.note, 'warn');
-    await install(commands, recovery.command, {
+    await installOne(commands, recovery.command, {
       ...options,
       tried: [...tried, command],
       preparation: recovery.ownHeaders ? USE_HEADERS : preparation,

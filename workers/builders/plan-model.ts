@@ -11,6 +11,7 @@ export interface BuildPlan
     | 'versions'
     | 'manifests'
     | 'dependencies'
+    | 'prepare'
     | 'searchPath'
     | 'environment'
     | 'buildEnvironment'

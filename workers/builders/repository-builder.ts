@@ -233,7 +233,7 @@ async function installsSomething(app: string, kept: KeptDependencies): Promise<b
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
-/** A command that does the same with fewer processes, if there is one. */
+/** What runs instead of a command that users read, if there is something. */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

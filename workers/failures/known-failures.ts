@@ -1,4 +1,5 @@
 import { PLANS } from '../../shared/services/catalog.js';
+import { LANGUAGE_FAILURES } from './language-failures.js';
 
 /** What is known about a failure besides its output. */
 export interface FailureFacts {
@@ -102,6 +103,7 @@ export const KNOWN_FAILURES: readonly KnownFailure[] = [
     advice: () =>
       'A dependency has native code with no binary for this platform and version of Node.js, and compiling it failed. Use a version of it that ships binaries for this Node.js, or have the operator install python3, make and g++ on the host.',
   },
+  ...LANGUAGE_FAILURES,
   {
     name: 'warnings count as errors',
     shows: /Treating warnings as errors because process\.env\.CI/,

@@ -83,7 +83,7 @@ function buildStage(input: DockerfileInput): string[] {
       ? [everything, ...install]
       : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
     ...(buildFolder === folder ? [] : [`WORKDIR ${escaped(buildFolder)}`]),
-    ...plan.build.map((command) => run([...mounts, ...keptMounts(input)], command)),
+    ...[...(plan.prepare ?? []), ...plan.build].map((command) => run([...mounts, ...keptMounts(input)], command)),
   ];
 }
 

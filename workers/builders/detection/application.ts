@@ -30,7 +30,7 @@ export interface Start {
   command: string;
   /** A file below the project that must exist after the build; null if the command needs none that is known. */
   needs: string | null;
-  /** Does the same with fewer processes; null if there is no such command. */
+  /** What runs instead: the same with fewer processes, or with what it needs. Null if `command` itself runs. */
   direct?: string | null;
   /** It only shows what a build has written. */
   isPreview?: boolean;

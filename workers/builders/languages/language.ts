@@ -15,10 +15,14 @@ export interface LanguagePlan {
    * changed; null if there is none.
    */
   dependencies: string | null;
+  /** Commands that complete the installation in each build, also if its dependencies were taken over. Absent if there are none. */
+  prepare?: string[];
   /** Commands to run if `configuration.buildCommand` is empty. */
   build: string[];
   /** Null if nothing in the repository says how to start it. */
   start: string | null;
+  /** A shell program that runs if `start` is used, and does more than `start` tells users; absent if `start` itself runs. */
+  startProgram?: string;
   /** The package manager that runs the project's scripts; '' if it has none. */
   manager: string;
   /** Completes "nothing says how to start it: set startCommand, …". */

@@ -2,10 +2,12 @@ import type { ProjectFiles } from '../project-files.js';
 import { go } from './go.js';
 import type { Language } from './language.js';
 import { node } from './node.js';
+import { php } from './php.js';
 import { python } from './python.js';
+import { ruby } from './ruby.js';
 
 /** Asked in this order: many projects contain a Python script, but few Python projects a package.json. */
-export const LANGUAGES: readonly Language[] = [node, go, python];
+export const LANGUAGES: readonly Language[] = [node, go, ruby, php, python];
 
 /**
  * The language of a project; null if none is known. A package.json shows a Node.js project, unless another language of it uses Node.js

@@ -18,9 +18,12 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
  */
 const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 
+/** What the pipeline of Rails has compiled. */
+export const RAILS_CACHE = 'tmp/cache/assets';
+
 /** Every folder of these, also below the project's folder. No image contains them. */
 const LEFT_OUT = new RegExp(
-  `(^|/)(${[...FOLDERS.map(([, folder]) => folder), ...MADE_ANEW].map((folder) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`,
+  `(^|/)(${[...FOLDERS.map(([, folder]) => folder), ...MADE_ANEW, RAILS_CACHE].map((folder) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`,
 );
 
 /** The folders of a Node project whose content is kept for its next build, relative to the project's folder. */

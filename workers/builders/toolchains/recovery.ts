@@ -125,7 +125,7 @@ export function buildRecovery(install: readonly string[], output: readonly strin
     return { install: null, environment: { CI: 'false' }, note };
   }
   if (shows(ASKS_GIT)) return { install: EMPTY_HISTORY, environment: {}, note: GIT_NOTE };
-  if (install[0] !== 'npm ci' || !shows(LEFT_OUT)) return null;
+  if (!install.includes('npm ci') || !shows(LEFT_OUT)) return null;
   return {
     install: 'rm -rf node_modules package-lock.json && npm install',
     environment: {},

@@ -27,6 +27,7 @@ describe('Caches of frameworks', () => {
       'node_modules/.cache',
       'a/node_modules/.astro',
       'node_modules/.vite-temp',
+      'tmp/cache/assets',
     ]) {
       expect(isFrameworkCache(path), path).to.equal(true);
     }
@@ -36,6 +37,7 @@ describe('Caches of frameworks', () => {
       'x.next/cache',
       'cache',
       '.next/cache/x',
+      'tmp/cache/bootsnap',
       'node_modules/vite',
       '.vite',
     ]) {

@@ -1,0 +1,64 @@
+import type { ProjectFiles } from '../project-files.js';
+import { type PackageJson, readPackage } from '../toolchains/package-json.js';
+import type { LanguagePlan } from './language.js';
+import { node } from './node.js';
+
+/** Scripts that build assets, in order of preference. Laravel's older templates have the last two. */
+const SCRIPTS = ['build', 'heroku-postbuild', 'production', 'prod'];
+/** Package → the beginning of its configuration's name, and the command that builds if no script does. */
+const BUNDLERS = [
+  ['vite', 'vite.config.', 'vite build'],
+  ['webpack', 'webpack.config.', 'webpack --mode production'],
+] as const;
+
+interface AssetsOptions {
+  /** True if the language's own build uses Node.js and the packages of package.json, whether a script builds or not. */
+  isNeeded?: boolean;
+  /** Further scripts to run if package.json has them. */
+  also?: readonly string[];
+}
+
+/**
+ * The plan of a project in another language, with the assets that Node.js builds in the same folder: they are installed with the package
+ * manager of its package.json, and built before the language's own build. The plan itself if package.json builds nothing.
+ * Throws `BuildError` if package.json is invalid.
+ */
+export function withAssets(
+  files: ProjectFiles,
+  plan: LanguagePlan,
+  { isNeeded = false, also = [] }: AssetsOptions = {},
+): LanguagePlan {
+  if (!files.has('package.json')) return plan;
+  const assets = node.plan(files);
+  const manifest = readPackage(files);
+  const build = [
+    ...buildOf(files, manifest, assets.manager),
+    ...also.filter((name) => manifest.scripts[name] !== undefined).map((name) => `${assets.manager} run ${name}`),
+  ];
+  if (build.length === 0 && !isNeeded) return plan;
+  // What one of them alone installs can be taken over from the build before.
+  const installed =
+    plan.install.length > 0
+      ? { prepare: [...(plan.prepare ?? []), ...assets.install] }
+      : { install: assets.install, manifests: assets.manifests, dependencies: assets.dependencies };
+  return {
+    ...plan,
+    ...installed,
+    tools: [...plan.tools, ...assets.tools],
+    versions: { ...plan.versions, node: assets.versions.node, manager: assets.versions.manager },
+    build: [...build, ...plan.build],
+    searchPath: [...plan.searchPath, ...assets.searchPath],
+    buildEnvironment: { ...assets.environment, ...assets.buildEnvironment, ...plan.buildEnvironment },
+    caches: { ...assets.caches, ...plan.caches },
+    keptFolders: [...plan.keptFolders, ...assets.keptFolders],
+  };
+}
+
+function buildOf(files: ProjectFiles, { scripts, dependencies }: PackageJson, manager: string): string[] {
+  const script = SCRIPTS.find((name) => scripts[name] !== undefined);
+  if (script !== undefined) return [`${manager} run ${script}`];
+  const bundler = BUNDLERS.find(
+    ([name, config]) => dependencies[name] !== undefined && files.names().some((file) => file.startsWith(config)),
+  );
+  return bundler === undefined ? [] : [bundler[2]];
+}

@@ -1,0 +1,121 @@
+import { isRecord } from '../json-values.js';
+import type { ProjectFiles } from '../project-files.js';
+import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
+import { parsePackage } from '../toolchains/package-json.js';
+import { program } from '../toolchains/tool.js';
+import type { LanguageWish } from '../toolchains/version-wish.js';
+import { withAssets } from './assets.js';
+import type { Language, LanguagePlan } from './language.js';
+import { phpServer } from './php-server.js';
+
+/** Folders that a web server may send, in order of preference, if they have an index.php. */
+const ROOTS = ['public', 'web', 'webroot', 'html', 'htdocs', 'public_html', 'www', '.'];
+/** Plugins of Composer that change nothing outside its folder of packages. */
+const HARMLESS_PLUGINS = ['symfony/runtime', 'symfony/flex', 'php-http/discovery', 'pestphp/pest-plugin'];
+const INSTALL = 'install --no-dev --prefer-dist --no-interaction';
+const COMPOSER = program('composer', 'install Composer (Debian: apt-get install composer)');
+
+type Manifest = Readonly<Record<string, unknown>>;
+
+/** PHP projects, recognised by composer.json or index.php. */
+export const php: Language = {
+  runtime: 'php',
+  marks: ['composer.json', 'index.php'],
+  reads: ['composer.json', '.php-version'],
+  matches: (files) => files.has('composer.json') || rootOf(files) !== null,
+  leads: (files) => ['artisan', 'bin/console'].some(files.has) || rootOf(files) !== null,
+  plan(files): LanguagePlan {
+    const manifest = files.has('composer.json') ? parsePackage(files.text('composer.json') ?? '', 'composer.json') : {};
+    const composer = files.has('composer.phar') ? 'php composer.phar' : 'composer';
+    const isInstalled = !files.has('composer.json') || files.has('vendor/autoload.php');
+    const root = rootOf(files);
+    const isLaravel = files.has('artisan');
+    const plan: LanguagePlan = {
+      tools: [
+        program('php', 'install PHP (Debian: apt-get install php-fpm php-cli)'),
+        ...(isInstalled || composer !== 'composer' ? [] : [COMPOSER]),
+      ],
+      versions: { node: null, manager: null, languages: [versionOf(files, manifest)] },
+      ...(isInstalled ? NOT_INSTALLED : installation(files, manifest, composer)),
+      build: [],
+      start: root === null ? null : `php -S 0.0.0.0:$PORT -t ${root}`,
+      ...(root === null ? {} : { startProgram: `${isLaravel ? LARAVEL : ''}${phpServer(root)}` }),
+      manager: '',
+      startAdvice: 'keep an index.php in the root directory or in public',
+      searchPath: ['vendor/bin'],
+      environment: isLaravel
+        ? { APP_ENV: 'production', APP_DEBUG: 'false', LOG_CHANNEL: 'stderr' }
+        : { APP_ENV: 'prod', APP_DEBUG: '0' },
+      buildEnvironment: { COMPOSER_NO_INTERACTION: '1', COMPOSER_ALLOW_SUPERUSER: '1', COMPOSER_NO_AUDIT: '1' },
+      caches: isInstalled ? {} : { COMPOSER_CACHE_DIR: 'composer' },
+      keptFolders: [],
+    };
+    return withAssets(files, plan);
+  },
+};
+
+const NOT_INSTALLED = { install: [], manifests: null, dependencies: null };
+
+/** The folder that is served, relative to the project; null if no folder has an index.php. */
+function rootOf(files: ProjectFiles): string | null {
+  if (files.has('artisan')) return 'public';
+  return ROOTS.find((folder) => files.has(folder === '.' ? 'index.php' : `${folder}/index.php`)) ?? null;
+}
+
+/**
+ * Packages are installed once for the same lock file. What depends on the project's own files follows in each build: its scripts, and the
+ * list of its classes.
+ */
+function installation(
+  files: ProjectFiles,
+  { repositories, config, extra, scripts, autoload }: Manifest,
+  composer: string,
+): Pick<LanguagePlan, 'install' | 'manifests' | 'dependencies' | 'prepare'> {
+  const hasScript = (name: string) => isRecord(scripts) && scripts[name] !== undefined;
+  const lists = isRecord(autoload) && (autoload.classmap !== undefined || autoload['psr-0'] !== undefined);
+  const dumps = lists || ['pre-autoload-dump', 'post-autoload-dump'].some(hasScript);
+  const completion = [
+    ...(dumps ? [`${composer} dump-autoload --no-dev --optimize --no-interaction`] : []),
+    ...(hasScript('post-install-cmd') ? [`${composer} run-script --no-dev --no-interaction post-install-cmd`] : []),
+  ].join(' && ');
+  const vendor = isRecord(config) && config['vendor-dir'] !== undefined;
+  const plugins = isRecord(config) && isRecord(config['allow-plugins']) ? Object.entries(config['allow-plugins']) : [];
+  const reaches =
+    vendor ||
+    JSON.stringify(repositories ?? {}).includes('"path"') ||
+    (isRecord(extra) && (extra['installer-paths'] !== undefined || extra['drupal-scaffold'] !== undefined)) ||
+    ['pre-install-cmd', 'post-package-install'].some(hasScript) ||
+    plugins.some(([name, allowed]) => allowed !== false && !HARMLESS_PLUGINS.includes(name));
+  const isExact = files.has('composer.lock') && !reaches;
+  return {
+    // Scripts of the project need files that an installation of packages alone does not.
+    install: [`${composer} ${INSTALL} ${isExact && completion !== '' ? '--no-scripts ' : ''}--optimize-autoloader`],
+    manifests: isExact ? ['composer.json', 'composer.lock', 'symfony.lock', 'auth.json'].filter(files.has) : null,
+    dependencies: vendor ? null : 'vendor',
+    ...(isExact && completion !== '' ? { prepare: [completion] } : {}),
+  };
+}
+
+/** A version of its own file, or else what composer.json requires: a range that other versions often satisfy as well. */
+function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
+  const named = languageWish(files, 'php', [versionFile(files, '.php-version')]);
+  const range = isRecord(require) && typeof require.php === 'string' ? require.php : null;
+  if (named.wish !== null || range === null) return named;
+  const required: NamedVersion = {
+    text: range.replace(/@\w+/g, ''),
+    source: 'require.php in composer.json',
+    optional: true,
+  };
+  return languageWish(files, 'php', [required]);
+}
+
+/** Laravel answers no request without a key, and keeps sessions in a database by default. */
+const LARAVEL = `mkdir -p storage/logs storage/framework/cache/data storage/framework/sessions storage/framework/views bootstrap/cache
+if [ -z "$APP_KEY" ] && ! grep -q '^APP_KEY=.' .env 2>/dev/null; then
+  echo 'APP_KEY is not set: this replica makes one of its own, so that every start signs all users out, and what was encrypted before cannot be read. Set the variable APP_KEY to the output of "php artisan key:generate --show".' >&2
+  export APP_KEY="base64:$(head -c 32 /dev/urandom | base64)"
+fi
+if [ -z "$DB_CONNECTION$DB_HOST$DB_URL$DATABASE_URL" ] && [ ! -e .env ]; then
+  export SESSION_DRIVER="\${SESSION_DRIVER:-cookie}" CACHE_STORE="\${CACHE_STORE:-file}"
+fi
+`;
