@@ -1,13 +1,17 @@
 import type { ProjectFiles } from '../project-files.js';
+import { elixir } from './elixir.js';
 import { go } from './go.js';
+import { java } from './java.js';
 import type { Language } from './language.js';
 import { node } from './node.js';
 import { php } from './php.js';
 import { python } from './python.js';
 import { ruby } from './ruby.js';
+import { rust } from './rust.js';
+import { shell } from './shell.js';
 
 /** Asked in this order: many projects contain a Python script, but few Python projects a package.json. */
-export const LANGUAGES: readonly Language[] = [node, go, ruby, php, python];
+export const LANGUAGES: readonly Language[] = [node, go, rust, ruby, php, elixir, java, python, shell];
 
 /**
  * The language of a project; null if none is known. A package.json shows a Node.js project, unless another language of it uses Node.js

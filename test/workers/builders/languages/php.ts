@@ -1,4 +1,5 @@
 import { packageJson } from '../../../support/repositories.js';
+import type { Sample } from './sample.js';
 
 const LIBRARY = {
   'packages/greeting/composer.json': JSON.stringify({
@@ -9,7 +10,7 @@ const LIBRARY = {
   'packages/greeting/src/Greeting.php': '<?php namespace Tests; class Greeting { const TEXT = "hello"; }',
 };
 
-export const PHP_SAMPLES = [
+export const PHP_SAMPLES: readonly Sample[] = [
   {
     name: 'PHP: plain files behind php-fpm',
     needs: 'php-fpm8.2',

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Files } from '../../../support/repositories.js';
+import type { Sample } from './sample.js';
 
 const SERVER = `
 require 'socket'
@@ -40,7 +41,7 @@ function packedGem(): Uint8Array {
   }
 }
 
-export const RUBY_SAMPLES = [
+export const RUBY_SAMPLES: readonly Sample[] = [
   {
     name: 'Ruby: one file, without gems',
     needs: 'ruby',

@@ -1,0 +1,100 @@
+import { BuildError } from '../../failures/explained.js';
+import type { ProjectFiles } from '../project-files.js';
+import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
+import { program } from '../toolchains/tool.js';
+import type { Language, LanguagePlan } from './language.js';
+
+const BINARY = '.ranvier/app';
+
+/** Rust: the package's binary, compiled for release. Compiled dependencies stay in the service's cache. */
+export const rust: Language = {
+  runtime: 'rust',
+  marks: ['Cargo.toml'],
+  reads: ['Cargo.toml', 'rust-toolchain', 'rust-toolchain.toml'],
+  matches: (files) => files.has('Cargo.toml'),
+  // Packages of Node.js may have a part in Rust, which their own build compiles.
+  leads: (files) => files.has('src/main.rs') && !/^\s*crate-type\s*=/m.test(files.text('Cargo.toml') ?? ''),
+  plan(files): LanguagePlan {
+    const isVendored = files.has('vendor') && (files.has('.cargo/config.toml') || files.has('.cargo/config'));
+    const flags = ['--release', ...(files.has('Cargo.lock') ? ['--locked'] : []), ...(isVendored ? ['--offline'] : [])];
+    const name = binaryOf(files);
+    return {
+      tools: [program('cargo', 'install Rust (Debian: apt-get install cargo)')],
+      versions: { node: null, manager: null, languages: [languageWish(files, 'rust', versionsOf(files))] },
+      install: [],
+      manifests: null,
+      dependencies: null,
+      build: [
+        `cargo build ${flags.join(' ')}${name === null ? '' : ` --bin ${name}`}`,
+        `mkdir -p .ranvier && cp "$CARGO_TARGET_DIR/release/${name ?? '$(basename "$PWD")'}" ${BINARY}`,
+      ],
+      start: `./${BINARY}`,
+      manager: '',
+      startAdvice: 'keep a src/main.rs in the package',
+      searchPath: [],
+      environment: { ROCKET_ADDRESS: '0.0.0.0' },
+      buildEnvironment: { CARGO_TERM_COLOR: 'never', CARGO_NET_RETRY: '2' },
+      caches: { CARGO_HOME: 'cargo', CARGO_TARGET_DIR: 'cargo-target' },
+      keptFolders: [],
+    };
+  },
+};
+
+/** The toolchain file is a pin; `rust-version` a minimum that cargo itself checks. */
+function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
+  const channel = versionIn(files, 'rust-toolchain.toml', /^\s*channel\s*=\s*"([^"\n]{1,60})"/m);
+  const plain = (files.text('rust-toolchain') ?? '').includes('[')
+    ? versionIn(files, 'rust-toolchain', /^\s*channel\s*=\s*"([^"\n]{1,60})"/m)
+    : versionFile(files, 'rust-toolchain');
+  const minimum = versionIn(files, 'Cargo.toml', /^\s*rust-version\s*=\s*"([^"\n]{1,60})"/m);
+  const named = [channel, plain].map((version) =>
+    version && /^(stable|beta|nightly)/.test(version.text) ? null : version,
+  );
+  return [...named, minimum && { text: `>=${minimum.text}`, source: 'rust-version in Cargo.toml', optional: true }];
+}
+
+/** The binary to build; throws `BuildError` if there are several and nothing says which one is the server. */
+function binaryOf(files: ProjectFiles): string | null {
+  const text = files.text('Cargo.toml') ?? '';
+  const defaultRun = /^\s*default-run\s*=\s*"([\w-]{1,100})"/m.exec(text)?.[1];
+  if (defaultRun !== undefined) return defaultRun;
+  const named = [...text.matchAll(/^\[\[bin\]\][^[]{0,2000}?^\s*name\s*=\s*"([\w-]{1,100})"/gm)].flatMap(
+    (match) => match[1] ?? [],
+  );
+  const own = /^\[package\][^[]{0,4000}?^\s*name\s*=\s*"([\w-]{1,100})"/m.exec(text)?.[1];
+  const extra = files.below('src/bin').map((name) => name.replace(/\.rs$/, ''));
+  const all = [...new Set([...named, ...(files.has('src/main.rs') && own !== undefined ? [own] : []), ...extra])];
+  const [only] = all;
+  if (all.length === 1 && only !== undefined) return only;
+  const likely = all.find((name) => name === own) ?? all.find((name) => /^(server|web|api|app|main)$/.test(name));
+  if (likely !== undefined) return likely;
+  if (all.length > 1) {
+    throw new BuildError(
+      `Cargo.toml has several binaries: ${all.slice(0, 20).join(', ')}. Set default-run in [package] to the one that serves requests.`,
+    );
+  }
+  return membersBinary(files, text);
+}
+
+/** The only member of a workspace that has a main program. */
+function membersBinary(files: ProjectFiles, text: string): string | null {
+  if (!/^\[workspace\]/m.test(text))
+    throw new BuildError('Cargo.toml has no binary: add a src/main.rs, or set buildCommand and startCommand');
+  const list = /^\s*(?:default-)?members\s*=\s*\[([^\]]{0,4000})\]/m.exec(text)?.[1] ?? '';
+  const folders = [...list.matchAll(/"([^"\n]{1,200})"/g)].flatMap(([, path = '']) => {
+    if (!path.endsWith('/*')) return [path];
+    const parent = path.slice(0, -2);
+    return files.below(parent).map((name) => `${parent}/${name}`);
+  });
+  const programs = folders
+    .filter((folder) => files.has(`${folder}/src/main.rs`))
+    .map((folder) => folder.split('/').at(-1) ?? folder);
+  const chosen =
+    programs.length === 1 ? programs[0] : programs.find((name) => /^(server|web|api|app|main)$/.test(name));
+  if (chosen !== undefined) return chosen;
+  throw new BuildError(
+    programs.length === 0
+      ? 'no member of the Cargo workspace has a src/main.rs: set buildCommand and startCommand'
+      : `the Cargo workspace has several programs: ${programs.slice(0, 20).join(', ')}. Set rootDirectory to the folder of the one that serves requests.`,
+  );
+}
