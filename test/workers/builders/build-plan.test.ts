@@ -75,7 +75,8 @@ describe('The plan of a build', () => {
     expect(installed.startCommand).to.equal('python3 app.py');
     expect(plan({ 'main.py': '' }).install).to.deep.equal([]);
     expect(plan({ 'main.py': '', 'pyproject.toml': '[tool.ruff]\n' }).install).to.deep.equal([]);
-    expect(plan({ 'main.py': '', 'pyproject.toml': '[project]\nname="x"\n' }).install).to.deep.equal([
+    const library = '[project]\nname="x"\n[build-system]\nrequires=[]\n';
+    expect(plan({ 'main.py': '', 'pyproject.toml': library }).install).to.deep.equal([
       'python3 -m pip install --target .python_packages .',
     ]);
   });
@@ -101,7 +102,7 @@ describe('The plan of a build', () => {
     const files = { 'package.json': START, 'requirements.txt': '', 'main.py': '' };
     expect(plan(files).runtime).to.equal('node');
     expect(plan(files, { runtime: 'python' }).startCommand).to.equal('python3 main.py');
-    expect(plan({ 'run.sh': '' }, { startCommand: './run.sh' })).to.deep.include({ runtime: 'auto', install: [] });
+    expect(plan({ 'run.sh': '' }, { startCommand: './run.sh' })).to.deep.include({ runtime: 'shell', install: [] });
   });
 
   it('reports what this runtime cannot build, and what to do', () => {
