@@ -96,7 +96,9 @@ function processPlan(
     type: 'process',
     runtime,
     startCommand,
-    starts: [{ command: startCommand, needs: null }],
+    starts: [
+      { command: startCommand, needs: null, direct: startCommand === plan.start ? (plan.startProgram ?? null) : null },
+    ],
     publish: null,
   };
 }

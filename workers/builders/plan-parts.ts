@@ -26,6 +26,7 @@ export const NOTHING: LanguagePlan = {
 /** The part of a toolchain's plan that every plan takes over. */
 export function shared({
   start: _start,
+  startProgram: _startProgram,
   startAdvice: _advice,
   build: _build,
   manager: _manager,

@@ -19,6 +19,8 @@ export interface LanguagePlan {
   build: string[];
   /** Null if nothing in the repository says how to start it. */
   start: string | null;
+  /** A shell program that runs if `start` is used, and does more than `start` tells users; absent if `start` itself runs. */
+  startProgram?: string;
   /** The package manager that runs the project's scripts; '' if it has none. */
   manager: string;
   /** Completes "nothing says how to start it: set startCommand, …". */

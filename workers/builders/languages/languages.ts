@@ -1,11 +1,18 @@
 import type { ProjectFiles } from '../project-files.js';
+import { deno } from './deno.js';
+import { dotnet } from './dotnet.js';
 import { go } from './go.js';
+import { java } from './java.js';
 import type { Language } from './language.js';
 import { node } from './node.js';
 import { python } from './python.js';
+import { shell } from './shell.js';
 
-/** Asked in this order: many projects contain a Python script, but few Python projects a package.json. */
-export const LANGUAGES: readonly Language[] = [node, go, python];
+/**
+ * Asked in this order: many projects contain a Python script, but few Python projects a package.json. A script of the shell decides only if
+ * nothing else does.
+ */
+export const LANGUAGES: readonly Language[] = [node, deno, go, java, dotnet, python, shell];
 
 /**
  * The language of a project; null if none is known. A package.json shows a Node.js project, unless another language of it uses Node.js
