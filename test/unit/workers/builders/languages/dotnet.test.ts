@@ -9,7 +9,7 @@ function plan(texts: Record<string, string>) {
 
 const solution = (...paths: string[]) =>
   paths.map((path) => `Project("{FAE0}") = "x", "${path}", "{1}"\r\nEndProject`).join('\r\n');
-const URLS = 'ASPNETCORE_URLS="${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}"';
+const URLS = `ASPNETCORE_URLS="\${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}"`;
 const sdk = (version: string, rollForward?: string) => JSON.stringify({ sdk: { version, rollForward } });
 
 describe('The plan of a .NET project', () => {
