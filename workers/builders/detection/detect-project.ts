@@ -3,6 +3,7 @@ import { BuildError } from '../../failures/explained.js';
 import { planBuild } from '../build-plan.js';
 import { LANGUAGES } from '../languages/languages.js';
 import { node } from '../languages/node.js';
+import { shell } from '../languages/shell.js';
 import type { BuildCapabilities, BuildPlan, Settings } from '../plan-model.js';
 import { NoApplicationError } from '../plan-parts.js';
 import { folderInside } from '../project-files.js';
@@ -88,7 +89,10 @@ function standsAlone({ app, files }: DetectedProject, containers: boolean): bool
   // A program below belongs to the package whose folder it is in.
   const isOwn = (file: string) => parentOf(file) === '' || !files.has(inFolder(parentOf(file), 'package.json'));
   const own = [...OWN_FILES, ...ENTRY_FILES.filter(isOwn), ...(containers ? ['Dockerfile'] : [])];
-  return own.some(files.has) || LANGUAGES.some((language) => language !== node && language.matches(files));
+  return (
+    own.some(files.has) ||
+    LANGUAGES.some((language) => language !== node && language !== shell && language.matches(files))
+  );
 }
 
 async function readerOf(app: string): Promise<ProjectReader> {

@@ -1,96 +1,168 @@
 import type { ProjectFiles } from '../project-files.js';
 import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import { program, type Tool } from '../toolchains/tool.js';
+import type { LanguageWish } from '../toolchains/version-wish.js';
+import { JAR_PROGRAM, LISTEN, SCRIPT_PROGRAM } from './java-start.js';
 import type { Language, LanguagePlan } from './language.js';
 
-const GRADLE = ['build.gradle', 'build.gradle.kts'];
+const GRADLE_FILES = ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'];
+/** What `gradle init` names the folder of the application. */
+const APP_FILES = ['app/build.gradle', 'app/build.gradle.kts'];
+/** A file without a build tool that has the main method. */
+const ENTRY_FILES = ['Main', 'App', 'Application', 'Server'].flatMap((name) => [`${name}.java`, `src/${name}.java`]);
 const CLASSES = '.ranvier/classes';
-const JAR = '.ranvier/app.jar';
+const SKIP_TESTS = '-DskipTests -Dmaven.javadoc.skip=true';
+/** The repository of Maven is kept between builds. Options of the project's own `.mvn/maven.config` count as well. */
+const MAVEN = `-B -ntp -Dmaven.repo.local="$MAVEN_REPOSITORY" ${SKIP_TESTS}`;
+/** Plugins of Maven that make a jar with all that it needs. */
+const WHOLE_JARS =
+  /<artifactId>(spring-boot|quarkus|micronaut|maven-shade|maven-assembly|helidon|wildfly-jar)-?[\w-]*plugin</;
 
-/** Java and Kotlin: Maven, Gradle, or sources alone. */
+type Steps = Pick<LanguagePlan, 'tools' | 'build' | 'start' | 'startProgram' | 'caches'> & { wish: LanguageWish[] };
+
+/** Java and Kotlin: Maven, Gradle, or source files alone. */
 export const java: Language = {
   runtime: 'java',
-  marks: ['pom.xml', ...GRADLE, 'Main.java'],
-  reads: ['pom.xml', ...GRADLE, '.java-version', 'system.properties'],
-  matches: (files) => ['pom.xml', ...GRADLE, 'gradlew', 'Main.java'].some(files.has),
-  leads: (files) => ['pom.xml', ...GRADLE].some(files.has),
+  marks: ['pom.xml', 'build.gradle', 'build.gradle.kts'],
+  reads: [
+    ...['pom.xml', ...GRADLE_FILES, ...APP_FILES, ...ENTRY_FILES],
+    ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
+  ],
+  matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
+  // The assets of their pages are built by plugins of Maven and Gradle.
+  leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
-    const tool = buildTool(files);
+    const { wish, ...steps } = stepsOf(files);
     return {
-      tools: [program('javac', 'install a JDK (Debian: apt-get install default-jdk-headless)'), ...tool.tools],
-      versions: { node: null, manager: null, languages: [languageWish(files, 'java', versionsOf(files))] },
+      ...steps,
+      versions: { node: null, manager: null, languages: [versionOf(files), ...wish] },
       install: [],
       manifests: null,
       dependencies: null,
-      build: tool.build,
-      start: tool.start,
       manager: '',
-      startAdvice: 'let the build make a jar that can be started with "java -jar"',
+      startAdvice: 'keep a Main.java in the root directory',
       searchPath: [],
-      // A third of the memory is the virtual machine's own.
-      environment: { JDK_JAVA_OPTIONS: '-XX:MaxRAMPercentage=65' },
+      // The heap is bounded by the memory of the plan: without it, the virtual machine takes a quarter.
+      environment: { JAVA_TOOL_OPTIONS: '-XX:MaxRAMPercentage=75' },
       buildEnvironment: {},
-      caches: { GRADLE_USER_HOME: 'gradle', RANVIER_MAVEN: 'maven' },
       keptFolders: [],
     };
   },
 };
 
-interface BuildTool {
-  tools: ReturnType<typeof program>[];
-  build: string[];
-  start: string | null;
+function stepsOf(files: ProjectFiles): Steps {
+  if (files.has('pom.xml')) return maven(files);
+  return GRADLE_FILES.some(files.has) ? gradle(files) : plain(files);
 }
 
-function buildTool(files: ProjectFiles): BuildTool {
-  const start = `java -jar ${JAR}`;
-  if (files.has('pom.xml')) {
-    const maven = files.has('mvnw') ? 'sh ./mvnw' : 'mvn';
-    const tools = files.has('mvnw') ? [] : [program('mvn', 'install Maven (Debian: apt-get install maven)')];
-    const command = `${maven} -B -ntp -DskipTests -Dmaven.repo.local="$RANVIER_MAVEN" package`;
-    return { tools, build: [command, keepJar('target')], start };
-  }
-  if (files.has('Main.java')) {
-    return {
-      tools: [],
-      build: [`mkdir -p ${CLASSES} && javac -d ${CLASSES} *.java`],
-      start: `java -cp ${CLASSES} Main`,
-    };
-  }
-  const gradle = files.has('gradlew') ? 'sh ./gradlew' : 'gradle';
-  const tools = files.has('gradlew')
-    ? []
-    : [program('gradle', 'install Gradle, or keep its wrapper in the repository')];
-  const text = GRADLE.map((name) => files.text(name) ?? '').join('\n');
-  const task = text.includes('org.springframework.boot') ? 'bootJar' : /shadow/i.test(text) ? 'shadowJar' : 'build';
-  return { tools, build: [`${gradle} --no-daemon --console=plain ${task} -x test`, keepJar('build/libs')], start };
+function maven(files: ProjectFiles): Steps {
+  const hasWrapper = files.has('mvnw') && files.has('.mvn/wrapper/maven-wrapper.properties');
+  const pom = files.text('pom.xml') ?? '';
+  const main = /<mainClass>\s*([\w.$]{1,200})\s*<\/mainClass>/.exec(pom)?.[1];
+  // Only the classes and the jars of others together are the application if no plugin packs them into one jar.
+  const isLoose = main !== undefined && !WHOLE_JARS.test(pom) && !/<modules>/.test(pom);
+  const goals = isLoose ? 'package dependency:copy-dependencies -DincludeScope=runtime' : 'package';
+  return {
+    ...builtBy('maven', 'mvn', hasWrapper ? 'mvnw' : null, files),
+    build: [`${hasWrapper ? 'sh ./mvnw' : 'mvn'} ${MAVEN} ${isLoose && !hasDependencies(pom) ? 'package' : goals}`],
+    ...(isLoose
+      ? started(`java -cp "target/classes:target/dependency/*" ${main}`, '')
+      : started('java -jar target/*.jar', JAR_PROGRAM)),
+    caches: { MAVEN_REPOSITORY: 'maven', MAVEN_USER_HOME: 'maven-wrapper' },
+  };
 }
 
-/** The jar that has a main class, under a name that does not change. Quarkus makes a folder of them. */
-function keepJar(folder: string): string {
-  return [
-    `mkdir -p .ranvier`,
-    `if [ -e ${folder}/quarkus-app/quarkus-run.jar ]; then ln -sf ../${folder}/quarkus-app/quarkus-run.jar ${JAR}; else`,
-    `for jar in ${folder}/*.jar; do`,
-    `case "$jar" in *-sources.jar | *-javadoc.jar | *-plain.jar | *-tests.jar | */original-*) continue ;; esac`,
-    `if unzip -p "$jar" META-INF/MANIFEST.MF 2>/dev/null | grep -q '^Main-Class:'; then cp "$jar" ${JAR}; break; fi`,
-    `done; fi`,
-    `[ -e ${JAR} ] || { echo 'No jar with a Main-Class was built: let the build make one (Spring Boot, the shade or the jar plugin), or set startCommand' >&2; exit 1; }`,
-  ].join('\n');
+function hasDependencies(pom: string): boolean {
+  return /<dependency>/.test(pom) || /<parent>/.test(pom);
 }
 
-function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
-  const pom = versionIn(
-    files,
-    'pom.xml',
-    /<(?:maven\.compiler\.release|maven\.compiler\.source|java\.version)>\s*(\d{1,2})\s*</,
+function gradle(files: ProjectFiles): Steps {
+  const hasWrapper = files.has('gradlew') && files.has('gradle/wrapper/gradle-wrapper.properties');
+  const text = [...GRADLE_FILES, ...APP_FILES, 'gradle/libs.versions.toml'].map((name) => files.text(name)).join('\n');
+  const { task, makesScript } = taskOf(text);
+  return {
+    ...builtBy('gradle', 'gradle', hasWrapper ? 'gradlew' : null, files),
+    build: [`${hasWrapper ? 'sh ./gradlew' : 'gradle'} --no-daemon --console=plain --build-cache ${task}`],
+    ...(makesScript
+      ? started('build/install/*/bin/*', SCRIPT_PROGRAM)
+      : started('java -jar build/libs/*.jar', JAR_PROGRAM)),
+    caches: { GRADLE_USER_HOME: 'gradle' },
+  };
+}
+
+/** The task that makes what can be started. Plugins may be named in a catalog of versions. */
+function taskOf(text: string): { task: string; makesScript: boolean } {
+  if (/org\.springframework\.boot\b/.test(text)) return { task: 'bootJar', makesScript: false };
+  if (/io\.ktor\.plugin\b/.test(text)) return { task: 'buildFatJar', makesScript: false };
+  if (/\bio\.quarkus\b/.test(text)) return { task: 'quarkusBuild', makesScript: false };
+  if (/com\.(github\.johnrengelman|gradleup)\.shadow\b/.test(text)) return { task: 'shadowJar', makesScript: false };
+  const isApplication =
+    /(\bid\s*\(?\s*|plugin:\s*)["']application["']|^\s*`?application`?\s*(\{|$)|io\.micronaut\./m.test(text);
+  return isApplication ? { task: 'installDist', makesScript: true } : { task: 'assemble', makesScript: false };
+}
+
+/** Source files alone, with the jars of the folder lib. */
+function plain(files: ProjectFiles): Steps {
+  const entry = ENTRY_FILES.find(files.has) ?? 'Main.java';
+  const folder = /^\s*package\s+([\w.]{1,200})\s*;/m.exec(files.text(entry) ?? '')?.[1];
+  const name = (entry.split('/').at(-1) ?? entry).replace('.java', '');
+  const sources = entry.startsWith('src/') ? 'src' : '.';
+  return {
+    tools: [JAVAC],
+    wish: [],
+    build: [
+      `find ${sources} -name '*.java' ! -path '*/.*/*' ! -path '*/test/*' >.ranvier-sources && ` +
+        `javac -encoding UTF-8 -cp 'lib/*' -d ${CLASSES} @.ranvier-sources`,
+    ],
+    ...started(`java -cp "${CLASSES}:lib/*" ${folder === undefined ? name : `${folder}.${name}`}`, ''),
+    caches: {},
+  };
+}
+
+const JAVAC = program('javac', 'install a JDK (Debian: apt-get install default-jdk-headless)');
+
+function builtBy(
+  name: 'maven' | 'gradle',
+  command: string,
+  wrapper: string | null,
+  files: ProjectFiles,
+): Pick<Steps, 'tools' | 'wish'> {
+  if (wrapper !== null) return { tools: [JAVAC], wish: [] };
+  const tool: Tool = program(
+    command,
+    `install it (Debian: apt-get install ${name}), or add its wrapper to the repository`,
   );
-  const gradle = GRADLE.map((name) => versionIn(files, name, /languageVersion[^\n]{0,60}?\b(\d{1,2})\b/)).find(
-    (found) => found !== null,
-  );
-  return [
-    versionFile(files, '.java-version'),
-    versionIn(files, 'system.properties', /^java\.runtime\.version\s*=\s*(\d[\d.]{0,20})/m),
-    ...[pom, gradle ?? null].map((found) => found && { text: `>=${found.text}`, source: found.source, optional: true }),
-  ];
+  return { tools: [JAVAC, tool], wish: [languageWish(files, name)] };
+}
+
+/** Spring Boot, Quarkus and Micronaut listen where variables say. Other programs read PORT. */
+function started(start: string, choice: string): Pick<Steps, 'start' | 'startProgram'> {
+  return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
+}
+
+/** A file that names the version, or else the least one for which the project is compiled. */
+function versionOf(files: ProjectFiles): LanguageWish {
+  const named = languageWish(files, 'java', [
+    modern(versionFile(files, '.java-version')),
+    modern(versionIn(files, '.sdkmanrc', /^java=(\S+)/m)),
+    modern(versionIn(files, 'system.properties', /^java\.runtime\.version\s*[=:]\s*(\S+)/m)),
+  ]);
+  if (named.wish !== null) return named;
+  const toolchain = /(?:JavaLanguageVersion\.of|jvmToolchain)\(\s*(\d{1,3})/;
+  const source = /(?:sourceCompatibility|options\.release)[^\n\d]{0,60}?((?:1[._])?\d{1,2})\b/;
+  const compiled = /<(?:java\.version|maven\.compiler\.(?:release|source)|release|source)>\s*((?:1\.)?\d{1,2})\s*</;
+  const inGradle = (pattern: RegExp) =>
+    [...GRADLE_FILES, ...APP_FILES].map((name) => versionIn(files, name, pattern)).find((found) => found !== null) ??
+    null;
+  const exact = inGradle(toolchain);
+  const least = modern(versionIn(files, 'pom.xml', compiled) ?? inGradle(source));
+  return languageWish(files, 'java', [
+    exact && { ...exact, optional: true },
+    least && { ...least, text: `>=${least.text}`, optional: true, lowest: true },
+  ]);
+}
+
+/** Java 8 and older were called 1.8. */
+function modern(version: NamedVersion | null): NamedVersion | null {
+  return version && { ...version, text: version.text.replace(/^(\D*)1[._](?=\d)/, '$1') };
 }

@@ -1,4 +1,6 @@
 import type { ProjectFiles } from '../project-files.js';
+import { deno } from './deno.js';
+import { dotnet } from './dotnet.js';
 import { elixir } from './elixir.js';
 import { go } from './go.js';
 import { java } from './java.js';
@@ -10,8 +12,11 @@ import { ruby } from './ruby.js';
 import { rust } from './rust.js';
 import { shell } from './shell.js';
 
-/** Asked in this order: many projects contain a Python script, but few Python projects a package.json. */
-export const LANGUAGES: readonly Language[] = [node, go, rust, ruby, php, elixir, java, python, shell];
+/**
+ * Asked in this order: many projects contain a Python script, but few Python projects a package.json. A script of the shell decides only if
+ * nothing else does.
+ */
+export const LANGUAGES: readonly Language[] = [node, deno, go, rust, ruby, php, elixir, java, dotnet, python, shell];
 
 /**
  * The language of a project; null if none is known. A package.json shows a Node.js project, unless another language of it uses Node.js

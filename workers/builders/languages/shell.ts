@@ -1,30 +1,23 @@
-import type { Language, LanguagePlan } from './language.js';
+import { NOTHING } from '../plan-parts.js';
+import type { Language } from './language.js';
 
-const PROGRAMS = ['start.sh', 'run.sh'];
+const SCRIPTS = ['start.sh', 'run.sh'];
+/** Pages and programs of Node.js without a package.json are recognised later. */
+const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
-/** A shell program, if nothing else tells what the project is. */
+/** A script that starts something, if nothing else says what the project is. */
 export const shell: Language = {
   runtime: 'shell',
-  marks: PROGRAMS,
-  reads: [],
-  matches: (files) => PROGRAMS.some(files.has),
-  plan(files): LanguagePlan {
-    const file = PROGRAMS.find(files.has) ?? 'start.sh';
+  marks: SCRIPTS,
+  reads: SCRIPTS,
+  matches: (files) => SCRIPTS.some(files.has) && !files.names().some((name) => OTHERS.test(name)),
+  plan(files) {
+    const script = SCRIPTS.find(files.has);
+    const interpreter = /^#!.*\bbash\b/.test(files.text(script ?? '') ?? '') ? 'bash' : 'sh';
     return {
-      tools: [],
-      versions: { node: null, manager: null },
-      install: [],
-      manifests: [],
-      dependencies: null,
-      build: [],
-      start: `sh ./${file}`,
-      manager: '',
-      startAdvice: 'keep a start.sh in the root directory',
-      searchPath: [],
-      environment: {},
-      buildEnvironment: {},
-      caches: {},
-      keptFolders: [],
+      ...NOTHING,
+      start: script === undefined ? null : `${interpreter} ./${script}`,
+      startAdvice: 'name the script that starts it start.sh',
     };
   },
 };

@@ -126,9 +126,9 @@ async function choose(name: PackagedName, wish: VersionWish, versionsOf: Version
 /** The version to install for a range; null if none satisfies it. */
 export function newestVersion(name: ToolName, versions: readonly string[], wish: VersionWish): string | null {
   const fitting = semver.rsort(versions.filter((version) => semver.satisfies(version, wish.range)));
-  if (name !== 'node' || wish.newest === true) return fitting[0] ?? null;
-  // Odd versions get no long-term support, and native modules have no binaries for them.
-  const supported = fitting.filter((version) => semver.major(version) % 2 === 0);
+  if (wish.newest === true) return fitting[0] ?? null;
+  // Odd versions of Node.js get no long-term support, and native modules have no binaries for them.
+  const supported = fitting.filter((version) => name !== 'node' || semver.major(version) % 2 === 0);
   const least = wish.lowest === true ? supported.at(-1) : undefined;
   return (
     supported.find((version) => least === undefined || semver.major(version) === semver.major(least)) ??

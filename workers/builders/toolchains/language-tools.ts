@@ -22,6 +22,10 @@ export const LANGUAGE_TOOLS = {
   elixir: { ...tool('Elixir', ['elixir', '--version'], 'elixir', ['elixir']), version: /Elixir (\d+\.\d+\.\d+)/ },
   php: tool('PHP', ['php', '--version'], 'php-cli composer', ['php']),
   java: { ...tool('Java', ['javac', '-version'], 'default-jdk-headless', ['java']), version: /javac (\d+(?:\.\d+)*)/ },
+  maven: tool('Maven', ['mvn', '--version'], 'maven', ['maven']),
+  gradle: { ...tool('Gradle', ['gradle', '--version'], 'gradle', ['gradle']), version: /Gradle (\d+\.\d+(?:\.\d+)?)/ },
+  // A package of the npm registry contains it, so that mise is not asked.
+  deno: tool('Deno', ['deno', '--version'], '', ['deno']),
   dotnet: tool('.NET', ['dotnet', '--version'], 'dotnet-sdk', ['dotnet', 'dotnet-core']),
 } as const satisfies Readonly<Record<string, LanguageTool>>;
 

@@ -10,6 +10,8 @@ export interface NamedVersion {
   source: string;
   /** True if the host's own version will do where no other can be had: the file names a minimum that compilers do not insist on. */
   optional?: boolean;
+  /** True if the lowest major version that satisfies is installed where the host's own does not: the file names a minimum. */
+  lowest?: boolean;
 }
 
 const MAX_TEXT_LENGTH = 200;
@@ -55,11 +57,11 @@ function generalVersion(files: ProjectFiles, tool: string): NamedVersion | null 
   );
 }
 
-function wishOf({ text, source, optional }: NamedVersion, shown: string): VersionWish | null {
+function wishOf({ text, source, optional, lowest }: NamedVersion, shown: string): VersionWish | null {
   if (/^(system|latest|stable|\*)$/.test(text)) return null;
   const range = rangeOf(text);
   if (text.length <= MAX_TEXT_LENGTH && range !== null)
-    return { range, source, ...(optional === true ? { optional } : {}) };
+    return { range, source, ...(optional === true ? { optional } : {}), ...(lowest === true ? { lowest } : {}) };
   throw new BuildError(
     `${source} asks for ${shown} "${text.slice(0, 60)}", which is no version. Write a version such as 3.1 or 3.1.4, or remove the line.`,
   );

@@ -5,7 +5,7 @@ import { isLanguage, LANGUAGE_TOOLS, type LanguageName, languageTool } from './l
 import type { ManagerName } from './version-wish.js';
 
 /** A tool that a package of the npm registry contains. */
-export type PackagedName = 'node' | 'postgres' | 'mise' | ManagerName;
+export type PackagedName = 'node' | 'postgres' | 'mise' | 'deno' | ManagerName;
 export type ToolName = PackagedName | LanguageName;
 
 /** A tool in an exact version. */
@@ -38,6 +38,8 @@ export function packageOf({ name, version }: ToolVersion<PackagedName>, machine:
   switch (name) {
     case 'mise':
       return { name: misePackage(machine), programs: { mise: 'bin/mise' } };
+    case 'deno':
+      return { name: denoPackage(machine), programs: { deno: 'deno' } };
     case 'node':
       return { name: nodePackage(machine), programs: { node: 'bin/node' } };
     case 'postgres':
@@ -63,6 +65,7 @@ export function listedIn(name: PackagedName, machine: Machine): string[] {
   if (name === 'node') return [nodePackage(machine)];
   if (name === 'postgres') return [postgresPackage(machine)];
   if (name === 'bun') return [bunPackage(machine)];
+  if (name === 'deno') return [denoPackage(machine)];
   if (name === 'mise') return [misePackage(machine)];
   return name === 'yarn' ? ['yarn', MODERN_YARN] : [name];
 }
@@ -76,6 +79,10 @@ function nodePackage({ platform, arch }: Machine): string {
 function bunPackage({ platform, arch, avx2 }: Machine): string {
   const kind = arch === 'arm64' ? 'aarch64' : `${arch}${avx2 ? '' : '-baseline'}`;
   return `@oven/bun-${platform}-${kind}`;
+}
+
+function denoPackage({ platform, arch }: Machine): string {
+  return `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}`;
 }
 
 function misePackage({ platform, arch }: Machine): string {

@@ -115,8 +115,7 @@ export class ToolchainStore {
     }
     const wanted: VersionWish = wish ?? { range: '*', source: 'the project' };
     try {
-      const mise = await this.#mise(context);
-      const version = newestVersion(name, await mise.versions(name, context.signal), wanted);
+      const version = newestVersion(name, await this.#languageVersions(name, context), wanted);
       if (version === null) throw new MiseError(`no version of ${shown} satisfies ${wanted.range}`);
       const tool = { name, version };
       await this.#ensure(tool, wanted.source, context);
@@ -139,6 +138,15 @@ export class ToolchainStore {
           `mirror in its settings (docs/settings.md, BUILD_ENV)${change}.`,
       );
     }
+  }
+
+  /** The versions of a language that can be installed. Throws `MiseError` or `RegistryFault`. */
+  async #languageVersions(name: LanguageName, context: ProvideContext): Promise<string[]> {
+    if (name !== 'deno') return (await this.#mise(context)).versions(name, context.signal);
+    const faults: RegistryFault[] = [];
+    const versions = await this.#versionsOf(name, context.signal, faults);
+    if (versions.length === 0 && faults[0] !== undefined) throw faults[0];
+    return versions;
   }
 
   /** mise itself, which is installed when a project first needs it. */
@@ -256,7 +264,8 @@ export class ToolchainStore {
       await context.log(`Installs ${shownName(tool.name)} ${tool.version}`);
       const fresh = join(this.#folder, `${UNFINISHED}${name}-${randomUUID()}`);
       try {
-        if (isLanguage(tool.name)) await this.#installLanguage({ ...tool, name: tool.name }, fresh, context);
+        if (isLanguage(tool.name) && tool.name !== 'deno')
+          await this.#installLanguage({ ...tool, name: tool.name }, fresh, context);
         else await this.#install({ ...tool, name: tool.name }, source, fresh, context.signal);
         await rename(fresh, folder);
       } finally {

@@ -20,6 +20,7 @@ const VERSIONS: Record<PackagedName, string[]> = {
   bun: ['1.1.0', '1.4.5'],
   postgres: [],
   mise: [],
+  deno: [],
 };
 const source = 'package.json';
 

@@ -1,0 +1,91 @@
+import { isRecord, isText, recordIn } from '../json-values.js';
+import type { ProjectFiles } from '../project-files.js';
+import { languageWish, versionFile } from '../toolchains/language-wish.js';
+import { program } from '../toolchains/tool.js';
+import type { Language, LanguagePlan } from './language.js';
+
+const CONFIGURATIONS = ['deno.json', 'deno.jsonc'];
+const ENTRY_FILES = ['main', 'server', 'app', 'index', 'mod'].flatMap((name) =>
+  ['ts', 'tsx', 'js'].map((extension) => `${name}.${extension}`),
+);
+/** What only programs for Deno contain. */
+const USES_DENO =
+  /\bDeno\.(serve|env|listen|readTextFile)\b|\bfrom\s+["'](jsr:|npm:|https:\/\/(deno\.land|esm\.sh|jsr\.io)\/)/;
+/** The modules that the application imports. They are part of its image. */
+const MODULES = '.deno';
+
+/** Deno: deno.json, or a program that uses what only Deno has. */
+export const deno: Language = {
+  runtime: 'deno',
+  marks: CONFIGURATIONS,
+  reads: [...CONFIGURATIONS, '.dvmrc', '.deno-version', ...ENTRY_FILES],
+  matches: (files) =>
+    CONFIGURATIONS.some(files.has) || ENTRY_FILES.some((name) => USES_DENO.test(files.text(name) ?? '')),
+  // Many projects of Node.js have a deno.json for their editor.
+  leads: (files) => {
+    const scripts = recordIn(files.text('package.json'))?.scripts;
+    const isNodes = isRecord(scripts) && (isText(scripts.start) || isText(scripts.build));
+    return CONFIGURATIONS.some(files.has) && !isNodes && (tasksOf(files).has('start') || files.has('deno.lock'));
+  },
+  plan(files): LanguagePlan {
+    const tasks = tasksOf(files);
+    const entry = ENTRY_FILES.find(files.has);
+    const hasConfiguration = CONFIGURATIONS.some(files.has);
+    const hasPackage = files.has('package.json');
+    return {
+      tools: [program('deno', 'install Deno')],
+      versions: {
+        node: null,
+        manager: null,
+        languages: [languageWish(files, 'deno', [versionFile(files, '.dvmrc'), versionFile(files, '.deno-version')])],
+      },
+      install: hasConfiguration || hasPackage ? ['deno install'] : [],
+      // Packages of package.json, and of a configuration that says so, are in node_modules.
+      manifests:
+        hasPackage || /"(nodeModulesDir|vendor|workspace|links|patch)"/.test(configurationOf(files))
+          ? null
+          : [...CONFIGURATIONS, 'deno.lock', '.npmrc'].filter(files.has),
+      dependencies: hasConfiguration || hasPackage ? MODULES : null,
+      build: [
+        ...(tasks.has('build') ? ['deno task build'] : []),
+        ...(entry === undefined ? [] : [`deno cache ${entry}`]),
+      ],
+      start: startOf(tasks, entry, entry === undefined ? '' : (files.text(entry) ?? '')),
+      manager: '',
+      startAdvice: 'add a task "start" to deno.json, or name the file that starts it main.ts',
+      searchPath: [],
+      environment: { DENO_DIR: MODULES, DENO_NO_UPDATE_CHECK: '1', DENO_NO_PROMPT: '1' },
+      buildEnvironment: {},
+      caches: {},
+      keptFolders: [],
+    };
+  },
+};
+
+/** A task that watches files is for people; `preview` then starts what was built. */
+function startOf(tasks: ReadonlyMap<string, string>, entry: string | undefined, text: string): string | null {
+  const watches = (name: string) => /--watch\b|\bdev\.ts\b/.test(tasks.get(name) ?? '');
+  const task = ['start', 'preview', 'serve'].find((name) => tasks.has(name) && !watches(name));
+  if (task !== undefined) return `deno task ${task}`;
+  if (entry === undefined) return tasks.has('start') ? 'deno task start' : null;
+  const rights = '--allow-net --allow-env --allow-read';
+  const isHandler = /\bexport\s+default\b[^;]{0,200}\bfetch\b/.test(text);
+  return isHandler ? `deno serve --host 0.0.0.0 --port $PORT ${rights} ${entry}` : `deno run ${rights} ${entry}`;
+}
+
+function configurationOf(files: ProjectFiles): string {
+  return CONFIGURATIONS.map((name) => files.text(name)).find((text) => text !== undefined) ?? '';
+}
+
+/** Task → its command. A configuration that Deno itself would refuse has none: Deno says what is wrong with it. */
+function tasksOf(files: ProjectFiles): ReadonlyMap<string, string> {
+  const plain = configurationOf(files)
+    .replace(/("(?:\\.|[^"\\\n])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '$1')
+    .replace(/,(?=\s*[}\]])/g, '');
+  const tasks = recordIn(plain)?.tasks;
+  const entries = Object.entries(isRecord(tasks) ? tasks : {}).map(([name, task]) => {
+    const command = isRecord(task) ? task.command : task;
+    return [name, isText(command) ? command : ''] as const;
+  });
+  return new Map(entries);
+}
