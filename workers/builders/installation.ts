@@ -4,6 +4,7 @@ import type { BuildContext } from './builder.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { commandsWith, type StepsSetting } from './step-commands.js';
+import { wishedNode } from './toolchains/implied-node.js';
 import { hasHeaders, USE_HEADERS } from './toolchains/node-headers.js';
 import { installRecovery, nodeRecovery } from './toolchains/recovery.js';
 
@@ -42,8 +43,8 @@ export async function installWithTools(
 
 /**
  * The tools to use instead if the project names no Node.js, and a package that was installed, or the output of an
- * installation that failed, says that it does not run on this one. Lock files of some package managers do not tell that
- * before. Null if these will do.
+ * installation that failed, says that it does not run on this one; or if a framework says that of the version that the project names.
+ * Lock files of some package managers do not tell that before. Null if these will do.
  */
 async function otherTools(
   setting: StepsSetting,
@@ -53,17 +54,19 @@ async function otherTools(
 ): Promise<string[] | null> {
   const { versions, folders } = plan;
   const { limit, context, toolchains } = setting;
-  if (versions.node !== null || versions.manager === null || plan.install.length === 0) return null;
+  if (versions.manager === null || plan.install.length === 0) return null;
   const app = await realpath(setting.app);
   const input = { app, folders: [folders.project, folders.install] };
   const installed = await readFiles('installedNode', input, { signal: limit.signal });
-  const node = installed ?? nodeRecovery(output);
-  if (node === null) return null;
+  const needed = installed.needed ?? (versions.node === null ? nodeRecovery(output) : null);
+  const node = wishedNode(versions.node, needed, installed.framework);
+  if (node === null || node === versions.node) return null;
   const lines: string[] = [];
   const log = async (line: string) => void lines.push(line);
   const other = await toolchains.provide({ ...versions, node }, { signal: limit.signal, log });
   if (other.join() === tools.join()) return null;
-  await context.log(`${node.source} needs Node.js ${node.range}: installs again with it; engines.node changes this`);
+  const advice = versions.node === null ? '; engines.node changes this' : '';
+  await context.log(`${node.source} needs Node.js ${node.range}: installs again with it${advice}`);
   for (const line of lines) await context.log(line);
   return other;
 }
