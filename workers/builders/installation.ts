@@ -6,7 +6,7 @@ import { readFiles } from './reader/read-files.js';
 import { commandsWith, type StepsSetting } from './step-commands.js';
 import { wishedNode } from './toolchains/implied-node.js';
 import { hasHeaders, USE_HEADERS } from './toolchains/node-headers.js';
-import { installRecovery, nodeRecovery } from './toolchains/recovery.js';
+import { hidePackages, installRecovery, nodeRecovery } from './toolchains/recovery.js';
 
 export interface Installed {
   /** The tools that the application needs: the given ones, or others. */
@@ -71,19 +71,34 @@ async function otherTools(
   return other;
 }
 
-/** True if no command had to be replaced by another one. */
+/**
+ * Installs all packages of a workspace, because its root's scripts and a build may need them; or, if that fails, only those that the
+ * project needs. True if no command had to be replaced by another one.
+ */
 async function installAll(
   { context, toolchains }: StepsSetting,
-  plan: BuildPlan,
+  { install: steps, unneeded = [] }: BuildPlan,
   commands: Commands,
   tools: readonly string[],
 ): Promise<boolean> {
   const headers = await hasHeaders(tools.map((name) => toolchains.pathOf(name)));
-  let asPlanned = true;
-  for (const command of plan.install) {
-    asPlanned = (await install(commands, command, { context, headers })) && asPlanned;
+  const all = async (preparation: string): Promise<boolean> => {
+    let asPlanned = true;
+    for (const command of steps) {
+      asPlanned = (await install(commands, command, { context, headers, preparation })) && asPlanned;
+    }
+    return asPlanned;
+  };
+  try {
+    return await all('');
+  } catch (error) {
+    if (!(error instanceof CommandError) || unneeded.length === 0) throw error;
+    const names = unneeded.length > 3 ? `${unneeded.slice(0, 3).join(', ')}, …` : unneeded.join(', ');
+    const note = `Installs again without ${unneeded.length} of the workspace's packages, which this application does not need: ${names}`;
+    await context.log(note, 'warn');
+    await all(hidePackages(unneeded));
+    return false;
   }
-  return asPlanned;
 }
 
 interface InstallOptions {
@@ -111,7 +126,7 @@ export async function install(commands: Commands, command: string, options: Inst
     await install(commands, recovery.command, {
       ...options,
       tried: [...tried, command],
-      preparation: recovery.ownHeaders ? USE_HEADERS : preparation,
+      preparation: recovery.ownHeaders ? `${preparation}${USE_HEADERS}` : preparation,
     });
     return false;
   }

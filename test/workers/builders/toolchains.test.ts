@@ -219,6 +219,36 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     expect(output).to.contain('bun 1.2.0');
   });
 
+  for (const [manager, fields, broken] of [
+    ['npm', {}, { scripts: { postinstall: 'exit 7' } }],
+    ['pnpm', { packageManager: 'pnpm@9.1.1' }, { dependencies: { 'ranvier-no-such-package': '1.0.0' } }],
+    ['yarn 1', { packageManager: 'yarn@1.22.22' }, { scripts: { postinstall: 'exit 7' } }],
+    ['yarn 4', { packageManager: 'yarn@4.5.0' }, { dependencies: { 'ranvier-no-such-package': '1.0.0' } }],
+    ['bun', { packageManager: 'bun@1.2.0' }, { dependencies: { 'ranvier-no-such-package': '1.0.0' } }],
+  ] as const) {
+    it(`builds a package of a workspace of ${manager} in which another package cannot be installed`, async () => {
+      const workspaces = ['apps/*', 'packages/*'];
+      const greet = manager === 'npm' || manager === 'yarn 1' ? '1.0.0' : 'workspace:*';
+      const { build, output } = await deploy({
+        'package.json': packageJson({ private: true, workspaces, scripts: { prepare: 'echo prepared' }, ...fields }),
+        ...(manager === 'pnpm' ? { 'pnpm-workspace.yaml': 'packages: ["apps/*", "packages/*"]' } : {}),
+        'apps/shop/package.json': packageJson({
+          name: 'shop',
+          scripts: { start: 'node server.js' },
+          dependencies: { greet },
+        }),
+        'apps/shop/server.js': "console.log(require('greet'));\n",
+        'packages/greet/package.json': packageJson({ name: 'greet', main: 'index.js' }),
+        'packages/greet/index.js': "module.exports = 'hello';\n",
+        'packages/broken/package.json': packageJson({ name: 'broken', ...broken }),
+      });
+      expect(build).to.contain(
+        "Installs again without 1 of the workspace's packages, which this application does not need: packages/broken",
+      );
+      expect(output).to.contain('hello');
+    });
+  }
+
   it('installs each version once, and restores one that somebody removed', async () => {
     const before = (await readdir(join(dataDir, 'toolchains'))).filter((name) => name.startsWith('new-'));
     expect(before).to.deep.equal([]);
