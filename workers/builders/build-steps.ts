@@ -142,7 +142,7 @@ async function runBuild(
   tools: readonly string[],
 ): Promise<void> {
   const { context, cache } = setting;
-  await installAll(setting, plan.prepare ?? [], commands, tools);
+  await installAll(setting, { install: plan.prepare ?? [] }, commands, tools);
   const build = { preparation: linkKept(plan.keptFolders, cache), cwd: plan.folders.build };
   let recovered = false;
   for (const command of plan.build) {

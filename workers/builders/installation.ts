@@ -4,8 +4,9 @@ import type { BuildContext } from './builder.js';
 import type { BuildPlan } from './plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import { commandsWith, type StepsSetting } from './step-commands.js';
+import { wishedNode } from './toolchains/implied-node.js';
 import { hasHeaders, USE_HEADERS } from './toolchains/node-headers.js';
-import { installRecovery, nodeRecovery } from './toolchains/recovery.js';
+import { hidePackages, installRecovery, nodeRecovery } from './toolchains/recovery.js';
 
 export interface Installed {
   /** The tools that the application needs: the given ones, or others. */
@@ -24,7 +25,7 @@ export async function installWithTools(
   let asPlanned = false;
   let failure: CommandError | null = null;
   try {
-    asPlanned = await installAll(setting, plan.install, commands, tools);
+    asPlanned = await installAll(setting, plan, commands, tools);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     failure = error;
@@ -33,7 +34,7 @@ export async function installWithTools(
   if (other !== null) {
     const again = commandsWith(setting, plan, other);
     await again.run('rm -rf node_modules');
-    await installAll(setting, plan.install, again, other);
+    await installAll(setting, plan, again, other);
     return { tools: other, asPlanned: false, commands: again };
   }
   if (failure !== null) throw failure;
@@ -42,8 +43,8 @@ export async function installWithTools(
 
 /**
  * The tools to use instead if the project names no Node.js, and a package that was installed, or the output of an
- * installation that failed, says that it does not run on this one. Lock files of some package managers do not tell that
- * before. Null if these will do.
+ * installation that failed, says that it does not run on this one; or if a framework says that of the version that the project names.
+ * Lock files of some package managers do not tell that before. Null if these will do.
  */
 async function otherTools(
   setting: StepsSetting,
@@ -53,34 +54,51 @@ async function otherTools(
 ): Promise<string[] | null> {
   const { versions, folders } = plan;
   const { limit, context, toolchains } = setting;
-  if (versions.node !== null || versions.manager === null || plan.install.length === 0) return null;
+  if (versions.manager === null || plan.install.length === 0) return null;
   const app = await realpath(setting.app);
   const input = { app, folders: [folders.project, folders.install] };
   const installed = await readFiles('installedNode', input, { signal: limit.signal });
-  const node = installed ?? nodeRecovery(output);
-  if (node === null) return null;
+  const needed = installed.needed ?? (versions.node === null ? nodeRecovery(output) : null);
+  const node = wishedNode(versions.node, needed, installed.framework);
+  if (node === null || node === versions.node) return null;
   const lines: string[] = [];
   const log = async (line: string) => void lines.push(line);
   const other = await toolchains.provide({ ...versions, node }, { signal: limit.signal, log });
   if (other.join() === tools.join()) return null;
-  await context.log(`${node.source} needs Node.js ${node.range}: installs again with it; engines.node changes this`);
+  const advice = versions.node === null ? '; engines.node changes this' : '';
+  await context.log(`${node.source} needs Node.js ${node.range}: installs again with it${advice}`);
   for (const line of lines) await context.log(line);
   return other;
 }
 
-/** Runs these commands of an installation. True if no command had to be replaced by another one. */
+/**
+ * Installs all packages of a workspace, because its root's scripts and a build may need them; or, if that fails, only those that the
+ * project needs. True if no command had to be replaced by another one.
+ */
 export async function installAll(
   { context, toolchains }: StepsSetting,
-  install: readonly string[],
+  { install, unneeded = [] }: Pick<BuildPlan, 'install' | 'unneeded'>,
   commands: Commands,
   tools: readonly string[],
 ): Promise<boolean> {
   const headers = await hasHeaders(tools.map((name) => toolchains.pathOf(name)));
-  let asPlanned = true;
-  for (const command of install) {
-    asPlanned = (await installOne(commands, command, { context, headers })) && asPlanned;
+  const all = async (preparation: string): Promise<boolean> => {
+    let asPlanned = true;
+    for (const command of install) {
+      asPlanned = (await installOne(commands, command, { context, headers, preparation })) && asPlanned;
+    }
+    return asPlanned;
+  };
+  try {
+    return await all('');
+  } catch (error) {
+    if (!(error instanceof CommandError) || unneeded.length === 0) throw error;
+    const names = unneeded.length > 3 ? `${unneeded.slice(0, 3).join(', ')}, …` : unneeded.join(', ');
+    const note = `Installs again without ${unneeded.length} of the workspace's packages, which this application does not need: ${names}`;
+    await context.log(note, 'warn');
+    await all(hidePackages(unneeded));
+    return false;
   }
-  return asPlanned;
 }
 
 interface InstallOptions {
@@ -108,7 +126,7 @@ export async function installOne(commands: Commands, command: string, options: I
     await installOne(commands, recovery.command, {
       ...options,
       tried: [...tried, command],
-      preparation: recovery.ownHeaders ? USE_HEADERS : preparation,
+      preparation: recovery.ownHeaders ? `${preparation}${USE_HEADERS}` : preparation,
     });
     return false;
   }

@@ -7,7 +7,7 @@ import type { DetectedProject } from './detection/detected-project.js';
 import { decideNode, type NodeDecision, previewScript } from './detection/node-application.js';
 import { otherManagers } from './detection/node-build.js';
 import { readManifest } from './detection/package-manifest.js';
-import { quoted, relativeTo, workspaceBuild } from './detection/workspace.js';
+import { quoted, relativeTo, unneededPackages, workspaceBuild } from './detection/workspace.js';
 import type { LanguagePlan } from './languages/language.js';
 import { directStart, node } from './languages/node.js';
 import type { BuildPlan, PublishPlan, Settings } from './plan-model.js';
@@ -54,6 +54,7 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
     keptFolders: keptBelow(base.keptFolders, steps.folders),
     environment: { ...base.environment, ...decision.environment },
     buildEnvironment: { ...base.buildEnvironment, ...decision.buildEnvironment },
+    unneeded: workspace === null ? [] : unneededPackages(workspace, project.folder),
     manifests: workspace === null ? base.manifests : null,
     startCommand: starts[0]?.command ?? '',
     starts: starts.map((start) => ({ ...start, direct: directStart([files, workspace?.files], start.command) })),

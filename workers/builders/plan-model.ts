@@ -25,6 +25,8 @@ export interface BuildPlan
   build: string[];
   /** Where the commands of `install` and `build` run, and where the application starts. Relative to the repository. */
   folders: { install: string; build: string; project: string };
+  /** Folders of packages of the workspace that the project can do without, relative to where is installed. */
+  unneeded?: readonly string[];
   /** Empty for a static site. Otherwise the first of `starts`. */
   startCommand: string;
   /** In order of preference: the first whose file exists after the build is used. */

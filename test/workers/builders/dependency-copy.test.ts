@@ -26,11 +26,11 @@ describe('The copy of dependencies', () => {
   }
 
   it('is found for its key only, and replaced by the next one', async () => {
-    await copy.keep('one', app, 'web', signal);
+    await copy.keep('one', app, 'web/node_modules', signal);
     const found = await copy.find('one');
     expect(await readFile(join(found ?? '', 'ms/index.js'), 'utf8')).to.equal('ms');
     await write('app/web/node_modules/ms/index.js', 'other');
-    await copy.keep('two', app, 'web', signal);
+    await copy.keep('two', app, 'web/node_modules', signal);
     expect(await copy.find('one')).to.equal(null);
     expect(await readFile(join((await copy.find('two')) ?? '', 'ms/index.js'), 'utf8')).to.equal('other');
     await copy.forget();
@@ -38,13 +38,13 @@ describe('The copy of dependencies', () => {
   });
 
   it('is not made of what a link leads to, and the earlier copy is removed', async () => {
-    await copy.keep('one', app, 'web', signal);
+    await copy.keep('one', app, 'web/node_modules', signal);
     await symlink('../elsewhere', join(app, 'link'));
-    await copy.keep('two', app, 'link', signal);
+    await copy.keep('two', app, 'link/node_modules', signal);
     expect([await copy.find('one'), await copy.find('two')]).to.deep.equal([null, null]);
     await mkdir(join(app, 'own'));
     await symlink('../../elsewhere/node_modules', join(app, 'own/node_modules'));
-    await copy.keep('three', app, 'own', signal);
+    await copy.keep('three', app, 'own/node_modules', signal);
     expect(await copy.find('three')).to.equal(null);
     expect(await readdir(join(root, 'kept'))).to.deep.equal([]);
   });
@@ -52,7 +52,7 @@ describe('The copy of dependencies', () => {
   it('that a killed worker has begun is removed with the next one', async () => {
     await write('kept/service.copy-unfinished/node_modules/a.js', '');
     await write('kept/other.copy/key', 'theirs');
-    await copy.keep('one', app, 'web', signal);
+    await copy.keep('one', app, 'web/node_modules', signal);
     expect((await readdir(join(root, 'kept'))).sort()).to.deep.equal(['other.copy', 'service.copy']);
   });
 });

@@ -187,6 +187,15 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
       .and.contain('pnpm/10.12.1');
   });
 
+  it('builds on a Node.js on which its framework runs, although a file names another, and says so', async () => {
+    const framework = { name: '@nestjs/core', version: '1.0.0', main: 'index.js', engines: { node: '>=20.9.0' } };
+    const files = application({ dependencies: { greet: 'file:./greet', '@nestjs/core': 'file:./nest' } });
+    const nest = { 'nest/package.json': JSON.stringify(framework), 'nest/index.js': '' };
+    const { build, output } = await deploy({ ...files, ...nest, '.nvmrc': '18\n' });
+    expect(build).to.contain('.nvmrc asks for Node.js 18, but @nestjs/core needs >=20.9.0. Uses Node.js 2');
+    expect(output).to.contain('hello v2');
+  });
+
   it('builds with yarn 1 of a lock file in its format', async () => {
     const { tools, output, build } = await deploy(application({}, { 'yarn.lock': YARN_LOCK }));
     expect(tools).to.deep.equal(['yarn-1.22.22']);
@@ -209,6 +218,36 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     expect(tools).to.deep.equal(['bun-1.2.0']);
     expect(output).to.contain('bun 1.2.0');
   });
+
+  for (const [manager, fields, broken] of [
+    ['npm', {}, { scripts: { postinstall: 'exit 7' } }],
+    ['pnpm', { packageManager: 'pnpm@9.1.1' }, { dependencies: { 'ranvier-no-such-package': '1.0.0' } }],
+    ['yarn 1', { packageManager: 'yarn@1.22.22' }, { scripts: { postinstall: 'exit 7' } }],
+    ['yarn 4', { packageManager: 'yarn@4.5.0' }, { dependencies: { 'ranvier-no-such-package': '1.0.0' } }],
+    ['bun', { packageManager: 'bun@1.2.0' }, { dependencies: { 'ranvier-no-such-package': '1.0.0' } }],
+  ] as const) {
+    it(`builds a package of a workspace of ${manager} in which another package cannot be installed`, async () => {
+      const workspaces = ['apps/*', 'packages/*'];
+      const greet = manager === 'npm' || manager === 'yarn 1' ? '1.0.0' : 'workspace:*';
+      const { build, output } = await deploy({
+        'package.json': packageJson({ private: true, workspaces, scripts: { prepare: 'echo prepared' }, ...fields }),
+        ...(manager === 'pnpm' ? { 'pnpm-workspace.yaml': 'packages: ["apps/*", "packages/*"]' } : {}),
+        'apps/shop/package.json': packageJson({
+          name: 'shop',
+          scripts: { start: 'node server.js' },
+          dependencies: { greet },
+        }),
+        'apps/shop/server.js': "console.log(require('greet'));\n",
+        'packages/greet/package.json': packageJson({ name: 'greet', main: 'index.js' }),
+        'packages/greet/index.js': "module.exports = 'hello';\n",
+        'packages/broken/package.json': packageJson({ name: 'broken', ...broken }),
+      });
+      expect(build).to.contain(
+        "Installs again without 1 of the workspace's packages, which this application does not need: packages/broken",
+      );
+      expect(output).to.contain('hello');
+    });
+  }
 
   it('installs each version once, and restores one that somebody removed', async () => {
     const before = (await readdir(join(dataDir, 'toolchains'))).filter((name) => name.startsWith('new-'));

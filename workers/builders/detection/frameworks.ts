@@ -35,3 +35,8 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   connect: { name: 'Connect', packages: ['connect', '@tinyhttp/app', 'hyper-express'], isLibrary: true },
   'socket.io': { name: 'Socket.IO', packages: ['socket.io', 'ws', 'h3', 'micro'], isLibrary: true },
 };
+
+/** The packages of frameworks and build tools. They end on versions of Node.js that other packages only warn of. */
+export const DEMANDING_PACKAGES: ReadonlySet<string> = new Set(
+  Object.values(FRAMEWORKS).flatMap(({ packages, isLibrary }) => (isLibrary === true ? [] : packages)),
+);

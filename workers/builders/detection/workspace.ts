@@ -109,8 +109,8 @@ export function ancestors(folder: string): string[] {
   return found;
 }
 
-/** The packages that a package needs from its workspace, each after those that it needs itself. */
-function neededPackages({ packages }: Pick<Workspace, 'packages'>, folder: string): WorkspacePackage[] {
+/** The packages that packages in these folders need from their workspace, each after those that it needs itself. */
+function neededPackages(packages: readonly WorkspacePackage[], folders: readonly string[]): WorkspacePackage[] {
   const byName = new Map(packages.flatMap((one) => (one.manifest.name === null ? [] : [[one.manifest.name, one]])));
   const ordered: WorkspacePackage[] = [];
   const seen = new Set<string>();
@@ -123,9 +123,16 @@ function neededPackages({ packages }: Pick<Workspace, 'packages'>, folder: strin
     }
     ordered.push(one);
   };
-  const start = packages.find((one) => one.folder === folder);
-  if (start !== undefined) visit(start);
-  return ordered.filter((one) => one !== start);
+  packages.filter((one) => folders.includes(one.folder)).forEach(visit);
+  return ordered.filter((one) => !folders.includes(one.folder));
+}
+
+/** The folders of packages that neither the package in `folder` nor the root needs, relative to the workspace. */
+export function unneededPackages({ folder: root, manifest, packages }: Workspace, folder: string): string[] {
+  const own = [root, folder];
+  const needed = neededPackages([...packages, { folder: root, manifest }], own);
+  const others = packages.filter((one) => !own.includes(one.folder) && !needed.includes(one));
+  return others.map((one) => relativeTo(root, one.folder));
 }
 
 /**
@@ -142,7 +149,7 @@ export function workspaceBuild(workspace: Workspace, folder: string, own: string
     if (tool === 'pnpm') return [`pnpm --filter ${quoted(`${name}...`)} run build`];
   }
   const within = (path: string, command: string) => `cd ${quoted(relativeTo(workspace.folder, path))} && ${command}`;
-  const needed = neededPackages(workspace, folder).filter(({ manifest }) => manifest.scripts.build !== undefined);
+  const needed = neededPackages(packages, [folder]).filter(({ manifest }) => manifest.scripts.build !== undefined);
   return [...needed.map((one) => within(one.folder, `${run} build`)), ...(own === null ? [] : [within(folder, own)])];
 }
 

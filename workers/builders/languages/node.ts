@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../project-files.js';
 import { frameworkCaches } from '../toolchains/framework-caches.js';
-import { bothWishes, impliedNode, scriptNode, wishedNode } from '../toolchains/implied-node.js';
+import { bothWishes, frameworkNode, impliedNode, scriptNode, wishedNode } from '../toolchains/implied-node.js';
 import { nodeWish } from '../toolchains/node-version.js';
 import { scriptCommand } from '../toolchains/npm-script.js';
 import { isRecord, type PackageJson, readPackage } from '../toolchains/package-json.js';
@@ -29,6 +29,7 @@ export const node: Language = {
           wishedNode(
             nodeWish(project, member === undefined ? null : root),
             impliedNode({ ...manifest.dependencies, ...project.manifest.dependencies }, files.engines),
+            frameworkNode(project.manifest.dependencies, files.engines),
           ),
           scriptNode(project.manifest.raw.scripts),
         ),

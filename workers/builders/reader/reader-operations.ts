@@ -12,10 +12,9 @@ import { createPathFilter } from '../path-filter.js';
 import type { BuildPlan, Settings } from '../plan-model.js';
 import { folderInside, readProject } from '../project-files.js';
 import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
-import type { InstalledInput } from '../toolchains/installed-node.js';
+import type { InstalledInput, InstalledNode } from '../toolchains/installed-node.js';
 import { type InstallationInput, isInstalled, lockedInstall } from '../toolchains/locked-install.js';
 import { hasNothingToInstall } from '../toolchains/nothing-to-install.js';
-import type { VersionWish } from '../toolchains/version-wish.js';
 
 interface Project {
   /** Real path of the folder with the repository's files. */
@@ -104,7 +103,7 @@ export const OPERATIONS = {
 
   isInstalled: (input: InstallationInput): Promise<boolean> => isInstalled(input),
 
-  installedNode: async (input: InstalledInput): Promise<VersionWish | null> => {
+  installedNode: async (input: InstalledInput): Promise<InstalledNode> => {
     const { installedNode } = await import('../toolchains/installed-node.js');
     return installedNode(input);
   },

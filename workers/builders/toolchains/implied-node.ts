@@ -1,3 +1,4 @@
+import { DEMANDING_PACKAGES } from '../detection/frameworks.js';
 import { semver } from '../lazy-semver.js';
 import type { LockedEngines } from './locked-engines.js';
 import { isRecord, isText } from './package-json.js';
@@ -59,14 +60,41 @@ export function bothWishes(first: VersionWish | null, second: VersionWish | null
 }
 
 /**
- * What a project names wins over what its packages need. A range of `engines` is often only a lower bound; old packages
- * narrow it.
+ * The versions of Node.js on which the most demanding framework of a project runs; null if it has none that tells. Newer versions than
+ * the framework knows count too: upper bounds are rarely meant.
  */
-export function wishedNode(named: VersionWish | null, implied: VersionWish | null): VersionWish | null {
+export function frameworkNode(
+  dependencies: Readonly<Record<string, unknown>>,
+  engines: LockedEngines,
+): VersionWish | null {
+  const names = Object.keys(dependencies).filter((name) => DEMANDING_PACKAGES.has(name));
+  const found = mostDemanding(names, engines);
+  if (found === null || found.least.major === 0) return null;
+  const parts = new (semver().Range)(found.range).range.split('||').map((part) => semver().minVersion(part));
+  const newer = `>=${semver().rsort(parts.filter((part) => part !== null))[0]?.version}`;
+  const isOpen = semver().subset(newer, found.range);
+  return { range: isOpen ? found.range : `${found.range} || ${newer}`, source: found.name };
+}
+
+/**
+ * The Node.js that is used. What a project names wins over what its packages need, because package managers only warn of that. A
+ * framework ends where it does not run, so its versions narrow those that the project names, and replace them if none is left. A range
+ * of `engines` is often only a lower bound; old packages narrow it.
+ */
+export function wishedNode(
+  named: VersionWish | null,
+  implied: VersionWish | null,
+  framework: VersionWish | null = null,
+): VersionWish | null {
   if (named === null) return implied;
-  if (implied?.optional !== true || !named.source.startsWith('engines')) return named;
-  const both = intersection(named.range, implied.range);
-  return both === null ? named : { ...implied, range: both, source: `${named.source} and ${implied.source}` };
+  if (implied?.optional === true && named.source.startsWith('engines')) {
+    const both = intersection(named.range, implied.range);
+    return both === null ? named : { ...implied, range: both, source: `${named.source} and ${implied.source}` };
+  }
+  if (framework === null || semver().subset(named.range, framework.range)) return named;
+  const both = intersection(named.range, framework.range);
+  if (both !== null) return { ...named, range: both, source: `${named.source} and ${framework.source}` };
+  return { ...framework, overrules: `${named.source} asks for Node.js ${named.range}` };
 }
 
 function oldest(dependencies: Readonly<Record<string, unknown>>): { name: string; node: number } | null {
@@ -90,7 +118,7 @@ function mostDemanding(names: readonly string[], engines: LockedEngines) {
     const range = Object.hasOwn(engines, name) ? engines[name] : undefined;
     const valid = range === undefined || range.length > 200 ? null : semver().validRange(range);
     const least = valid === null ? null : semver().minVersion(valid);
-    return least === null ? [] : [{ name, least }];
+    return range === undefined || least === null ? [] : [{ name, least, range }];
   });
   return found.sort((a, b) => semver().rcompare(a.least, b.least))[0] ?? null;
 }

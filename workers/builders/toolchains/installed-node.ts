@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { textInside } from '../project-files.js';
-import { impliedNode } from './implied-node.js';
+import { frameworkNode, impliedNode } from './implied-node.js';
 import { isRecord, isText, parsePackage } from './package-json.js';
 import type { VersionWish } from './version-wish.js';
 
@@ -14,8 +14,16 @@ export interface InstalledInput {
   folders: string[];
 }
 
-/** The Node.js that the packages need which an installation has put there: only those of package.json itself count. */
-export async function installedNode({ app, folders }: InstalledInput): Promise<VersionWish | null> {
+export interface InstalledNode {
+  needed: VersionWish | null;
+  framework: VersionWish | null;
+}
+
+/**
+ * The Node.js that the packages need which an installation has put there, and which the most demanding framework among them needs: only
+ * packages of package.json itself count.
+ */
+export async function installedNode({ app, folders }: InstalledInput): Promise<InstalledNode> {
   const dependencies: Record<string, unknown> = {};
   const engines: Record<string, string> = {};
   for (const folder of new Set(folders)) {
@@ -28,7 +36,7 @@ export async function installedNode({ app, folders }: InstalledInput): Promise<V
       }
     }
   }
-  return impliedNode(dependencies, engines);
+  return { needed: impliedNode(dependencies, engines), framework: frameworkNode(dependencies, engines) };
 }
 
 async function dependenciesOf(app: string, folder: string): Promise<Record<string, unknown>> {

@@ -1,4 +1,5 @@
 import semver from 'semver';
+import { quote } from '../../sandbox/sandbox-scripts.js';
 import type { VersionWish } from './version-wish.js';
 
 /** A second attempt after a command failed in a way that the project's own files cause. */
@@ -79,6 +80,19 @@ export function installRecovery(command: string, output: readonly string[]): Rec
     if (other !== null) return { command: other, note, ownHeaders };
   }
   return null;
+}
+
+/**
+ * A preparation of an installation that hides the packages in these folders, in no order, until the command ends. Every package manager
+ * leaves out a folder without a package.json, also with a lock file, and although it may have to read all packages for a filter.
+ */
+export function hidePackages(folders: readonly string[]): string {
+  const aside = '.package.json.aside';
+  const move = (from: string, to: string) =>
+    folders
+      .map((folder) => `mv -f ${quote(`./${folder}/${from}`)} ${quote(`./${folder}/${to}`)} 2>/dev/null`)
+      .join('; ');
+  return `put_back() { ${move(aside, 'package.json')}; }; trap put_back EXIT; ${move('package.json', aside)}; `;
 }
 
 /** How package managers, and scripts of packages, name the Node.js that they want. The first group is the range. */

@@ -326,7 +326,9 @@ export class ToolchainStore {
     const has = (name: ToolName) => chosen.some((tool) => tool.name === name);
     if (!has('node')) named.unshift(`Node.js ${own.node} (the platform's own)`);
     if (wishes.manager?.name === 'npm' && !has('npm') && own.npm !== null) named.push(`npm ${own.npm.version}`);
-    return `Uses ${named.join(', ')}`;
+    const { node } = wishes;
+    const because = node?.overrules === undefined ? '' : `${node.overrules}, but ${node.source} needs ${node.range}. `;
+    return `${because}Uses ${named.join(', ')}`;
   }
 
   #thisMachine(): Promise<Machine> {

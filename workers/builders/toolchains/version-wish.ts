@@ -17,6 +17,8 @@ export interface VersionWish {
   optional?: boolean;
   /** True if the lowest major version that satisfies is meant, and not the newest one. */
   lowest?: boolean;
+  /** What asked for another version in vain, for the log: `.nvmrc asks for Node.js 18`. */
+  overrules?: string;
 }
 
 /** The tools that a project names, before versions are chosen. */

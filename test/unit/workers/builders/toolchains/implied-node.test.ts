@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { newestVersion } from '../../../../../workers/builders/toolchains/choose-tools.js';
 import {
   bothWishes,
+  frameworkNode,
   impliedNode,
   scriptNode,
   wishedNode,
@@ -63,6 +64,47 @@ describe('The Node.js that the packages of a project need', () => {
     expect(wishedNode(pinned, implied)).to.equal(pinned);
     expect(wishedNode({ ...engines, range: '>=18' }, implied)?.range).to.equal('>=18');
     expect(wishedNode(engines, { range: '>=22', source: 'astro', lowest: true })).to.equal(engines);
+  });
+
+  describe('by its framework', () => {
+    const named = (range: string, source = '.nvmrc') => ({ range, source });
+    const next = { range: '>=20.9.0', source: 'next' };
+
+    it('is that of the most demanding framework or build tool, and of no other package', () => {
+      const engines = { next: '>=20.9.0', vite: '^20.19.0 || >=22.12.0', express: '>=24', any: '>=26' };
+      expect(frameworkNode({ next: '16', express: '5', any: '1' }, engines)).to.deep.equal(next);
+      expect(frameworkNode({ next: '16', vite: '7' }, engines)).to.deep.equal({
+        range: '^20.19.0 || >=22.12.0',
+        source: 'vite',
+      });
+      expect(frameworkNode({ express: '5', any: '1' }, engines)).to.equal(null);
+      expect(frameworkNode({ next: '16' }, {})).to.equal(null);
+      expect(frameworkNode({ next: '16' }, { next: '*' })).to.equal(null);
+    });
+
+    it('may be newer than those that the framework knows', () => {
+      const angular = frameworkNode({ '@angular/core': '17' }, { '@angular/core': '^18.13.0 || ^20.9.0' });
+      const pinned = named('24');
+      expect(wishedNode(pinned, null, angular)).to.equal(pinned);
+      expect(wishedNode(named('19'), null, angular)?.source).to.equal('@angular/core');
+    });
+
+    it('overrules a version on which the framework does not run, and says so', () => {
+      for (const source of ['.nvmrc', 'volta.node in package.json', '.tool-versions', 'engines.node in package.json']) {
+        const overrules = `${source} asks for Node.js 18`;
+        expect(wishedNode(named('18', source), null, next), source).to.deep.equal({ ...next, overrules });
+      }
+    });
+
+    it('narrows a version that has both', () => {
+      const both = wishedNode(named('>=18'), null, next);
+      expect(both?.source).to.equal('.nvmrc and next');
+      expect(newestVersion('node', ['18.1.0', '20.8.0', '20.10.0'], both ?? next)).to.equal('20.10.0');
+      expect(newestVersion('node', ['18.1.0', '20.8.0'], both ?? next)).to.equal(null);
+      const exact = named('22.1.0');
+      expect(wishedNode(exact, null, next)).to.equal(exact);
+      expect(wishedNode({ ...named('*'), newest: true }, null, next)).to.include({ newest: true });
+    });
   });
 
   it('is installed in its lowest major version with long-term support', () => {

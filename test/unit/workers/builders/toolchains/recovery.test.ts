@@ -1,9 +1,15 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { hasHeaders } from '../../../../../workers/builders/toolchains/node-headers.js';
-import { buildRecovery, installRecovery, nodeRecovery } from '../../../../../workers/builders/toolchains/recovery.js';
+import {
+  buildRecovery,
+  hidePackages,
+  installRecovery,
+  nodeRecovery,
+} from '../../../../../workers/builders/toolchains/recovery.js';
 
 describe('A second attempt of an installation', () => {
   const instead = (command: string, line: string) => installRecovery(command, ['before', line, 'after'])?.command;
@@ -52,6 +58,21 @@ describe('A second attempt of an installation', () => {
       expect(await hasHeaders([join(place, 'bare')], own)).to.equal(false);
     } finally {
       await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('hides packages of a workspace until the command ends, whatever their names and its end', async () => {
+    const place = await mkdtemp(join(tmpdir(), 'ranvier-hidden-'));
+    const names = ['-a', "it's $(touch made)", 'b'];
+    try {
+      for (const name of names) await mkdir(join(place, name));
+      for (const name of names.slice(0, 2)) await writeFile(join(place, name, 'package.json'), '{}');
+      const { status, stdout } = spawnSync('sh', ['-c', `${hidePackages(names)}ls ./*/*; exit 3`], { cwd: place });
+      expect([status, stdout.toString()]).to.deep.equal([3, '']);
+      for (const name of names.slice(0, 2)) expect(await readdir(join(place, name))).to.deep.equal(['package.json']);
+      expect((await readdir(place)).sort()).to.deep.equal([...names].sort());
+    } finally {
+      await rm(place, { recursive: true, force: true });
     }
   });
 
