@@ -192,9 +192,19 @@ function conflicts(values: Values, config: Config): string[] {
 }
 
 /** The variables of these names that are set. */
-function pick(env: Environment, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+/** `patterns` are names, or beginnings of names followed by `*`. */
+function pick(env: Environment, patterns: readonly string[]): Record<string, string> {
+  const names = new Set(patterns);
+  const beginnings = patterns.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  const isPicked = (name: string) =>
+    names.has(name) || (!NOT_OF_MIRRORS.test(name) && beginnings.some((beginning) => name.startsWith(beginning)));
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => Boolean(entry[1]) && isPicked(entry[0])),
+  );
 }
+
+/** Folders of the platform's own user, and tokens to publish with, are of no use to a build. */
+const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 
 type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
 

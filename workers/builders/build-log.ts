@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LastLines } from '../core/last-lines.js';
 import { ADVICE_LINES, adviceFor, FIRST_LINES, plain } from '../failures/failure-advice.js';
-import type { FailureFacts } from '../failures/known-failures.js';
+import type { FailureFacts } from '../failures/known-failure.js';
 import type { BuildContext } from './builder.js';
 
 /** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */

@@ -1,5 +1,6 @@
 import { PLANS } from '../../shared/services/catalog.js';
-import { type FailureFacts, KNOWN_FAILURES, type KnownFailure } from './known-failures.js';
+import type { FailureFacts, KnownFailure } from './known-failure.js';
+import { KNOWN_FAILURES } from './known-failures.js';
 
 const LONGEST_LINE = 400;
 /** So many lines at the beginning and at the end of an output are searched. */

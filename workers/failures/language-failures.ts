@@ -1,4 +1,4 @@
-import type { KnownFailure } from './known-failures.js';
+import type { KnownFailure } from './known-failure.js';
 
 /** Debian's packages of PHP extensions that are not named like their extension. */
 const PHP_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(

@@ -35,8 +35,25 @@ const BUILD_ENVIRONMENT = [
   'NPM_CONFIG_REGISTRY',
   'npm_config_cafile',
   'PIP_INDEX_URL',
+  'PIP_EXTRA_INDEX_URL',
   'PIP_CERT',
+  'UV_INDEX_URL',
+  'UV_DEFAULT_INDEX',
   'GOPROXY',
+  'GOSUMDB',
+  'GONOSUMDB',
+  'HEX_MIRROR',
+  'HEX_CACERTS_PATH',
+  'RUSTUP_DIST_SERVER',
+  'RUSTUP_UPDATE_ROOT',
+  'MAVEN_ARGS',
+  'GRADLE_OPTS',
+  'NUGET_CERT_REVOCATION_MODE',
+  'BUNDLE_MIRROR__*',
+  'BUNDLE_SSL_CA_CERT',
+  'CARGO_*',
+  'COMPOSER_*',
+  'MISE_*',
 ];
 
 const SLUG = {
@@ -141,8 +158,8 @@ export const HOSTING_SETTINGS = {
   BUILD_ENV: setting(
     list(BUILD_ENVIRONMENT.join(',')),
     ['worker'],
-    "Names of the platform's variables that builds may see, separated by commas.",
-    'proxies, registries, certificate bundles',
+    "Names of the platform's variables that builds may see, separated by commas. `MISE_*` names all that begin so, except those that end with `_HOME`, `_DIR` or `_TOKEN`.",
+    'proxies, registries, mirrors, certificate bundles',
   ),
   DOCKER_HOST: setting(
     text('unix:///var/run/docker.sock', DOCKER_ADDRESS),

@@ -97,6 +97,26 @@ describe('The configuration', () => {
 });
 
 describe('The configuration of builds', () => {
+  it('gives builds the mirrors of every language, and no folder or token of the platform', () => {
+    const mirrors = {
+      MISE_NODE_MIRROR_URL: 'http://mirror/node',
+      PIP_INDEX_URL: 'http://mirror/pypi',
+      GOPROXY: 'http://mirror/go',
+      BUNDLE_MIRROR__RUBYGEMS__ORG: 'http://mirror/gems',
+      CARGO_REGISTRIES_CRATES_IO_INDEX: 'http://mirror/crates',
+      COMPOSER_CAFILE: '/etc/ssl/mirror.pem',
+    };
+    const own = {
+      CARGO_HOME: '/root/.cargo',
+      MISE_DATA_DIR: '/root/mise',
+      CARGO_REGISTRY_TOKEN: 'secret',
+      MISED: 'no',
+    };
+    expect(loadConfig({ ...NEEDED, ...mirrors, ...own }).buildEnvironment).to.deep.equal(mirrors);
+    const named = loadConfig({ ...NEEDED, ...mirrors, ...own, BUILD_ENV: 'CARGO_HOME,PIP_*' }).buildEnvironment;
+    expect(named).to.deep.equal({ CARGO_HOME: '/root/.cargo', PIP_INDEX_URL: 'http://mirror/pypi' });
+  });
+
   it('replaces base images one by one', () => {
     const usual = loadConfig(NEEDED).baseImages;
     const own = loadConfig({ ...NEEDED, BASE_IMAGES: ' node = local/node:20 , go=local/go@sha256:12,' }).baseImages;

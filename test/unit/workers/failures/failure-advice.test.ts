@@ -8,7 +8,8 @@ import {
   recognise,
   withAdvice,
 } from '../../../../workers/failures/failure-advice.js';
-import { type FailureFacts, KNOWN_FAILURES } from '../../../../workers/failures/known-failures.js';
+import type { FailureFacts } from '../../../../workers/failures/known-failure.js';
+import { KNOWN_FAILURES } from '../../../../workers/failures/known-failures.js';
 
 const FACTS: FailureFacts = { phase: 'build', memoryMb: 2048 };
 const START: FailureFacts = { phase: 'start', memoryMb: 512 };
