@@ -13,6 +13,8 @@ export interface ImageManifest {
   startCommand: string;
   /** The same for people, if `startCommand` was made of it; absent in older images. */
   shownCommand?: string;
+  /** The shell command line of the Procfile's line `release`, which runs before each release; absent if it has none. */
+  releaseCommand?: string;
   /** Below the image's folder; '' is the folder itself. */
   workingDirectory: string;
   /** Below the image's folder; what a static site serves. */

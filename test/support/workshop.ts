@@ -7,7 +7,7 @@ import { Listener } from '../../shared/core/database/listener.js';
 import { createLogger } from '../../shared/core/log.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
-import type { BuiltImage } from '../../shared/images/model.js';
+import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { storeSnapshot } from '../../shared/variables/snapshots.js';
@@ -43,6 +43,8 @@ export class TestWorkshop {
   readonly buildRequests: BuildRequest[] = [];
   /** What builds make. A site needs no replicas. */
   imageType: 'process' | 'static' = 'process';
+  /** Further parts of the manifests that builds make. */
+  imageParts: Partial<ImageManifest> = {};
   /** Digests of the images that are on this host. */
   readonly images = new Set<string>();
   readonly #shared: Omit<JobDeps, 'workerId' | 'faults'>;
@@ -185,7 +187,7 @@ export class TestWorkshop {
     return {
       digest,
       sizeBytes: 2048,
-      manifest: { type: this.imageType, runtime: 'node', startCommand: 'node .', ...folder },
+      manifest: { type: this.imageType, runtime: 'node', startCommand: 'node .', ...folder, ...this.imageParts },
     };
   }
 }

@@ -7,7 +7,7 @@ import { LANGUAGES, languageNamed, languageOf, MARKS } from './languages/languag
 import { node } from './languages/node.js';
 import { planNode } from './node-plan.js';
 import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
-import { givenStart, NOTHING, NoApplicationError, noStart, shared } from './plan-parts.js';
+import { givenStart, lineOfProcfile, NOTHING, NoApplicationError, noStart, shared } from './plan-parts.js';
 import type { ProjectFiles } from './project-files.js';
 
 /** The languages that have a base image by default (BASE_IMAGES). Of others a Dockerfile knows more. */
@@ -22,7 +22,18 @@ export function planBuild(
   project: DetectedProject,
   kind: ServiceKind,
   settings: Settings,
-  { containers }: BuildCapabilities = { containers: false },
+  capabilities: BuildCapabilities = { containers: false },
+): BuildPlan {
+  const plan = planProject(project, kind, settings, capabilities);
+  const releaseCommand = lineOfProcfile(project.files, 'release');
+  return releaseCommand === null ? plan : { ...plan, releaseCommand };
+}
+
+function planProject(
+  project: DetectedProject,
+  kind: ServiceKind,
+  settings: Settings,
+  { containers }: BuildCapabilities,
 ): BuildPlan {
   if (!containers) refuseContainers(settings);
   const { files } = project;

@@ -31,6 +31,8 @@ export interface BuildPlan
   startCommand: string;
   /** In order of preference: the first whose file exists after the build is used. */
   starts: Start[];
+  /** What the Procfile wants to run before each release; absent if it names nothing. */
+  releaseCommand?: string;
   /** What is published if it is a site, or if no start can be used; null if files are never published. */
   publish: PublishPlan | null;
   framework: FoundFramework | null;

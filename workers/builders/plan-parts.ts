@@ -45,7 +45,11 @@ export function givenStart(
 }
 
 export function procfileCommand(files: ProjectFiles, kind: ServiceKind): string | null {
-  const line = procfileLine(kind);
+  return lineOfProcfile(files, procfileLine(kind));
+}
+
+/** The command of the Procfile's line with this name; null if there is no such line. */
+export function lineOfProcfile(files: ProjectFiles, line: string): string | null {
   return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
 }
 

@@ -215,6 +215,9 @@ class RepositoryBuild {
             runtime: plan.runtime,
             startCommand: inSearchPath(plan.searchPath, directly(plan, settled.startCommand)),
             shownCommand: settled.startCommand,
+            ...(plan.releaseCommand === undefined
+              ? {}
+              : { releaseCommand: inSearchPath(plan.searchPath, plan.releaseCommand) }),
             workingDirectory: below(app, project),
             publishDirectory: '',
             environment: plan.environment,

@@ -153,7 +153,9 @@ export class ContainerBuild {
       await buildInEngine(engine, { ...build, context, labels: images.labels.cache }, this.#context);
     }
     const imageId = await buildInEngine(engine, { ...build, context: packContext(content), buildArgs }, this.#context);
-    return this.#keep(imageId, runtime, startInContainer(plan));
+    const kept = await this.#keep(imageId, runtime, startInContainer(plan));
+    const { releaseCommand } = plan;
+    return releaseCommand === undefined ? kept : { ...kept, manifest: { ...kept.manifest, releaseCommand } };
   }
 
   async #byRailpack(railpack: Railpack, startCommand: string | null, places: Places): Promise<BuiltImage> {

@@ -3,6 +3,7 @@ import { languageWish, type NamedVersion, versionFile, versionIn } from '../tool
 import { program, type Tool } from '../toolchains/tool.js';
 import { withAssets } from './assets.js';
 import type { Language, LanguagePlan } from './language.js';
+import { LOCKS, pythonInstallation } from './python-requirements.js';
 import { pythonStart, START_FILES } from './python-start.js';
 
 const DEPENDENCY_FILES = ['requirements.txt', 'pyproject.toml', 'Pipfile'];
@@ -12,11 +13,6 @@ const PIP = `python3 -m pip install --target ${PACKAGES}`;
 
 const PYTHON = program('python3', 'install Python 3');
 const PIP_TOOL: Tool = { name: 'pip', check: 'python3 -m pip --version', advice: 'install pip for Python 3' };
-const PIPENV = program(
-  'pipenv',
-  'install pipenv, or keep a requirements.txt in the repository',
-  'python3 -m pip install pipenv',
-);
 
 /** Python projects, recognised by requirements.txt, pyproject.toml, Pipfile or a Python file. */
 export const python: Language = {
@@ -28,10 +24,10 @@ export const python: Language = {
   matches: (files) =>
     DEPENDENCY_FILES.some((name) => files.has(name)) || files.names().some((name) => name.endsWith('.py')),
   plan(files): LanguagePlan {
-    const { install, tools } = installation(files);
+    const { commands: install, environment } = pythonInstallation(files, PIP);
     const start = pythonStart(files, DEPENDENCY_FILES.map((name) => files.text(name) ?? '').join('\n'));
     return withAssets(files, {
-      tools: [PYTHON, ...tools],
+      tools: install.length > 0 ? [PYTHON, PIP_TOOL] : [PYTHON],
       versions: { node: null, manager: null, languages: [languageWish(files, 'python', versionsOf(files))] },
       install,
       manifests: manifestsOf(files),
@@ -43,6 +39,7 @@ export const python: Language = {
       searchPath: install.length > 0 ? [`${PACKAGES}/bin`] : [],
       environment: { PYTHONUNBUFFERED: '1', ...(install.length > 0 ? { PYTHONPATH: PACKAGES } : {}) },
       buildEnvironment: {
+        ...environment,
         PIP_DISABLE_PIP_VERSION_CHECK: '1',
         PIP_NO_INPUT: '1',
         PIP_PROGRESS_BAR: 'off',
@@ -67,28 +64,6 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   ];
 }
 
-/** Many projects have a pyproject.toml only for the settings of their tools. */
-const PROJECT = /^[ \t]*\[(project|tool\.poetry)\]/m;
-const LIST_DEPENDENCIES =
-  'python3 -c \'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"].get("dependencies", []), sep="\\n")\'';
-
-function installation(files: ProjectFiles): { install: string[]; tools: Tool[] } {
-  if (files.has('requirements.txt')) return { install: [`${PIP} -r requirements.txt`], tools: [PIP_TOOL] };
-  const project = files.text('pyproject.toml') ?? '';
-  const isPackage = /^[ \t]*\[build-system\]/m.test(project) && !/^[ \t]*package-mode[ \t]*=[ \t]*false/m.test(project);
-  if (isPackage && PROJECT.test(project)) return { install: [`${PIP} .`], tools: [PIP_TOOL] };
-  // An application that is no package names its dependencies only.
-  if (/^[ \t]*\[project\]/m.test(project)) {
-    return { install: [`${LIST_DEPENDENCIES} >${PACKAGES}.txt`, `${PIP} -r ${PACKAGES}.txt`], tools: [PIP_TOOL] };
-  }
-  if (PROJECT.test(project)) return { install: [`${PIP} .`], tools: [PIP_TOOL] };
-  if (files.has('Pipfile')) {
-    const install = [`pipenv requirements >${PACKAGES}.txt`, `${PIP} -r ${PACKAGES}.txt`];
-    return { install, tools: [PIP_TOOL, PIPENV] };
-  }
-  return { install: [], tools: [] };
-}
-
 /** Null if requirements name other files of the project, or if the project itself is the package to install. */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');
@@ -96,5 +71,8 @@ function manifestsOf(files: ProjectFiles): string[] | null {
     const reaches = /^[ \t]*(-[rce]|--(requirement|constraint|editable)|\.|\/)|@\s*file:|(^|\s)\.?\.\//m.test(text);
     return reaches ? null : ['requirements.txt'];
   }
-  return files.has('Pipfile') && !files.has('pyproject.toml') ? ['Pipfile', 'Pipfile.lock'].filter(files.has) : null;
+  const project = files.text('pyproject.toml');
+  if (project === undefined) return files.has('Pipfile') ? ['Pipfile', 'Pipfile.lock'].filter(files.has) : null;
+  const isPackage = /^[ \t]*\[build-system\]/m.test(project) || /\bpath[ \t]*=|\bworkspace[ \t]*=|file:/.test(project);
+  return isPackage ? null : ['pyproject.toml', ...LOCKS].filter(files.has);
 }

@@ -27,9 +27,12 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
 
   if (isDataKind(spec.kind)) return releaseServer(run, spec);
   const { preDeployCommand } = spec.configuration;
-  if (preDeployCommand !== '') {
-    await run.say(`Pre-deploy: ${preDeployCommand}`);
-    await deps.runtime.runCommand(spec, preDeployCommand, {
+  const command = preDeployCommand || (spec.image.manifest.releaseCommand ?? '');
+  if (command !== '') {
+    await run.say(
+      preDeployCommand === '' ? 'Runs the release line of the Procfile' : `Pre-deploy: ${preDeployCommand}`,
+    );
+    await deps.runtime.runCommand(spec, command, {
       signal: run.signal,
       timeoutMs: PRE_DEPLOY_MINUTES * 60_000,
       onLine: (line) => run.channel.write('build', line),

@@ -108,6 +108,26 @@ describe('The work on deployments', () => {
       expect(calls).to.deep.equal([`command ${deployment.id} npm run migrate`, `release ${deployment.id}`]);
     });
 
+    it('runs the release line of a Procfile, unless the configuration has a pre-deploy command', async () => {
+      const { db } = workshop.database;
+      workshop.imageParts = { releaseCommand: 'npm run seed' };
+      const callsOf = async (configuration: object) => {
+        const deployment = await workshop.deployment({}, await makeService(db, undefined, configuration));
+        expect(await run(deployment)).to.equal('live');
+        const calls = workshop.runtime.calls.filter((call) => call.includes(deployment.id));
+        return calls.map((call) => call.replace(` ${deployment.id}`, ''));
+      };
+      try {
+        expect(await callsOf({})).to.deep.equal(['command npm run seed', 'release']);
+        expect(await callsOf({ preDeployCommand: 'npm run migrate' })).to.deep.equal([
+          'command npm run migrate',
+          'release',
+        ]);
+      } finally {
+        workshop.imageParts = {};
+      }
+    });
+
     it('does nothing with a deployment that has ended or was not admitted', async () => {
       const ended = await workshop.deployment({ status: 'failed', finished_at: new Date() });
       expect(await run(ended)).to.equal(undefined);

@@ -1,0 +1,80 @@
+import type { ProjectFiles } from '../project-files.js';
+
+/** Lock files whose versions pip is held to. */
+export const LOCKS = ['uv.lock', 'poetry.lock', 'pdm.lock'];
+/** Files that an installation writes: what to install, and the versions to hold to. */
+const LIST = '.python_packages.txt';
+const PINS = '.python_packages.lock';
+
+/** Programs for Python 3.11 and later, each on one line: a Dockerfile names them in its environment. */
+const PROGRAMS = {
+  /** name==version for each package of a lock file that comes from an index. A name with several versions is left to pip. */
+  LIST_LOCKED: [
+    'import sys, tomllib',
+    'packages = [p for p in tomllib.load(open(sys.argv[1], "rb")).get("package", []) if "version" in p]',
+    'own = {"git", "path", "url", "editable", "virtual", "directory"}',
+    'packages = [p for p in packages if not own & {*p, *p.get("source", {})} and p.get("source", {}).get("type", "legacy") == "legacy"]',
+    'names = [p["name"] for p in packages]',
+    'print(*[p["name"] + "==" + p["version"] for p in packages if names.count(p["name"]) == 1], sep="\\n")',
+  ].join('; '),
+  /** The dependencies that a pyproject.toml names, of a [project] or of Poetry. */
+  LIST_PROJECT: [
+    'import re, tomllib',
+    'file = tomllib.load(open("pyproject.toml", "rb"))',
+    'poetry = file.get("tool", {}).get("poetry", {}).get("dependencies", {})',
+    'bound = lambda v: ">=" + v[1:] + ", ==" + (re.match("0\\.[0-9]+|[0-9]+", v[1:]) if v[0] == "^" else re.match("[0-9]+(\\.[0-9]+)?", v[1:])).group() + ".*" if v[:1] in ("^", "~") and v[1:2].isdigit() else "" if v == "*" else "==" + v if v[:1].isdigit() else v',
+    'line = lambda n, v: n + " @ git+" + v["git"] + ("@" + str(v.get("rev") or v.get("tag") or v.get("branch")) if {"rev", "tag", "branch"} & {*v} else "") if "git" in v else n + ("[" + ",".join(v["extras"]) + "]" if "extras" in v else "") + bound(v.get("version", "*")) + ("; " + v["markers"] if "markers" in v else "")',
+    'tables = {n: v if isinstance(v, dict) else {"version": v} for n, v in poetry.items() if n.lower() != "python"}',
+    'print(*file.get("project", {}).get("dependencies", []), *[line(n, v) for n, v in tables.items() if not v.get("optional")], sep="\\n")',
+  ].join('; '),
+  /** What a Pipfile.lock pins, or else what the Pipfile names. */
+  LIST_PIPFILE: [
+    'import json, os, tomllib',
+    'packages = json.load(open("Pipfile.lock"))["default"] if os.path.exists("Pipfile.lock") else tomllib.load(open("Pipfile", "rb")).get("packages", {})',
+    'tables = {n: v if isinstance(v, dict) else {"version": v} for n, v in packages.items()}',
+    'print(*[n + " @ git+" + v["git"] + ("@" + v["ref"] if "ref" in v else "") if "git" in v else n + ("[" + ",".join(v["extras"]) + "]" if "extras" in v else "") + v.get("version", "").replace("*", "", v.get("version") == "*") + ("; " + v["markers"] if "markers" in v else "") for n, v in tables.items()], sep="\\n")',
+  ].join('; '),
+};
+
+export interface PythonInstallation {
+  commands: string[];
+  /** Variables that the commands need. */
+  environment: Record<string, string>;
+}
+
+/** How pip installs what the project names, in the versions of its lock file. `pip` is the command up to its arguments. */
+export function pythonInstallation(files: ProjectFiles, pip: string): PythonInstallation {
+  if (files.has('requirements.txt')) return plain(`${pip} -r requirements.txt`);
+  const project = files.text('pyproject.toml') ?? '';
+  // Many projects have a pyproject.toml only for the settings of their tools.
+  if (/^[ \t]*\[(project|tool\.poetry)\]/m.test(project)) {
+    const isPackage =
+      /^[ \t]*\[build-system\]/m.test(project) && !/^[ \t]*package-mode[ \t]*=[ \t]*false/m.test(project);
+    const lock = LOCKS.find(files.has);
+    const pinned = lock === undefined ? pip : `${pip} -c ${PINS}`;
+    return using([
+      ...(lock === undefined ? [] : [['LIST_LOCKED', ` ${lock} >${PINS}`] as const]),
+      // An application that is no package names its dependencies only.
+      ...(isPackage ? [`${pinned} .`] : [['LIST_PROJECT', ` >${LIST}`] as const, `${pinned} -r ${LIST}`]),
+    ]);
+  }
+  return files.has('Pipfile') ? using([['LIST_PIPFILE', ` >${LIST}`], `${pip} -r ${LIST}`]) : { ...NOTHING };
+}
+
+const NOTHING: PythonInstallation = { commands: [], environment: {} };
+
+function plain(command: string): PythonInstallation {
+  return { commands: [command], environment: {} };
+}
+
+function using(
+  commands: readonly (string | readonly [program: keyof typeof PROGRAMS, rest: string])[],
+): PythonInstallation {
+  const environment = Object.fromEntries(
+    commands.flatMap((command) => (typeof command === 'string' ? [] : [[command[0], PROGRAMS[command[0]]]])),
+  );
+  const lines = commands.map((command) =>
+    typeof command === 'string' ? command : `python3 -c "$${command[0]}"${command[1]}`,
+  );
+  return { commands: lines, environment };
+}
