@@ -23,24 +23,29 @@ export async function siteByHand(url: string): Promise<void> {
   }
 }
 
+/** `cache` is npm's, if it is not the user's own. */
+export function applicationByHand(url: string, cache?: string): Promise<number> {
+  return startedByHand(url, ['npm ci'], 'npm start', cache === undefined ? {} : { npm_config_cache: cache });
+}
+
 /**
- * Clones, installs and starts an npm application in a shell until it answers. Returns how long that took, in milliseconds,
- * without the time to end and remove it. `cache` is npm's, if it is not the user's own.
+ * Clones, builds and starts an application in a shell until it answers. Returns how long that took, in milliseconds, without the time
+ * to end and remove it.
  */
-export async function applicationByHand(url: string, cache?: string): Promise<number> {
-  const own = cache === undefined ? process.env : { ...process.env, npm_config_cache: cache };
+export async function startedByHand(
+  url: string,
+  build: readonly string[],
+  start: string,
+  variables: Record<string, string> = {},
+): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'ranvier-bench-'));
   const [port = 0] = await freePorts(1);
+  const env = { ...process.env, ...variables, PORT: String(port) };
   try {
     const begun = performance.now();
     await run('git', ['clone', '-q', '--depth', '1', url, directory]);
-    await run('npm', ['ci'], { cwd: directory, env: own });
-    const app = spawn('npm', ['start'], {
-      cwd: directory,
-      env: { ...own, PORT: String(port) },
-      stdio: 'ignore',
-      detached: true,
-    });
+    for (const command of build) await run('sh', ['-c', command], { cwd: directory, env });
+    const app = spawn('sh', ['-c', `exec ${start}`], { cwd: directory, env, stdio: 'ignore', detached: true });
     const ended = once(app, 'exit');
     while (!(await answers(`http://127.0.0.1:${port}/`))) await delay(PAUSE_MS);
     const took = performance.now() - begun;
@@ -48,6 +53,8 @@ export async function applicationByHand(url: string, cache?: string): Promise<nu
     await ended;
     return took;
   } finally {
+    // Go's cache of modules is read-only.
+    await run('chmod', ['-R', 'u+w', directory]);
     await rm(directory, { recursive: true, force: true });
   }
 }

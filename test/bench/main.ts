@@ -5,6 +5,7 @@ import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
 import { benchEdge } from './edge.bench.js';
 import { benchEngine } from './engine.bench.js';
+import { benchLanguages } from './languages.bench.js';
 import { benchLogs } from './logs.bench.js';
 import { benchMetrics } from './metrics.bench.js';
 import { benchMonth } from './month.bench.js';
@@ -20,6 +21,7 @@ const BENCHES = {
   deploy: benchDeploy,
   edge: benchEdge,
   engine: benchEngine,
+  languages: benchLanguages,
   logs: benchLogs,
   metrics: benchMetrics,
   month: benchMonth,

@@ -14,6 +14,7 @@ import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { createGitSource } from '../../../workers/sources/git-source.js';
 import { BUILD_ENVIRONMENT } from '../../support/npm-registry.js';
 import { eventually, freePorts } from '../../support/processes.js';
+import { type PythonIndex, startPythonIndex } from '../../support/python-index.js';
 import { createRepository, hasGit, type TestRepository } from '../../support/repositories.js';
 import { ELIXIR_SAMPLES } from './languages/elixir.js';
 import { GO_SAMPLES } from './languages/go.js';
@@ -46,6 +47,7 @@ describe(`Projects of every language${hasGit ? '' : ': git is not installed'}`, 
   let sandbox: Sandbox;
   let images: LocalImageStore;
   let builder: Builder;
+  let index: PythonIndex | null = null;
   let number = 0;
 
   before(async function () {
@@ -55,12 +57,15 @@ describe(`Projects of every language${hasGit ? '' : ': git is not installed'}`, 
     await mkdir(dataDir, { mode: 0o711 });
     sandbox = await createSandbox({ log, dataDir });
     images = createImageStore({ dataDir, log });
-    const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
+    if (hasProgram('pip3')) index = await startPythonIndex(['1.0', '1.1', '1.2']);
+    const buildEnvironment = { ...BUILD_ENVIRONMENT, ...(index === null ? {} : { PIP_INDEX_URL: index.url }) };
+    const config = { dataDir, allowLocalRepositories: true, buildEnvironment };
     const source = createGitSource({ config, log });
-    const toolchains = createToolchains({ dataDir, buildEnvironment: BUILD_ENVIRONMENT, log });
+    const toolchains = createToolchains({ dataDir, buildEnvironment, log });
     builder = createRepositoryBuilder({ config, log, sandbox, source, images, toolchains });
   });
   after(async () => {
+    await index?.stop();
     if (root) await rm(root, { recursive: true, force: true });
   });
 

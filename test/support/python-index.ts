@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A wheel with one module: a zip file, which Python makes. */
+const WHEEL = `import io, sys, zipfile
+name, version, code = sys.argv[1:]
+info = f"{name}-{version}.dist-info"
+out = io.BytesIO()
+with zipfile.ZipFile(out, "w") as wheel:
+    wheel.writestr(f"{name}.py", code)
+    wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+    wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr(f"{info}/RECORD", "")
+sys.stdout.buffer.write(out.getvalue())
+`;
+
+export interface PythonIndex {
+  /** For PIP_INDEX_URL. */
+  url: string;
+  /** How often a package was fetched. */
+  downloads(): number;
+  stop(): Promise<void>;
+}
+
+/** An index of Python packages with versions of one package, `greet`; `greet.VERSION` is its version. */
+export async function startPythonIndex(versions: readonly string[]): Promise<PythonIndex> {
+  const wheels = new Map<string, Buffer>();
+  for (const version of versions) {
+    const args = ['-c', WHEEL, 'greet', version, `VERSION = "${version}"\n`];
+    const { stdout } = await run('python3', args, { encoding: 'buffer' });
+    wheels.set(`greet-${version}-py3-none-any.whl`, stdout);
+  }
+  let downloads = 0;
+  const server = createServer(({ url = '' }, response) => {
+    const wheel = wheels.get(url.split('/').at(-1) ?? '');
+    if (wheel !== undefined) {
+      downloads += 1;
+      response.end(wheel);
+    } else if (url === '/simple/greet/') {
+      const links = [...wheels.keys()].map((name) => `<a href="/files/${name}">${name}</a>`);
+      response.setHeader('content-type', 'text/html').end(`<!DOCTYPE html><html><body>${links.join('')}</body></html>`);
+    } else {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/simple/`,
+    downloads: () => downloads,
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
