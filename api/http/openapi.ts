@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
-import { ERROR_REGISTRY } from '../../shared/core/errors.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
 import { VERSION } from '../../shared/core/version.js';
+import { POLICIES, type Policy } from '../../shared/identity/policy.js';
 import { type Access, API_ROOT, type Endpoint } from './endpoint.js';
 import { ErrorResponse, Uuid } from './schema.js';
 
@@ -26,6 +27,7 @@ export function describeApi(routes: readonly Endpoint[]): Json {
       version: VERSION,
       description:
         'A self-hosted hosting platform. Queueing operations answer when the work is queued, not when it is done: poll.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: API_ROOT }],
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
@@ -93,7 +95,7 @@ const PARAMETERS = {
   },
 };
 
-const MEANINGS: Record<number, string> = {
+const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   400: 'Invalid JSON, values, cursor, confirmation or operation',
   401: 'Authentication is missing, invalid or expired',
   403: 'The role, key scope, e-mail verification, MFA or browser CSRF check failed',
@@ -103,6 +105,7 @@ const MEANINGS: Record<number, string> = {
   413: 'The request body exceeds 262144 bytes, or the canvas is too large',
   429: 'The request rate limit is reached',
   500: 'Unexpected server failure',
+  503: 'The request took too long and changed nothing',
 };
 const ERROR_STATUSES = [...new Set(Object.values(ERROR_REGISTRY).map(({ status }) => status))].sort();
 
@@ -124,24 +127,32 @@ function errorResponses(components: Components): Json {
 }
 
 function describeOperation(endpoint: Endpoint, components: Components): Json {
-  const { method, operation, summary, access, status, response, keyed, body } = endpoint;
+  const { method, operation, summary, status, response, keyed, body } = endpoint;
+  const operationId = operation.replace(/[.-](\w)/g, (_, letter: string) => letter.toUpperCase());
+  const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
   const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(keyed ? ['Idempotency-Replayed'] : [])];
   return {
-    operationId: operation.replace(/[.-](\w)/g, (_, letter: string) => letter.toUpperCase()),
+    operationId,
     tags: [tagOf(endpoint)],
     summary,
-    security: SECURITY[access],
+    security: securityOf(endpoint),
     parameters: parametersOf(endpoint, components),
-    ...(body === null || method === 'GET' ? {} : { requestBody: describeBody(body, components) }),
+    ...(body === null || method === 'GET' ? {} : { requestBody: describeBody(body, components, `${name}Body`) }),
     responses: {
       [status]: {
         description: DESCRIPTIONS[status],
         headers: headerReferences(names),
-        content: { 'application/json': { schema: components.refer(response) } },
+        content: { 'application/json': { schema: components.refer(response, `${name}Response`) } },
       },
       ...Object.fromEntries(ERROR_STATUSES.map((code) => [code, { $ref: `#/components/responses/Error${code}` }])),
     },
   };
+}
+
+/** Some writes of the versioned API want a person: a key that could make members would outlive its own rights. */
+function securityOf({ operation, access }: Endpoint): Json[] {
+  const policy: Policy | undefined = (POLICIES as Readonly<Record<string, Policy>>)[operation];
+  return SECURITY[access === 'key or session' && policy?.sessionOnly ? 'session' : access];
 }
 
 function parametersOf({ method, path, query, keyed, access }: Endpoint, components: Components): Json[] {
@@ -169,10 +180,10 @@ function parametersOf({ method, path, query, keyed, access }: Endpoint, componen
   ];
 }
 
-function describeBody(body: TObject, components: Components): Json {
+function describeBody(body: TObject, components: Components, name: string): Json {
   return {
     required: (body.required ?? []).length > 0,
-    content: { 'application/json': { schema: components.refer(body) } },
+    content: { 'application/json': { schema: components.refer(body, name) } },
   };
 }
 
@@ -197,9 +208,9 @@ function asMap({ patternProperties, ...schema }: Json): Json {
 class Components {
   readonly schemas: Json = {};
 
-  /** The schema as the document shows it: a reference, if it has a name. */
-  refer(schema: TSchema): unknown {
-    return this.#convert(schema);
+  /** The schema as the document shows it: a reference, if it has a name or gets one. */
+  refer(schema: TSchema, name?: string): unknown {
+    return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });
   }
 
   #convert(value: unknown): unknown {

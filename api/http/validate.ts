@@ -24,7 +24,8 @@ export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
     const validators = compiled();
     const { values: query, problems } = readQuery(ctx.querystring === '' ? {} : ctx.query, integers);
     problems.push(...problemsOf(validators.query, query, 'query.'));
-    const body = ctx.state.json ?? {};
+    // Without a body all its fields are absent; a body of `null` is none of ours.
+    const body = ctx.state.json === undefined ? {} : ctx.state.json;
     if (validators.body) problems.push(...problemsOf(validators.body, body, ''));
     if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
     ctx.state.input = { params, query, body: body as Record<string, unknown> };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import {
@@ -128,7 +129,12 @@ describe('Every request', () => {
     });
 
     it('that is JSON but no object is invalid_request', async () => {
-      for (const text of ['[]', 'null', '1', '"x"', 'true']) expectError(await post(text), 400, 'invalid_request');
+      for (const text of ['[]', 'null', '1', '"x"', 'true']) {
+        expectError(await post(text), 400, 'invalid_request');
+        // All fields of this body are optional.
+        const deploys = `${services}/${randomUUID()}/deploys`;
+        expectError(await workspace.owner.client.post(deploys, text, json), 400, 'invalid_request');
+      }
     });
 
     it('with another content type is 400', async () => {

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AppRepository, makeRepository, npmApp } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { createService, type Deployment, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
+import { createService, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { applicationByHand, PAUSE_MS, siteByHand } from './by-hand.js';
 import { benchInstallation } from './installation.bench.js';
 import { measure, median, percentile, print } from './measure.js';
-import { openDeployments, quiet, report, served } from './served.js';
+import { openDeployments, printSteps, quiet, report, served } from './served.js';
 import { record } from './table.js';
 
 const SITE_ROUNDS = 9;
@@ -109,17 +109,6 @@ async function benchApplication(platform: Platform, repository: AppRepository): 
   }
   report('application', 'npm application', hand, ours);
   await printSteps(platform, service);
-}
-
-/** The median of each step's duration, without the first deployment. */
-async function printSteps({ client }: Platform, { id }: Service): Promise<void> {
-  const { items } = await client.expect<{ items: Deployment[] }>('GET', `/services/${id}/deploys?limit=100`);
-  const times = new Map<string, number[]>();
-  for (const { name, startedAt, finishedAt } of items.slice(0, -1).flatMap(({ steps }) => steps)) {
-    if (finishedAt === null) continue;
-    times.set(name, [...(times.get(name) ?? []), Date.parse(finishedAt) - Date.parse(startedAt)]);
-  }
-  print(`    steps: ${[...times].map(([name, all]) => `${name} ${median(all)} ms`).join(', ')}`);
 }
 
 async function benchThroughput(platform: Platform, repository: AppRepository): Promise<void> {

@@ -5,7 +5,7 @@ import { type EngineName, type Platform, startPlatform } from '../support/platfo
 import { startPythonIndex } from '../support/python-index.js';
 import { PAUSE_MS, startedByHand } from './by-hand.js';
 import { measure, print } from './measure.js';
-import { quiet, report, served } from './served.js';
+import { printSteps, quiet, report, served } from './served.js';
 
 const ROUNDS = 5;
 
@@ -101,6 +101,7 @@ async function benchLanguage(
       ours.push(deployed);
     }
     report(figure, `${figure} application`, hand, ours);
+    await printSteps(platform, service);
   } finally {
     await repository.remove();
   }

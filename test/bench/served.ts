@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { visit } from '../support/client.js';
-import { queueDeploy, type Service } from '../support/deployments.js';
+import { type Deployment, queueDeploy, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { median, print } from './measure.js';
@@ -32,4 +32,15 @@ export function report(figure: Figure, what: string, hand: readonly number[], ou
   const figures = [median(hand), median(ours)].map(Math.round);
   record(figure, above, `by hand ${figures[0]} ms`);
   print(`  ${what}: by hand ${figures[0]} ms, deployed ${figures[1]} ms, above by hand ${Math.round(above)} ms`);
+}
+
+/** The median of each step's duration, without the first deployment. */
+export async function printSteps({ client }: Platform, { id }: Service): Promise<void> {
+  const { items } = await client.expect<{ items: Deployment[] }>('GET', `/services/${id}/deploys?limit=100`);
+  const times = new Map<string, number[]>();
+  for (const { name, startedAt, finishedAt } of items.slice(0, -1).flatMap(({ steps }) => steps)) {
+    if (finishedAt === null) continue;
+    times.set(name, [...(times.get(name) ?? []), Date.parse(finishedAt) - Date.parse(startedAt)]);
+  }
+  print(`    steps: ${[...times].map(([name, all]) => `${name} ${median(all)} ms`).join(', ')}`);
 }

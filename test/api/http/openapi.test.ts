@@ -201,6 +201,26 @@ describe('The OpenAPI document', () => {
     }
   });
 
+  it('every request and response body has a name, and operations that refuse keys do not offer them', () => {
+    for (const { method, path, operation } of OPERATIONS) {
+      const { content } = operation.requestBody ?? {};
+      for (const given of [content, ...Object.values<Json>(operation.responses).map((response) => response.content)]) {
+        if (given !== undefined) expect(given['application/json'].schema, `${method} ${path}`).to.have.property('$ref');
+      }
+    }
+    const refused = OPERATIONS.filter(({ operation }) => !operation.security.some((way: Json) => 'bearer' in way));
+    const versioned = refused.filter(({ fullPath }) => fullPath.startsWith('/api/v1'));
+    expect(versioned.map(({ operation }) => operation.operationId)).to.have.members([
+      'memberCreate',
+      'memberUpdate',
+      'invitationCreate',
+      'keyCreate',
+    ]);
+    for (const { description } of Object.values<Json>(DOCUMENT.components.responses)) {
+      expect(description).to.not.contain('undefined');
+    }
+  });
+
   it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’, detection, domain checks, invitations and new keys', () => {
     const without = OPERATIONS.filter(
       ({ method, operation }) => method !== 'GET' && !JSON.stringify(operation.parameters).includes('Idempotency-Key'),

@@ -16,10 +16,11 @@ export const go: Language = {
   leads: (files) => files.has('main.go'),
   plan(files): LanguagePlan {
     const isVendored = files.has('vendor/modules.txt');
+    const isAlone = !files.has('go.work') && !/^\s*require\b/m.test(files.text('go.mod') ?? '');
     return {
       tools: [program('go', 'install Go')],
       versions: { node: null, manager: null, languages: [languageWish(files, 'go', [versionOf(files)])] },
-      install: isVendored ? [] : ['go mod download'],
+      install: isVendored || isAlone ? [] : ['go mod download'],
       // A module may be replaced by a folder of the repository, so that the manifests alone are not enough.
       manifests:
         /=>\s*\./.test(files.text('go.mod') ?? '') || files.has('go.work')
