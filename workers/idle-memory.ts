@@ -1,4 +1,4 @@
-const LOOK_INTERVAL_MS = 15_000;
+const POLL_INTERVAL_MS = 15_000;
 /** A collection is worth it if the process holds this much more than after the last one. */
 const MIN_GAIN_BYTES = 48 * 1024 * 1024;
 /** The share of the time since the last look that the event loop may have worked. */
@@ -21,7 +21,7 @@ export class IdleMemory {
 
   start(): void {
     if (globalThis.gc === undefined) return;
-    this.#timer = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
+    this.#timer = setInterval(() => this.look(), POLL_INTERVAL_MS).unref();
   }
 
   close(): void {

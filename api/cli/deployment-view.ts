@@ -6,7 +6,7 @@ import type { Deployment } from './types.js';
 type Step = Deployment['steps'][number];
 
 const WIDTH = 9;
-const MOST_ERROR_LINES = 12;
+const MAX_ERROR_LINES = 12;
 
 /** A step that ended: `  build    11.8 s   usually 14 s`. */
 export function stepLine(step: Step, note: string): string {
@@ -41,7 +41,7 @@ export function errorLines({ error }: Deployment): string[] {
   const lines = printable(error)
     .split('\n')
     .filter((line) => line.trim() !== '');
-  const shown = lines.length > MOST_ERROR_LINES ? [...lines.slice(0, MOST_ERROR_LINES - 1), '…'] : lines;
+  const shown = lines.length > MAX_ERROR_LINES ? [...lines.slice(0, MAX_ERROR_LINES - 1), '…'] : lines;
   return shown.map((line) => `    ${line}`);
 }
 

@@ -16,7 +16,7 @@ const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as 
 export type Style = keyof typeof STYLES;
 
 /** Secrets that are read from stdin are no longer than this. In bytes. */
-const LARGEST_INPUT = 1024 * 1024;
+const MAX_INPUT_BYTES = 1024 * 1024;
 
 /** The output of the command: data on stdout, everything else on stderr. Of what a terminal obeys, texts may have colours only. */
 export class Terminal {
@@ -100,7 +100,7 @@ export class Terminal {
     for await (const chunk of this.#streams.stdin) {
       const bytes = Buffer.from(chunk);
       size += bytes.length;
-      if (size > LARGEST_INPUT) throw new CliError(EXIT.usage, `stdin has more than ${LARGEST_INPUT} bytes`);
+      if (size > MAX_INPUT_BYTES) throw new CliError(EXIT.usage, `stdin has more than ${MAX_INPUT_BYTES} bytes`);
       chunks.push(bytes);
     }
     return Buffer.concat(chunks)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
 import { AppError } from '../../shared/core/errors.js';
-import { MOST_UPDATES } from '../../shared/pushes/model.js';
+import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 /** What a client of git may send, and how slow it may be. */
 export interface BodyLimits {
@@ -13,7 +13,7 @@ export interface BodyLimits {
 
 const MIB = 1024 ** 2;
 /** A command names two commits and a ref. */
-const MAX_COMMAND_BYTES = MOST_UPDATES * 4 * 1024;
+const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
 /** The limits of a push whose pack may have so many bytes. Git itself refuses a larger pack, with its own words. */
 export function pushLimits(maxPackBytes: number): BodyLimits {
@@ -77,12 +77,12 @@ export class CommandCounter {
 
 /** A client may keep the platform waiting for so long, and in addition for as long as its bytes take at the least rate. */
 const PATIENCE_MS = 30_000;
-const LEAST_BYTES_PER_SECOND = 32 * 1024;
-const LOOK_MS = 500;
+const MIN_BYTES_PER_SECOND = 32 * 1024;
+const POLL_INTERVAL_MS = 500;
 
 /** Whether a client that let the platform wait for so long, for so many bytes, is too slow to keep its place. */
 export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE_MS): boolean {
-  return waitedMs > patienceMs + (bytes / LEAST_BYTES_PER_SECOND) * 1000;
+  return waitedMs > patienceMs + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }
 
 /**
@@ -106,6 +106,6 @@ export function watchPace(
     if (!isTooSlow(waited, bytes, patienceMs)) return;
     clearInterval(timer);
     end();
-  }, LOOK_MS);
+  }, POLL_INTERVAL_MS);
   return () => clearInterval(timer);
 }

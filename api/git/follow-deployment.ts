@@ -22,7 +22,7 @@ export interface FollowedEnd {
   error: string;
 }
 
-const LOOK_MS = 500;
+const POLL_INTERVAL_MS = 500;
 /** Proxies close a connection on which nothing is sent for a minute. */
 const QUIET_MS = 20_000;
 const LINES = 500;
@@ -32,7 +32,7 @@ const WHILE: Readonly<Record<StepName, string>> = { queued: 'queued', build: 'bu
 /** After every step. */
 const LATEST = new Date(8.64e15);
 /** Looks that may fail in a row: the database may be restarted meanwhile. */
-const MOST_FAILURES = 120;
+const MAX_FAILURES = 120;
 
 /** Shows a deployment's steps and log until it has ended. */
 export async function followDeployment(followed: Followed): Promise<FollowedEnd> {
@@ -75,10 +75,10 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
       failures = 0;
     } catch (error) {
       failures += 1;
-      if (failures > MOST_FAILURES) return { status: 'unknown', error: errorMessage(error) };
+      if (failures > MAX_FAILURES) return { status: 'unknown', error: errorMessage(error) };
       if (performance.now() - spokenAt > QUIET_MS) speak('       … the platform cannot read the log at the moment');
     }
-    await delay(LOOK_MS);
+    await delay(POLL_INTERVAL_MS);
   }
   return { status: 'unknown', error: '' };
 }

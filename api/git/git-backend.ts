@@ -26,9 +26,9 @@ export interface Exchange {
   signal: AbortSignal;
 }
 
-const LARGEST_HEAD = 16 * 1024;
+const MAX_HEAD_BYTES = 16 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
-const LARGEST_ERROR = 4096;
+const MAX_ERROR_BYTES = 4096;
 
 /** Refs below this are those of the platform. */
 const COMMON: Settings = [
@@ -240,7 +240,7 @@ async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: (
     read = Buffer.concat([read, chunk]);
     const end = read.indexOf(END_OF_HEAD) + END_OF_HEAD.length;
     const whole = end >= END_OF_HEAD.length;
-    if (read.length === end || (!whole && read.length <= LARGEST_HEAD)) continue;
+    if (read.length === end || (!whole && read.length <= MAX_HEAD_BYTES)) continue;
     writeHead(res, whole ? read : Buffer.alloc(0));
     await send(res, read.subarray(whole ? end : 0));
   }
@@ -275,7 +275,7 @@ async function send(res: ServerResponse, chunk: Buffer): Promise<void> {
 async function ended(child: ChildProcess): Promise<string> {
   let said = '';
   (child.stderr as Readable).on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString('utf8')).slice(-LARGEST_ERROR);
+    said = (said + chunk.toString('utf8')).slice(-MAX_ERROR_BYTES);
   });
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject);

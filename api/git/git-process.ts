@@ -10,7 +10,7 @@ const GIB = 1024 ** 3;
 const LIMITS: Partial<ChildLimits> = { memoryBytes: 3 * GIB, processorSeconds: 300 };
 const COMMAND_MS = 20_000;
 const PACK_MS = 10 * 60_000;
-const LARGEST_OUTPUT = 4 * 1024 ** 2;
+const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 
 export type Settings = readonly (readonly [key: string, value: string])[];
 
@@ -68,7 +68,7 @@ export async function runGit(
     env: gitEnvironment([], hooks),
     limits: LIMITS,
     timeout: long ? PACK_MS : COMMAND_MS,
-    maxBuffer: LARGEST_OUTPUT,
+    maxBuffer: MAX_OUTPUT_BYTES,
   };
   const { stdout, stderr, code, cut } = await resultOf('git', argv, options);
   if (isMissing({ code, stderr })) throw new Error('git is not installed on this host');

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { MOST_UPDATES, type RefUpdate } from '../../shared/pushes/model.js';
+import { MAX_UPDATES, type RefUpdate } from '../../shared/pushes/model.js';
 import { FLUSH, type Packet, PacketReader, packet } from './packets.js';
 
 /** What git tells the hook `proc-receive`. */
@@ -16,7 +16,7 @@ export type HookAnswer =
   | { ref: string; ok: true /** Git moves the ref itself. */; byGit?: boolean }
   | { ref: string; ok: false; reason: string };
 
-const LONGEST_LINE = 2000;
+const MAX_LINE_LENGTH = 2000;
 
 /** The API's end of the pipes to the hook. */
 export class HookChannel {
@@ -78,7 +78,7 @@ export class HookChannel {
       if (next === null) return lines;
       if (next.startsWith('version='))
         this.#pushOptions = next.split('\0')[1]?.split(' ').includes('push-options') ?? false;
-      if (lines.push(next) > MOST_UPDATES) throw new Error(`a push has more than ${MOST_UPDATES} refs or options`);
+      if (lines.push(next) > MAX_UPDATES) throw new Error(`a push has more than ${MAX_UPDATES} refs or options`);
     }
   }
 
@@ -118,7 +118,7 @@ function parseUpdate(line: string): RefUpdate {
 export function printable(line: string): string {
   return (
     line
-      .slice(0, LONGEST_LINE)
+      .slice(0, MAX_LINE_LENGTH)
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
       .replace(/\u001b\[[0-9;]{0,16}m|[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, (found) =>
         found.length > 1 ? found : '',

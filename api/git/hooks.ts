@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exists } from '../../shared/core/exists.js';
-import { MOST_UPDATES } from '../../shared/pushes/model.js';
+import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 /**
  * The hooks of pushed repositories. They are relays: git starts them with the pipes 3, 4 and 5 of `http-backend`, and the API
@@ -30,8 +30,8 @@ const PRE_RECEIVE = `#!/bin/sh
 count=0
 while read -r from to ref; do
   count=$((count + 1))
-  if [ $count -gt ${MOST_UPDATES} ]; then
-    echo 'A push may change ${MOST_UPDATES} branches at most, and this one changes more than ${MOST_UPDATES}. Nothing was stored.' >&2
+  if [ $count -gt ${MAX_UPDATES} ]; then
+    echo 'A push may change ${MAX_UPDATES} branches at most, and this one changes more than ${MAX_UPDATES}. Nothing was stored.' >&2
     exit 1
   fi
   case "$ref" in

@@ -4,7 +4,7 @@
 export type Packet = string | null;
 
 const HEAD_BYTES = 4;
-const LONGEST_PACKET = 65_520;
+const MAX_PACKET_BYTES = 65_520;
 
 /** Collects bytes and gives them back as packets. Throws if they are no pkt-lines. */
 export class PacketReader {
@@ -16,7 +16,7 @@ export class PacketReader {
     while (this.#rest.length >= HEAD_BYTES) {
       const head = this.#rest.toString('latin1', 0, HEAD_BYTES);
       const length = /^[0-9a-f]{4}$/i.test(head) ? Number.parseInt(head, 16) : Number.NaN;
-      if (!(length === 0 || (length >= HEAD_BYTES && length <= LONGEST_PACKET)))
+      if (!(length === 0 || (length >= HEAD_BYTES && length <= MAX_PACKET_BYTES)))
         throw new Error('git sent no pkt-line');
       if (length === 0) {
         packets.push(null);

@@ -27,7 +27,7 @@ export async function settleEndedPush(db: Db, repository: PushedRepository, id: 
   });
 }
 
-const LOOK_MS = 2000;
+const POLL_INTERVAL_MS = 2000;
 const GONE_MS = 5_000;
 const ANNOUNCED_MS = 10_000;
 
@@ -71,7 +71,7 @@ export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Pr
       .finally(() => {
         running = null;
       });
-  }, LOOK_MS);
+  }, POLL_INTERVAL_MS);
   return async () => {
     clearInterval(timer);
     await running;

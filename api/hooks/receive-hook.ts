@@ -9,7 +9,7 @@ import {
   type HookEvent,
   irrelevance,
   isGenuine,
-  LARGEST_DELIVERY,
+  MAX_DELIVERY_BYTES,
   readEvent,
 } from '../../shared/hooks/model.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
@@ -147,8 +147,8 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
 /** Throws payload_too_large, the reason of the abort, and invalid_request if the connection is lost or the body comes too slowly. */
 async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
   const { req, request } = ctx;
-  const tooLarge = () => new AppError('payload_too_large', `A delivery may have ${LARGEST_DELIVERY} bytes`);
-  if ((request.length ?? 0) > LARGEST_DELIVERY) throw tooLarge();
+  const tooLarge = () => new AppError('payload_too_large', `A delivery may have ${MAX_DELIVERY_BYTES} bytes`);
+  if ((request.length ?? 0) > MAX_DELIVERY_BYTES) throw tooLarge();
   const late = setTimeout(() => {
     ending.abort(new AppError('invalid_request', `The delivery was not complete within ${BODY_MS / 1000} seconds`));
   }, BODY_MS);
@@ -158,7 +158,7 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   let bytes = 0;
   req.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > LARGEST_DELIVERY) ending.abort(tooLarge());
+    if (bytes > MAX_DELIVERY_BYTES) ending.abort(tooLarge());
     else if (!ending.signal.aborted) chunks.push(chunk);
   });
   try {

@@ -2,7 +2,7 @@ import type { AuditEntry } from '../../shared/audit/store.js';
 import type { OperationName } from '../../shared/identity/policy.js';
 import type { ApiContext } from './state.js';
 
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
 /**
  * The audit entry of a write whose handler has answered with `answer`; null if the path names no workspace. It takes
@@ -29,7 +29,7 @@ export function auditEntry(
     path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
     targetId: id,
     // The handler has compared the confirmation with the name.
-    targetName: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, LONGEST_NAME),
+    targetName: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
     requestId,
   };
 }

@@ -7,7 +7,7 @@ import type { ApiDeps } from './context.js';
 import type { ApiContext, ApiState } from './state.js';
 
 /** How long an answer of /readyz is reused. Anyone may ask, and each check costs the database and the queues. */
-const LOOK_MS = 1000;
+const CACHE_TTL_MS = 1000;
 
 /** `/healthz`: the process is up. `/readyz`: it can work. Both are open to anyone and show no details. */
 export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<ApiState> {
@@ -34,7 +34,7 @@ export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<Api
     ctx.body = { status: 'ok' };
   });
   router.get('/readyz', async (ctx) => {
-    if (!latest || performance.now() - latest.at > LOOK_MS) latest = { at: performance.now(), problem: look() };
+    if (!latest || performance.now() - latest.at > CACHE_TTL_MS) latest = { at: performance.now(), problem: look() };
     const problem = isEnding() ? 'the process is ending' : await latest.problem;
     ctx.status = problem === null ? 200 : 503;
     ctx.body = problem === null ? { status: 'ready' } : { status: 'unavailable', reason: problem };

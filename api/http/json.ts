@@ -2,7 +2,7 @@ import { AppError, invalidRequest } from '../../shared/core/errors.js';
 
 const DEEPEST = 32;
 /** Every value costs time in later checks. A canvas of 2000 positions has 6000 values. */
-const MOST_VALUES = 10_000;
+const MAX_VALUES = 10_000;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
@@ -48,7 +48,7 @@ function assertStructure(text: string): void {
 
 function assertStrings(value: unknown, path: string, counted: { values: number }): void {
   counted.values += 1;
-  if (counted.values > MOST_VALUES) throw invalidRequest('', `has more than ${MOST_VALUES} values`);
+  if (counted.values > MAX_VALUES) throw invalidRequest('', `has more than ${MAX_VALUES} values`);
   if (typeof value === 'string') assertText(value, path);
   if (typeof value !== 'object' || value === null) return;
   for (const [key, child] of Object.entries(value)) {

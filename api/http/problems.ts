@@ -1,9 +1,9 @@
 import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
 import type { ErrorDetail } from '../../shared/core/errors.js';
 
-const MOST_DETAILS = 20;
+const MAX_DETAILS = 20;
 /** Errors are compared with each other, and a body can have hundreds of thousands. */
-const MOST_COMPARED = 200;
+const MAX_COMPARED = 200;
 
 /** What a text of a format looks like. */
 const FORMATS: Record<string, string> = {
@@ -18,10 +18,10 @@ const FORMATS: Record<string, string> = {
 /** What is wrong with a value. Each `path` is `prefix` and the place in the value. */
 export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
   if (validate(value)) return [];
-  const errors = (validate.errors ?? []).slice(0, MOST_COMPARED);
+  const errors = (validate.errors ?? []).slice(0, MAX_COMPARED);
   return errors
     .filter((error) => !isImplied(error, errors))
-    .slice(0, MOST_DETAILS)
+    .slice(0, MAX_DETAILS)
     .map((error) => toDetail(error, prefix));
 }
 

@@ -11,7 +11,7 @@ export interface Lease {
 /** One process takes at most this part of a limit ahead, and this part of what is left of it. */
 const SHARE_OF_LIMIT = 50;
 const SHARE_OF_REST = 8;
-const MOST_AHEAD = 200;
+const MAX_AHEAD = 200;
 
 /**
  * How many points a process takes at once: those that wait, and some ahead so that few requests cost a write. It takes
@@ -20,7 +20,7 @@ const MOST_AHEAD = 200;
  */
 export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 'untaken'> | null): number {
   if (!lease) return waiting;
-  const ahead = Math.min(Math.floor(limit / SHARE_OF_LIMIT), Math.floor(lease.untaken / SHARE_OF_REST), MOST_AHEAD);
+  const ahead = Math.min(Math.floor(limit / SHARE_OF_LIMIT), Math.floor(lease.untaken / SHARE_OF_REST), MAX_AHEAD);
   return Math.max(waiting, ahead);
 }
 

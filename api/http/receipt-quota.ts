@@ -3,7 +3,7 @@ import { AppError } from '../../shared/core/errors.js';
 import { receiptTotals } from '../../shared/receipts/store.js';
 
 /** Receipts of one workspace at a time. A receipt is retained for 24 hours. */
-const MOST = { count: 100_000, bytes: 128 * 1024 * 1024 };
+const LIMITS = { count: 100_000, bytes: 128 * 1024 * 1024 };
 /** How long the totals of a workspace are reused before the database counts them again. */
 const COUNTED_MS = 10_000;
 const WORKSPACES = 10_000;
@@ -22,7 +22,7 @@ export class ReceiptQuota {
   readonly #most: { count: number; bytes: number };
   readonly #totals = new Map<string, Totals>();
 
-  constructor(most = MOST) {
+  constructor(most = LIMITS) {
     this.#most = most;
   }
 

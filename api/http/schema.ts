@@ -52,9 +52,9 @@ export const PageQuery = Strict({
 export type PageQuery = Static<typeof PageQuery>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-export const LONGEST_DATE_TIME = 40;
+export const MAX_DATE_TIME_LENGTH = 40;
 /** The longest text that is matched against a pattern. A longer text matches none. */
-export const LONGEST_PATTERN_TEXT = 4096;
+export const MAX_PATTERN_TEXT_LENGTH = 4096;
 
 /** Compiles JSON Schemas with our formats. Bodies are neither coerced nor completed with defaults. */
 export function createAjv(): Ajv {
@@ -75,7 +75,7 @@ export function createAjv(): Ajv {
     'email',
     atMost(254, (value) => email.test(value)),
   );
-  ajv.addFormat('date-time', atMost(LONGEST_DATE_TIME, dateTime.validate));
+  ajv.addFormat('date-time', atMost(MAX_DATE_TIME_LENGTH, dateTime.validate));
   // The package's format accepts a urn: prefix, which our ids do not have.
   ajv.addFormat('uuid', UUID);
   for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);
@@ -85,7 +85,7 @@ export function createAjv(): Ajv {
 /** A pattern that no text beyond the limit matches. ajv caches patterns by their text. */
 class BoundedPattern extends RegExp {
   override test(text: string): boolean {
-    return text.length <= LONGEST_PATTERN_TEXT && super.test(text);
+    return text.length <= MAX_PATTERN_TEXT_LENGTH && super.test(text);
   }
 }
 

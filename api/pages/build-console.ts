@@ -3,7 +3,7 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { buildConsole } from './console-build.js';
 
 /** Builds the console if this version has not been built. With `--watch` it goes on and builds after each change. */
-const LOOK_MS = 700;
+const POLL_INTERVAL_MS = 700;
 const watch = process.argv.includes('--watch');
 
 do {
@@ -15,7 +15,7 @@ do {
     process.stderr.write(`The console cannot be built: ${errorMessage(error)}\n`);
     if (!watch) process.exitCode = 1;
   }
-  if (watch) await delay(LOOK_MS);
+  if (watch) await delay(POLL_INTERVAL_MS);
 } while (watch);
 
 function say(text: string): void {

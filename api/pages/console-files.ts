@@ -24,7 +24,7 @@ export interface ConsoleFiles {
 }
 
 /** How often a new version is looked for, at most. */
-const LOOK_MS = 1000;
+const MIN_CHECK_INTERVAL_MS = 1000;
 
 /** Finds the console that was built last. It may be built after the API has started. */
 export class BuiltConsole {
@@ -35,7 +35,7 @@ export class BuiltConsole {
 
   /** The files, or why there are none: null while the first build runs. */
   async find(): Promise<{ files: ConsoleFiles | null; error: string | null }> {
-    if (performance.now() - this.#lookedAt > LOOK_MS) {
+    if (performance.now() - this.#lookedAt > MIN_CHECK_INTERVAL_MS) {
       this.#looking ??= this.#look().finally(() => {
         this.#looking = null;
         this.#lookedAt = performance.now();

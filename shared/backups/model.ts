@@ -13,7 +13,7 @@ export const BACKED_UP_KINDS = ['postgres', 'redis'] as const;
 export type BackedUpKind = (typeof BACKED_UP_KINDS)[number];
 
 /** How many backups on demand a service may have at a time: each of them costs disk. */
-export const MOST_MANUAL_BACKUPS = 10;
+export const MAX_MANUAL_BACKUPS = 10;
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface BackupRow {

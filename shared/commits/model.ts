@@ -54,9 +54,9 @@ export function firstPoll(fingerprint: Buffer): number {
 }
 
 /** Branches of a repository that are noted for previews. Polling makes no previews of a repository with more. */
-export const MOST_BRANCHES = 1000;
+export const MAX_BRANCHES = 1000;
 /** Previews that one look at a repository asks for; more are asked for by the next. */
-const MOST_NEWS = 20;
+const MAX_NEW_PREVIEWS = 20;
 
 export interface BranchNews {
   /** Branches that are new, or have another commit than the one that is noted. */
@@ -80,6 +80,6 @@ export function branchNews(
   const changed = others.filter(([branch, commit]) => noted.get(branch) !== commit);
   const gone = [...noted.keys()].filter((branch) => branch !== own && !heads.has(branch));
   if (first) return { news: [], noted: changed, gone };
-  const news = changed.slice(0, MOST_NEWS);
+  const news = changed.slice(0, MAX_NEW_PREVIEWS);
   return { news, noted: news, gone };
 }

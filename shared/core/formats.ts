@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
-import { isSchedule, LONGEST_SCHEDULE } from './schedule.js';
+import { isSchedule, MAX_SCHEDULE_LENGTH } from './schedule.js';
 
 /** The longest IPv6 address, one with an embedded IPv4 address, and a prefix. */
-export const LONGEST_IP_RANGE = 49;
-export const LONGEST_TIME_ZONE = 64;
+export const MAX_IP_RANGE_LENGTH = 49;
+export const MAX_TIME_ZONE_LENGTH = 64;
 
 /** The string formats of our schemas beyond the standard ones; ajv is given this table. `now` is the clock of schedules. */
 export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
   return {
-    'ip-range': atMost(LONGEST_IP_RANGE, isIpRange),
-    'time-zone': atMost(LONGEST_TIME_ZONE, isTimeZone),
-    cron: atMost(LONGEST_SCHEDULE, (value) => isSchedule(value, now())),
+    'ip-range': atMost(MAX_IP_RANGE_LENGTH, isIpRange),
+    'time-zone': atMost(MAX_TIME_ZONE_LENGTH, isTimeZone),
+    cron: atMost(MAX_SCHEDULE_LENGTH, (value) => isSchedule(value, now())),
   };
 }
 

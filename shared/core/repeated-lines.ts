@@ -4,8 +4,8 @@ import type { LogFn, Logger } from 'pino';
 const SHOWN = 10;
 const WINDOW_MS = 60_000;
 /** Kinds that are remembered at once; the one that began first is forgotten for another. */
-const MOST_KINDS = 500;
-const LONGEST_KIND = 200;
+const MAX_KINDS = 500;
+const MAX_KIND_LENGTH = 200;
 const WARN = 40;
 const FATAL = 60;
 
@@ -37,7 +37,7 @@ export class RepeatedLines {
     const kind = this.#kinds.get(name);
     if (kind) return ++kind.seen <= SHOWN;
     const [oldest] = this.#kinds.keys();
-    if (oldest !== undefined && this.#kinds.size >= MOST_KINDS) this.#end(oldest);
+    if (oldest !== undefined && this.#kinds.size >= MAX_KINDS) this.#end(oldest);
     const timer = setTimeout(() => this.#end(name), this.#windowMs);
     timer.unref();
     this.#kinds.set(name, { logger, method, message, seen: 1, timer });
@@ -59,7 +59,7 @@ export class RepeatedLines {
 function messageOf(args: readonly unknown[]): string {
   const [first, second] = args;
   const message = typeof first === 'string' ? first : typeof second === 'string' ? second : undefined;
-  return (message ?? errorOf(first)).slice(0, LONGEST_KIND);
+  return (message ?? errorOf(first)).slice(0, MAX_KIND_LENGTH);
 }
 
 function errorOf(value: unknown): string {

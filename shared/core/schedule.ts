@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 
 /** The longest schedule, in characters. */
-export const LONGEST_SCHEDULE = 256;
+export const MAX_SCHEDULE_LENGTH = 256;
 const YEARS = 5;
 
 /**
@@ -9,7 +9,7 @@ const YEARS = 5;
  * length of the text only: croner checks the bounds of a range before it fills it.
  */
 export function isSchedule(text: string, from: Date): boolean {
-  if (text.length > LONGEST_SCHEDULE || !/^[ -~]*$/.test(text)) return false;
+  if (text.length > MAX_SCHEDULE_LENGTH || !/^[ -~]*$/.test(text)) return false;
   // croner also takes names such as @daily, and six fields.
   if (text.trim().split(/ +/).length !== 5) return false;
   const stopAt = new Date(from);

@@ -24,13 +24,13 @@ export const ADMIN_USER = 'ranvier_admin';
 /** The tenant's user of a redis server. Clients that send only a password are this user. */
 const REDIS_USER = 'default';
 /** The longest name that PostgreSQL keeps whole. */
-const LONGEST_NAME = 63;
+const MAX_NAME_LENGTH = 63;
 
 /** The name of the database if the configuration has none: the service's slug as PostgreSQL writes names. */
 export function derivedName(slug: string): string {
   const plain = slug.replace(/[^a-z0-9]/g, '_');
   const name = /^[a-z_]/.test(plain) && nameProblem(plain) === null ? plain : `db_${plain}`;
-  return name.slice(0, LONGEST_NAME);
+  return name.slice(0, MAX_NAME_LENGTH);
 }
 
 /** The fields of a service's configuration that concern its server. */

@@ -3,18 +3,18 @@ import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * The first look takes one workspace for each free slot and `LOOK_BEYOND` more, because some may have nothing that can be admitted.
- * If slots stay free, each further look takes `MOST_LOOKED_AT`.
+ * The first look takes one workspace for each free slot and `SPARE_WORKSPACES` more, because some may have nothing that can be admitted.
+ * If slots stay free, each further look takes `MAX_WORKSPACES`.
  */
-const LOOK_BEYOND = 4;
-const MOST_LOOKED_AT = 128;
-const MOST_LOOKS = 8;
+const SPARE_WORKSPACES = 4;
+const MAX_WORKSPACES = 128;
+const MAX_ROUNDS = 8;
 /**
  * A line that was blocked is looked at again after this time, because no change of a deployment may unblock it: a database on which it
  * waits can be resumed.
  */
-const LOOK_AGAIN_SECONDS = 5;
-const LOOK_AGAIN = 32;
+const RECHECK_SECONDS = 5;
+const MAX_RECHECKS = 32;
 /** The process that admits a deployment makes its first job within this time. Afterwards every dispatcher may make it. */
 const HANDOVER_SECONDS = 2;
 
@@ -31,7 +31,7 @@ const HANDOVER_SECONDS = 2;
  */
 export async function admitDeployments(db: Db): Promise<string[]> {
   const admitted: string[] = [];
-  for (let look = 0; look < MOST_LOOKS; look++) {
+  for (let look = 0; look < MAX_ROUNDS; look++) {
     const [, [lines], [outcome]] = await rowsOfBatch(db, [LOCK, look === 0 ? FIRST_TURNS : FURTHER_TURNS, ADMIT]);
     admitted.push(...(outcome?.admitted ?? []));
     if (!lines || !outcome || outcome.free <= 0 || lines.taken === 0 || lines.taken < lines.wanted) break;
@@ -55,15 +55,15 @@ const LINES = 'ranvier.admission_lines';
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
     `with free as materialized (select ${FREE_SLOTS} as slots), look as (
-       select least(slots + ${beyond}, ${MOST_LOOKED_AT}) as wanted from free
+       select least(slots + ${beyond}, ${MAX_WORKSPACES}) as wanted from free
      ), turns as (
        select l.workspace_id from admission_lines l
         where l.ready and (select slots from free) > 0
         order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
      ), again as (
        select l.workspace_id from admission_lines l
-        where not l.ready and l.blocked_at < now() - interval '${LOOK_AGAIN_SECONDS} seconds' and (select slots from free) > 0
-        order by l.blocked_at limit ${LOOK_AGAIN} for update skip locked
+        where not l.ready and l.blocked_at < now() - interval '${RECHECK_SECONDS} seconds' and (select slots from free) > 0
+        order by l.blocked_at limit ${MAX_RECHECKS} for update skip locked
      ), taken as materialized (
        select array(select workspace_id from turns union all select workspace_id from again) as ids
      )
@@ -71,8 +71,8 @@ function turns(beyond: number) {
   );
 }
 
-const FIRST_TURNS = turns(LOOK_BEYOND);
-const FURTHER_TURNS = turns(MOST_LOOKED_AT);
+const FIRST_TURNS = turns(SPARE_WORKSPACES);
+const FURTHER_TURNS = turns(MAX_WORKSPACES);
 
 /** Admits deployments of the workspaces that were taken. Returns which, in the order of their turns, and how many slots are free after that. */
 const ADMIT = prepare<{ admitted: string[]; free: number }>(

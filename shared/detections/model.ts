@@ -18,9 +18,9 @@ export interface Detection {
 }
 
 /** How many detections of one workspace may be under way. */
-export const MOST_UNDER_WAY = 3;
+export const MAX_UNDER_WAY = 3;
 /** A worker gives up after this time. */
-export const LONGEST_DETECTION_MS = 120_000;
+export const DETECTION_TIMEOUT_MS = 120_000;
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface DetectionRow {

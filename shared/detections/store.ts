@@ -1,5 +1,5 @@
 import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
-import { type Detection, type DetectionRow, LONGEST_DETECTION_MS } from './model.js';
+import { DETECTION_TIMEOUT_MS, type Detection, type DetectionRow } from './model.js';
 
 /** Rows are kept this long, in minutes. Only the request that made a row reads it. */
 const KEPT_MINUTES = 30;
@@ -20,7 +20,7 @@ export async function countUnderWay(trx: Transaction, workspaceId: string): Prom
     `select count(*)::int as count from detections
       where workspace_id = :workspaceId and finished_at is null
         and created_at > now() - :longest * interval '1 millisecond'`,
-    { workspaceId, longest: LONGEST_DETECTION_MS },
+    { workspaceId, longest: DETECTION_TIMEOUT_MS },
   );
   return row?.count ?? 0;
 }

@@ -23,7 +23,7 @@ export interface DomainRow {
 
 const PROOF_LABEL = '_ranvier';
 /** A name of 253 characters with room for the label of its proof. */
-const LONGEST_HOSTNAME = 253 - PROOF_LABEL.length - 1;
+const MAX_HOSTNAME_LENGTH = 253 - PROOF_LABEL.length - 1;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 /** Names that no public name server answers for. */
 const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
@@ -48,7 +48,7 @@ export function parseHostname(given: string, own: readonly string[]): string {
   if (labels.length < 2 || !labels.every((label) => LABEL.test(label)) || /^\d+$/.test(last)) {
     throw new HostnameError('must be a host name such as shop.example.com');
   }
-  if (name.length > LONGEST_HOSTNAME) throw new HostnameError(`must have at most ${LONGEST_HOSTNAME} characters`);
+  if (name.length > MAX_HOSTNAME_LENGTH) throw new HostnameError(`must have at most ${MAX_HOSTNAME_LENGTH} characters`);
   if (UNSERVED.includes(last)) throw new HostnameError(`ends in .${last}: no name server proves who owns such a name`);
   const taken = own.find((mine) => name === mine || name.endsWith(`.${mine}`));
   if (taken !== undefined) throw new HostnameError(`belongs to the platform's own name ${taken}`);

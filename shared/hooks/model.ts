@@ -9,9 +9,9 @@ export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 
 /** Hooks that one service may have. */
-export const MOST_HOOKS = 20;
+export const MAX_HOOKS = 20;
 /** Larger deliveries are refused, in bytes. GitHub sends up to 25 MB, but only for pushes of very many commits. */
-export const LARGEST_DELIVERY = 5 * 1024 ** 2;
+export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
 /** A header of a delivery in lower case; '' if there is none. */
 export type Headers = (name: string) => string;
@@ -46,7 +46,7 @@ function equal(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-const LONGEST_ID = 200;
+const MAX_ID_LENGTH = 200;
 
 /** The number of a delivery, which a redelivery has too; null if the sender gives none. */
 export function deliveryId(provider: HookProvider, headers: Headers): string | null {
@@ -57,7 +57,7 @@ export function deliveryId(provider: HookProvider, headers: Headers): string | n
     generic: ['idempotency-key'],
   };
   const id = names[provider].map(headers).find((given) => given !== '');
-  return id === undefined ? null : id.slice(0, LONGEST_ID);
+  return id === undefined ? null : id.slice(0, MAX_ID_LENGTH);
 }
 
 /** What a delivery reports. */

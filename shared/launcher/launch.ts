@@ -37,8 +37,8 @@ const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.
 const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;
-const READY_LOOK_MS = 100;
-const PARENT_LOOK_MS = 500;
+const READY_POLL_INTERVAL_MS = 100;
+const PARENT_POLL_INTERVAL_MS = 500;
 const ANY_ADDRESS = ['0.0.0.0', '::'];
 
 async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Promise<void> {
@@ -141,7 +141,7 @@ async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): 
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();
     if (response?.ok) return true;
-    await delay(READY_LOOK_MS);
+    await delay(READY_POLL_INTERVAL_MS);
   }
   return false;
 }
@@ -185,7 +185,7 @@ function endWithNpm(lifecycle: Lifecycle): void {
   const look = () => {
     if (process.ppid !== npm) void lifecycle.end('npm has ended', 0);
   };
-  setInterval(look, PARENT_LOOK_MS).unref();
+  setInterval(look, PARENT_POLL_INTERVAL_MS).unref();
 }
 
 function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {

@@ -6,7 +6,7 @@ import { runAs } from './system-user.js';
 
 /** Milliseconds that what is left has for an orderly end, such as a last checkpoint, before it is killed. */
 const ORDERLY_END_MS = 10_000;
-const LOOK_AGAIN_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /** The name that the processes which serve one folder carry on their command lines. */
 export async function labelOf(folder: string): Promise<string> {
@@ -23,7 +23,7 @@ export async function endLeftovers(label: string, log: Logger): Promise<void> {
   for (let left = found; left.length > 0; left = await processesOf(label)) {
     if (Date.now() > deadline) signal(left, 'SIGKILL');
     if (Date.now() > deadline + ORDERLY_END_MS) throw new Error(`the processes ${left.join(', ')} cannot be ended`);
-    await delay(LOOK_AGAIN_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }
 

@@ -9,7 +9,7 @@ import type { SystemUser } from './system-user.js';
 export const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 /** Bytes that the path of a socket may have. */
-const LONGEST_PATH = process.platform === 'darwin' ? 103 : 107;
+const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 const SHORT_PREFIX = 'ranvier-db-';
 
 /** The folder of the server's socket, which only its user and root can enter. */
@@ -50,7 +50,7 @@ export async function clearSocketFolder({ path }: SocketFolder): Promise<void> {
 }
 
 function fits(folder: string): boolean {
-  return Buffer.byteLength(join(folder, SOCKET)) <= LONGEST_PATH;
+  return Buffer.byteLength(join(folder, SOCKET)) <= MAX_SOCKET_PATH_BYTES;
 }
 
 async function shortPath(folder: string, user: SystemUser | undefined): Promise<string> {

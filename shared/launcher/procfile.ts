@@ -41,9 +41,9 @@ export interface RunnerOptions {
 
 /** A process that ended sooner than this after its start "ended at once". */
 const AT_ONCE_MS = 5000;
-const MOST_QUICK_ENDS = 5;
+const MAX_QUICK_ENDS = 5;
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 /** Keeps one line of the Procfile running: restarts it with growing delays when it ends by itself. */
 export class SupervisedProcess {
@@ -107,13 +107,13 @@ export class SupervisedProcess {
     const { log, onGivenUp } = this.#options;
     const { name, command } = this.#line;
     this.#quickEnds = livedMs < AT_ONCE_MS ? this.#quickEnds + 1 : 0;
-    if (this.#quickEnds >= MOST_QUICK_ENDS) {
+    if (this.#quickEnds >= MAX_QUICK_ENDS) {
       onGivenUp(
         new Error(`${name} (${command}) ended ${this.#quickEnds} times right after its start, at last with ${end}`),
       );
       return;
     }
-    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.#quickEnds, LONGEST_WAIT_MS);
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.#quickEnds, MAX_WAIT_MS);
     log.error({ process: name, end, waitMs }, `${name} ended by itself; starting it again`);
     this.#timer = setTimeout(() => this.start(), waitMs);
   }

@@ -23,7 +23,7 @@ export async function readMetrics(
 const LATE_SECONDS = 60;
 
 /** At most so many seconds of the shorter steps are read at a time, if much is to be made up for. */
-const MOST_SECONDS = 4 * 3600;
+const MAX_SECONDS = 4 * 3600;
 
 /**
  * Makes the longer steps from the shorter ones, up to now. A step is made anew as a whole, so a second run changes
@@ -73,7 +73,7 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
          on conflict (step) do update set done_until = greatest(metric_rollups.done_until, excluded.done_until)
        )
        select coalesce(done, ended) >= ended as reached from part`,
-    { step, source: source.step, sourceHours: source.hours, late: LATE_SECONDS, most: MOST_SECONDS },
+    { step, source: source.step, sourceHours: source.hours, late: LATE_SECONDS, most: MAX_SECONDS },
   );
   return made?.reached ?? true;
 }

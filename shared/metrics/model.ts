@@ -13,7 +13,7 @@ export const RESOLUTIONS = [
 ] as const satisfies readonly Resolution[];
 
 export const FINEST = RESOLUTIONS[0];
-export const MOST_HOURS = RESOLUTIONS[2].hours;
+export const MAX_HOURS = RESOLUTIONS[2].hours;
 
 /** Rows that one service has at most: the sum of all steps that are kept. */
 export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);

@@ -65,11 +65,11 @@ export interface PreviewSource {
 }
 
 /** As many characters as a service's name may have. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** The name of a preview, from which its address is made. */
 export function previewName(base: string, branch: string): string {
-  return `${base} ${branch}`.slice(0, LONGEST_NAME).trim();
+  return `${base} ${branch}`.slice(0, MAX_NAME_LENGTH).trim();
 }
 
 const HOUR_MS = 3_600_000;

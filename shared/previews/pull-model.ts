@@ -53,10 +53,10 @@ export function pullStatus({ open, fork, headSha, decision, decidedSha }: Omit<P
 }
 
 /** Open pull requests that are kept for one service. */
-export const MOST_OPEN = 500;
+export const MAX_OPEN = 500;
 /** How long a closed one is remembered, so that a late report does not open it again. */
 export const CLOSED_KEPT_DAYS = 30;
 /** The pause before a preview is tried again that could not be made, in seconds. */
 export const RETRY_SECONDS = 60;
 
-export const LONGEST_TEXT = 200;
+export const MAX_TEXT_LENGTH = 200;

@@ -3,7 +3,7 @@ import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import { type DeploymentKey, queueDeployment } from '../deployments/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
-import { isStale, MOST_OPEN, type PullReport, pullStatus } from '../previews/pull-model.js';
+import { isStale, MAX_OPEN, type PullReport, pullStatus } from '../previews/pull-model.js';
 import {
   countOpenPulls,
   decidePull,
@@ -37,8 +37,8 @@ export type PullOutcome =
 export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
   const stored = await lockPull(trx, serviceId, report.number);
   if (stored && isStale(pullFacts(stored), report)) return { type: 'stale' };
-  if (!stored && report.open && (await countOpenPulls(trx, serviceId)) >= MOST_OPEN) {
-    throw new AppError('capacity_exceeded', `There are ${MOST_OPEN} open pull requests already, which is the most`);
+  if (!stored && report.open && (await countOpenPulls(trx, serviceId)) >= MAX_OPEN) {
+    throw new AppError('capacity_exceeded', `There are ${MAX_OPEN} open pull requests already, which is the most`);
   }
   const pull = await storePull(trx, serviceId, report);
   if (!pull.open) return { type: 'closed', ended: await endPreview(trx, pull) };

@@ -8,9 +8,9 @@ export interface RefUpdate {
 const NOTHING = /^0+$/;
 const HEADS = 'refs/heads/';
 /** Branches that one repository may have. */
-export const MOST_BRANCHES = 200;
+export const MAX_BRANCHES = 200;
 /** Branches that one push may change. */
-export const MOST_UPDATES = 1000;
+export const MAX_UPDATES = 1000;
 /** The names that `configuration.branch` accepts. */
 const BRANCH = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 
@@ -30,8 +30,8 @@ export function decideRef(update: RefUpdate, deployed: string, branches: Readonl
   if (!BRANCH.test(branch))
     return { type: 'refuse', reason: 'the name of the branch has characters that are not accepted' };
   if (branch === deployed) return { type: 'deploy', branch };
-  if (!branches.has(branch) && branches.size >= MOST_BRANCHES) {
-    return { type: 'refuse', reason: `there are ${MOST_BRANCHES} branches, which is the most; delete one first` };
+  if (!branches.has(branch) && branches.size >= MAX_BRANCHES) {
+    return { type: 'refuse', reason: `there are ${MAX_BRANCHES} branches, which is the most; delete one first` };
   }
   return { type: 'store', branch };
 }

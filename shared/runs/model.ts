@@ -49,7 +49,7 @@ export type RunDecision =
   | { type: 'end'; status: 'succeeded' | 'failed'; exitCode: number | null; error: string }
   | { type: 'retry'; delayMs: number; exitCode: number | null; error: string };
 
-const LONGEST_RETRY_MS = 3_600_000;
+const MAX_RETRY_DELAY_MS = 3_600_000;
 
 /**
  * Decides what follows from an attempt. One that failed is tried again, after a wait that doubles, `maxRetries` times. A
@@ -75,5 +75,5 @@ export function decideRun(
 
 /** The wait after the attempt of this number, in milliseconds: twice the last, up to an hour. */
 export function retryDelayMs(firstMs: number, attempt: number): number {
-  return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), LONGEST_RETRY_MS);
+  return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), MAX_RETRY_DELAY_MS);
 }

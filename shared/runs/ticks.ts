@@ -3,8 +3,8 @@ import { Cron } from 'croner';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** No clock goes back by more when summer time ends. */
-const LONGEST_REPEAT_MS = 3 * HOUR_MS;
-const MOST_FORMATS = 1000;
+const MAX_REPEAT_MS = 3 * HOUR_MS;
+const MAX_FORMATS = 1000;
 
 export interface Schedule {
   /** Five fields. */
@@ -36,7 +36,7 @@ export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const { expression, timezone } = schedule;
   const everyHour = isOfEveryHour(expression);
   const pattern = cron(expression, everyHour ? timezone : 'UTC');
-  const end = everyHour ? now.getTime() + 1000 : wallClock(now.getTime(), timezone) + LONGEST_REPEAT_MS;
+  const end = everyHour ? now.getTime() + 1000 : wallClock(now.getTime(), timezone) + MAX_REPEAT_MS;
   for (let [wall] = pattern.previousRuns(1, new Date(end)); wall; [wall] = pattern.previousRuns(1, wall)) {
     const instant = everyHour ? wall.getTime() : instantOf(wall.getTime(), timezone);
     if (instant <= now.getTime()) return new Date(Math.max(instant, tick.getTime()));
@@ -83,7 +83,7 @@ function formatOf(timezone: string): Intl.DateTimeFormat {
   const known = FORMATS.get(timezone);
   if (known) return known;
   // Names of zones come from tenants, and a zone has many spellings.
-  if (FORMATS.size >= MOST_FORMATS) FORMATS.clear();
+  if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
   const numeric = 'numeric';
   const format = new Intl.DateTimeFormat('en', {
     timeZone: timezone,

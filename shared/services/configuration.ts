@@ -1,8 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { ErrorDetail } from '../core/errors.js';
-import { LONGEST_IP_RANGE, LONGEST_TIME_ZONE } from '../core/formats.js';
+import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/formats.js';
 import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
-import { LONGEST_SCHEDULE } from '../core/schedule.js';
+import { MAX_SCHEDULE_LENGTH } from '../core/schedule.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './catalog.js';
 import { nameProblem } from './database-name.js';
 import { isDataKind, type ServiceKind } from './model.js';
@@ -98,7 +98,7 @@ const FIELDS = {
   ignorePaths: patterns(),
   image: line(512),
   includePaths: patterns(),
-  ipAllowList: Type.Array(Type.String({ format: 'ip-range', maxLength: LONGEST_IP_RANGE }), {
+  ipAllowList: Type.Array(Type.String({ format: 'ip-range', maxLength: MAX_IP_RANGE_LENGTH }), {
     maxItems: 200,
     default: [],
   }),
@@ -124,13 +124,13 @@ const FIELDS = {
   rootDirectory: relativePath(''),
   runtime: oneOf(RUNTIMES, 'auto'),
   scaling: oneOf(['manual', 'auto'], 'manual'),
-  schedule: Type.String({ maxLength: LONGEST_SCHEDULE, format: 'cron', default: '0 * * * *' }),
+  schedule: Type.String({ maxLength: MAX_SCHEDULE_LENGTH, format: 'cron', default: '0 * * * *' }),
   sourceType: oneOf(['repository', 'image', 'push'], 'repository'),
   startCommand: text(4096),
   targetCpu: integer(1, 100, 70),
   targetMemory: integer(1, 100, 80),
   timeoutSeconds: integer(1, 86_400, 3600),
-  timezone: Type.String({ maxLength: LONGEST_TIME_ZONE, format: 'time-zone', default: 'UTC' }),
+  timezone: Type.String({ maxLength: MAX_TIME_ZONE_LENGTH, format: 'time-zone', default: 'UTC' }),
 };
 
 export const ServiceConfigurationSchema = Type.Object(FIELDS, {

@@ -63,10 +63,10 @@ export async function pinSshHost(
   return pinned;
 }
 
-const MOST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
 export async function listSshHosts(db: Db, workspaceId: string): Promise<SshHostRow[]> {
-  return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId }).orderBy('host').limit(MOST_SHOWN);
+  return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId }).orderBy('host').limit(MAX_SHOWN);
 }
 
 /** Forgets a server: its keys are pinned anew when it is used next. */

@@ -36,7 +36,7 @@ export const VariableReference = Type.Object(
 export type VariableReference = Static<typeof VariableReference>;
 
 /** How many variables one service or group may have. */
-export const MOST_VARIABLES = 1000;
+export const MAX_VARIABLES = 1000;
 
 /** Either a value to seal, or a reference. */
 export type VariableContent = { value: string } | { reference: VariableReference };

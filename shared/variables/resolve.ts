@@ -7,7 +7,7 @@ import { SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED } from '../secrets/sealed-columns.js';
 import { isDataKind, isRouted, type ServiceKind } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
-import { type DeploymentScope, MOST_VARIABLES, VARIABLES_BYTES } from './model.js';
+import { type DeploymentScope, MAX_VARIABLES, VARIABLES_BYTES } from './model.js';
 import {
   findReferencedVariable,
   type ProviderRow,
@@ -55,9 +55,9 @@ export interface ResolveInput {
 }
 
 /** How many variables may reach a deployment: a service's own and those of a group. */
-const MOST_REACHING = 2 * MOST_VARIABLES;
+const MAX_REACHING = 2 * MAX_VARIABLES;
 /** References to references beyond this are refused. */
-const MOST_STEPS = 32;
+const MAX_STEPS = 32;
 
 /**
  * The values a deployment runs with: groups' variables, the service's own over them, references followed to their
@@ -91,7 +91,7 @@ class Resolver {
   async resolve(): Promise<ResolvedVariables> {
     const { serviceId: id, scope } = this.#input.variables;
     const { count, bytes: own } = await sizeReaching(this.#trx, id, scope);
-    if (count > MOST_REACHING) throw tooMany(count);
+    if (count > MAX_REACHING) throw tooMany(count);
     if (own > VARIABLES_BYTES) throw tooLarge('variables', own);
     const values: Record<string, string> = {};
     const dataReferences: Record<string, DataReference> = {};
@@ -141,8 +141,7 @@ class Resolver {
   async #follow(providerId: string, key: string, path: readonly string[]): Promise<string | DataReference> {
     const step = `${providerId}/${key}`;
     if (path.includes(step)) throw invalid(path, `the references of ${key} go in a circle`);
-    if (path.length > MOST_STEPS)
-      throw invalid(path, `it is a reference to a reference, more than ${MOST_STEPS} times`);
+    if (path.length > MAX_STEPS) throw invalid(path, `it is a reference to a reference, more than ${MAX_STEPS} times`);
     const referred = await this.#referred(providerId, key);
     if (!referred) throw invalid(path, 'the service it refers to does not exist');
     const { provider, variable } = referred;
@@ -219,7 +218,7 @@ function invalid(path: readonly string[], message: string): AppError {
 }
 
 function tooMany(count: number): AppError {
-  const message = `there are ${count} with those of the groups, and ${MOST_REACHING} are allowed; delete or unlink some`;
+  const message = `there are ${count} with those of the groups, and ${MAX_REACHING} are allowed; delete or unlink some`;
   return new AppError('payload_too_large', `The variables are too many: ${message}`, [{ path: 'variables', message }]);
 }
 

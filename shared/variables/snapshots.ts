@@ -16,7 +16,7 @@ import {
 } from './snapshot-store.js';
 
 /** Distinct sets of variables that a service may have among deployments that wait, run or can be rolled back to. */
-const MOST_SNAPSHOTS = 100;
+const MAX_SNAPSHOTS = 100;
 
 /**
  * Stores the variables of a deployment, once for each distinct set of a service, and erases snapshots that are not needed.
@@ -40,10 +40,10 @@ export async function storeSnapshot(
     }
     return known.id;
   }
-  if (left >= MOST_SNAPSHOTS) {
+  if (left >= MAX_SNAPSHOTS) {
     throw new AppError(
       'capacity_exceeded',
-      `${MOST_SNAPSHOTS} deployments of this service wait, each with other variables; cancel some, or wait for their end`,
+      `${MAX_SNAPSHOTS} deployments of this service wait, each with other variables; cancel some, or wait for their end`,
     );
   }
   await insertSnapshot(trx, {

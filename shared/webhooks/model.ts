@@ -11,9 +11,9 @@ export const WEBHOOK_EVENTS = [
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /** Webhooks that one workspace may have, and deliveries that may wait for one of them. */
-export const MOST_WEBHOOKS = 20;
-export const MOST_WAITING = 1000;
-export const LONGEST_URL = 2048;
+export const MAX_WEBHOOKS = 20;
+export const MAX_WAITING = 1000;
+export const MAX_URL_LENGTH = 2048;
 
 /** What is wrong with the address of a webhook, or null. Names are resolved and checked when something is sent. */
 export function webhookUrlProblem(address: string, allowLocal: boolean): string | null {
@@ -36,11 +36,11 @@ export function shownUrl(address: string): string {
 
 /** The first pause and the longest, in milliseconds; with these the last of the tries is about a day after the first. */
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
-export const MOST_TRIES = 20;
+export const MAX_TRIES = 20;
 
 /** The pause after the try with this number, counted from 1, in milliseconds; null if it was the last. */
 export function pauseAfterTry(tries: number): number | null {
-  return tries >= MOST_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
+  return tries >= MAX_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
 }
 
 export interface DeliveryContent {

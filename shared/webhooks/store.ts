@@ -5,7 +5,7 @@ import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { newToken } from '../secrets/token.js';
-import { MOST_WAITING, MOST_WEBHOOKS, shownUrl, type WebhookEvent, webhookUrlProblem } from './model.js';
+import { MAX_WAITING, MAX_WEBHOOKS, shownUrl, type WebhookEvent, webhookUrlProblem } from './model.js';
 
 /** Rows as pg gives them to us. Column comments are in the migration. */
 export interface WebhookRow {
@@ -31,8 +31,8 @@ export async function createWebhook(
   const row = await oneRow<{ count: number }>(trx, 'select count(*) as count from webhooks where workspace_id = ?', [
     input.workspaceId,
   ]);
-  if ((row?.count ?? 0) >= MOST_WEBHOOKS) {
-    throw new AppError('capacity_exceeded', `The workspace has ${MOST_WEBHOOKS} webhooks; delete one first`);
+  if ((row?.count ?? 0) >= MAX_WEBHOOKS) {
+    throw new AppError('capacity_exceeded', `The workspace has ${MAX_WEBHOOKS} webhooks; delete one first`);
   }
   const id = uuidv7();
   const { token: secret } = newToken();
@@ -94,7 +94,7 @@ export async function storeDeliveries(db: Db): Promise<boolean> {
        select gen_random_uuid(), w.id, e.event, e.subject, e.data, e.happened_at
          from webhooks w cross join lateral (${events}) e
         where e.event = any(w.events)
-          and (select count(*) from webhook_deliveries d where d.webhook_id = w.id and d.due_at is not null) < ${MOST_WAITING}
+          and (select count(*) from webhook_deliveries d where d.webhook_id = w.id and d.due_at is not null) < ${MAX_WAITING}
        on conflict do nothing`,
     );
     await trx.raw(`update webhooks set scanned_at = ? where scanned_at < now() - interval '10 seconds'`, [

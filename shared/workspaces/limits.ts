@@ -26,7 +26,7 @@ export async function assertRoomForService(trx: Transaction, workspace: Workspac
 }
 
 /** The most that a workspace may have of what no plan limits; a project has at most so many environments. */
-const MOST = {
+const LIMITS = {
   projects: { most: 1000, text: 'projects in a workspace' },
   environments: { most: 100, text: 'environments in a project' },
   groups: { most: 500, text: 'environment groups in a workspace' },
@@ -37,9 +37,9 @@ const MOST = {
 } as const;
 
 /** Throws capacity_exceeded if there are as many as a workspace, project or service may have. */
-export async function assertRoomFor(trx: Transaction, what: keyof typeof MOST, ownerId: string): Promise<void> {
+export async function assertRoomFor(trx: Transaction, what: keyof typeof LIMITS, ownerId: string): Promise<void> {
   await lockLimits(trx, ownerId);
-  const { most, text } = MOST[what];
+  const { most, text } = LIMITS[what];
   if ((await countUsed(trx, what, ownerId)) < most) return;
   throw new AppError('capacity_exceeded', `There are ${most} ${text} already, which is the most there can be`);
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { LONGEST_TIME_ZONE } from '../core/formats.js';
+import { MAX_TIME_ZONE_LENGTH } from '../core/formats.js';
 import { plainLine, plainText } from '../core/plain-text.js';
 import { REGION_IDS } from '../services/catalog.js';
 import { defaultsOf, oneOf, withoutDefaults } from '../services/configuration.js';
@@ -41,7 +41,7 @@ const FIELDS = {
   previewNotifications: Type.Boolean({ default: false }),
   requireMfa: Type.Boolean({ default: false }),
   securityContact: plainLine(254, { default: '' }),
-  timezone: Type.String({ maxLength: LONGEST_TIME_ZONE, format: 'time-zone', default: 'Africa/Lagos' }),
+  timezone: Type.String({ maxLength: MAX_TIME_ZONE_LENGTH, format: 'time-zone', default: 'Africa/Lagos' }),
 };
 
 export const WorkspaceConfigurationSchema = Type.Object(FIELDS, {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { MOST_MANUAL_BACKUPS } from '../../shared/backups/model.js';
+import { MAX_MANUAL_BACKUPS } from '../../shared/backups/model.js';
 import {
   type ApiResponse,
   expectError,
@@ -128,7 +128,7 @@ describe('Backups', () => {
 
   it('on demand have a bound', async () => {
     await live();
-    const ids = await Promise.all(Array.from({ length: MOST_MANUAL_BACKUPS }, () => ended()));
+    const ids = await Promise.all(Array.from({ length: MAX_MANUAL_BACKUPS }, () => ended()));
     expectError(await post(), 409, 'capacity_exceeded');
     expect((await workspace.owner.client.delete(`${path}/backups/${ids[0]}`)).body).to.deep.equal({ deleted: true });
     expect((await post()).status).to.equal(202);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MOST_UNDER_WAY } from '../../shared/detections/model.js';
+import { MAX_UNDER_WAY } from '../../shared/detections/model.js';
 import { deleteOldDetections, finishDetection } from '../../shared/detections/store.js';
 import { expectError, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { eventually } from '../support/processes.js';
@@ -65,8 +65,8 @@ describe('Detection', () => {
   });
 
   it('refuses more than a few at once, and fields out of bounds', async () => {
-    const waiting = Array.from({ length: MOST_UNDER_WAY }, () => ask({ repository: REPOSITORY }));
-    const rows = await stored(MOST_UNDER_WAY);
+    const waiting = Array.from({ length: MAX_UNDER_WAY }, () => ask({ repository: REPOSITORY }));
+    const rows = await stored(MAX_UNDER_WAY);
     expectError(await ask({ repository: REPOSITORY }), 409, 'capacity_exceeded');
     for (const { id } of rows) await finishDetection(api.db, id, { error: 'no' });
     await Promise.all(waiting);

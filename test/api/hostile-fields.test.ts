@@ -4,7 +4,7 @@ import { BODY_LIMIT } from '../../api/http/body.js';
 import { API_ROOT } from '../../api/http/endpoint.js';
 import { parseJson } from '../../api/http/json.js';
 import { problemsOf } from '../../api/http/problems.js';
-import { createAjv, LONGEST_PATTERN_TEXT } from '../../api/http/schema.js';
+import { createAjv, MAX_PATTERN_TEXT_LENGTH } from '../../api/http/schema.js';
 import { ROUTES } from '../../api/resources/index.js';
 import { type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { bestOf, hostileTexts, processorMs } from '../support/hostile-texts.js';
@@ -38,7 +38,7 @@ function stringsOf(schema: JsonSchema, path: string): Field[] {
     Object.entries(schemas).flatMap(([name, child]) => stringsOf(child, `${path}.${name}`));
   const named = Object.keys(schema.patternProperties ?? {}).map((pattern) => ({
     path: `${path}.<name>`,
-    schema: { type: 'string', pattern, maxLength: LONGEST_PATTERN_TEXT },
+    schema: { type: 'string', pattern, maxLength: MAX_PATTERN_TEXT_LENGTH },
   }));
   return [
     ...(schema.type === 'string' ? [{ path, schema }] : []),
@@ -81,7 +81,7 @@ describe('The text fields of requests', function () {
   it('with a pattern or a format are no longer than what these look at', () => {
     const wrong = FIELDS.filter(
       ({ schema }) =>
-        (schema.pattern && (schema.maxLength ?? Number.POSITIVE_INFINITY) > LONGEST_PATTERN_TEXT) ||
+        (schema.pattern && (schema.maxLength ?? Number.POSITIVE_INFINITY) > MAX_PATTERN_TEXT_LENGTH) ||
         (schema.format && !BOUNDED_FORMATS.includes(schema.format)),
     );
     expect(wrong.map(({ path }) => path)).to.deep.equal([]);

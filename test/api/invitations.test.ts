@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MOST_INVITATIONS } from '../../api/resources/invitations/commands.js';
+import { MAX_INVITATIONS } from '../../api/resources/invitations/commands.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { addMember } from '../../shared/identity/commands.js';
 import { deleteExpiredInvitations } from '../../shared/identity/invitation-store.js';
@@ -147,7 +147,7 @@ describe('Invitations by e-mail', () => {
   it('are bounded, withdrawn ones included', async () => {
     const row = { workspace_id: workspace.id, role: 'viewer', invited_by: admin.email };
     await api.db('invitations').insert(
-      Array.from({ length: MOST_INVITATIONS }, (_, index) => ({
+      Array.from({ length: MAX_INVITATIONS }, (_, index) => ({
         ...row,
         id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
         email: newAddress(),

@@ -7,8 +7,8 @@ import { networkEntries } from '../chaos/network-entries.js';
 import type { Platform } from '../support/platform.js';
 import type { OrdinaryTenant } from './ordinary-tenant.js';
 
-const MOST_MEMORY = 1.5;
-const MOST_TIME = 2;
+const MAX_MEMORY_RATIO = 1.5;
+const MAX_TIME_RATIO = 2;
 /** So much more is no growth, whatever it is of: a runtime keeps freed memory for a while. */
 const SPARE_KB = 64 * 1024;
 
@@ -48,7 +48,7 @@ export async function balance(
     await afterSweeps('memory of the platform after the attack', async () => {
       const now = await memoryOf(platform);
       const grown = [...memoryBefore].filter(
-        ([name, kb]) => (now.get(name) ?? 0) > Math.max(kb * MOST_MEMORY, kb + SPARE_KB),
+        ([name, kb]) => (now.get(name) ?? 0) > Math.max(kb * MAX_MEMORY_RATIO, kb + SPARE_KB),
       );
       return { counted: now.size, wrong: grown.map(([name, kb]) => `${name}: ${now.get(name)} KB, ${kb} KB before`) };
     }),
@@ -83,7 +83,7 @@ function deploymentTimes({ durations: { quiet, attacked } }: OrdinaryTenant): En
   if (attacked.length > 0 && attacked.length < ENOUGH_TO_JUDGE) {
     return { what: `deployments under attack: ${figures} (too few to judge)`, counted: attacked.length, wrong: [] };
   }
-  const slow = attacked.length === 0 || during > MOST_TIME * before;
+  const slow = attacked.length === 0 || during > MAX_TIME_RATIO * before;
   return {
     what: 'deployments under attack, twice as slow at most',
     counted: attacked.length,

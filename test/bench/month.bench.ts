@@ -10,7 +10,7 @@ import { measure, median, print } from './measure.js';
 /** One service for each time that plans keep logs: 1, 7, 14 and 30 days. */
 const PLANS: readonly PlanId[] = ['free', 'starter', 'standard', 'pro'];
 const DAYS = 45;
-const LONGEST_KEPT = 31;
+const MAX_KEPT_DAYS = 31;
 const SHOWN_EVERY = 5;
 const BATCHES_OF_A_DAY = 60;
 const LINES_OF_A_BATCH = 1000;
@@ -69,11 +69,11 @@ class Month {
       if (day % SHOWN_EVERY === 0) print(`  day ${day}: ${describe(found)}`);
       this.#today = new Date(this.#today.getTime() + DAY_MS);
     }
-    const first = average(days.slice(LONGEST_KEPT, LONGEST_KEPT + SHOWN_EVERY));
+    const first = average(days.slice(MAX_KEPT_DAYS, MAX_KEPT_DAYS + SHOWN_EVERY));
     const last = average(days.slice(-SHOWN_EVERY));
     const ratio = (of: (day: Day) => number) => (of(last) / of(first)).toFixed(2);
     print(
-      `  days ${DAYS - SHOWN_EVERY + 1} to ${DAYS} against days ${LONGEST_KEPT + 1} to ${LONGEST_KEPT + SHOWN_EVERY}: size ${ratio(({ megabytes }) => megabytes)},` +
+      `  days ${DAYS - SHOWN_EVERY + 1} to ${DAYS} against days ${MAX_KEPT_DAYS + 1} to ${MAX_KEPT_DAYS + SHOWN_EVERY}: size ${ratio(({ megabytes }) => megabytes)},` +
         ` lines/s ${ratio(({ linesPerSecond }) => linesPerSecond)}, newest ${ratio(({ newestMs }) => newestMs)}, search ${ratio(({ searchMs }) => searchMs)}`,
     );
   }

@@ -18,7 +18,7 @@ const JOBS = Math.max(2, Math.min(availableParallelism() * FILES_OF_PROCESSOR, M
 const NODE_COMPILE_CACHE = join(ROOT, 'node_modules/.cache/node');
 
 /** In the order in which they begin. Take over what the end of a run lists as slowest. */
-const LONGEST = [
+const SLOWEST_FIRST = [
   'contract/swarm',
   'contract/container-images',
   'workers/runtime/swarm/nodes',
@@ -84,7 +84,7 @@ async function main(options: string[]): Promise<number> {
 
 /** Whole platforms and real processes come before what needs a database or nothing. */
 function rank(path: string): number {
-  const place = LONGEST.indexOf(path.replace(/\.test\.js$/, ''));
+  const place = SLOWEST_FIRST.indexOf(path.replace(/\.test\.js$/, ''));
   if (place >= 0) return place;
   return path.startsWith('contract/') ? 100 : path.startsWith('workers/') ? 200 : 300;
 }

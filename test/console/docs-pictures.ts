@@ -7,7 +7,7 @@ import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 
 /** `npm run console:pictures` takes the pictures of docs/console.md. They stay small, because every clone has them. */
 const FOLDER = resolve(import.meta.dirname, '../../../docs/images');
-const MOST_BYTES = 100_000;
+const MAX_BYTES = 100_000;
 
 describe('The pictures of docs/console.md', function () {
   this.timeout(300_000);
@@ -71,7 +71,7 @@ describe('The pictures of docs/console.md', function () {
     const take = async (name: string) => {
       const path = join(FOLDER, `${name}.png`);
       await page.screenshot({ path });
-      expect((await stat(path)).size, name).to.be.below(MOST_BYTES);
+      expect((await stat(path)).size, name).to.be.below(MAX_BYTES);
     };
     for (const name of ['shop', 'mailer', 'docs']) {
       await page

@@ -45,7 +45,7 @@ async function isFree(port: number): Promise<boolean> {
 const WITHIN_MS = 120_000;
 /** Milliseconds between two looks: short at first, because most conditions hold at once, then kinder to the machine. */
 const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 100;
 
 /**
  * Waits until the condition returns a truthy value and returns it. The failure's message has the last error or value, or says that the
@@ -58,7 +58,7 @@ export async function eventually<T>(
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   let last: unknown;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {
     try {
       const left = Math.max(deadline - Date.now(), FIRST_PAUSE_MS);
       const value = await withTimeLimit(Promise.resolve(condition()), left, () => new Error(`${last}, then no answer`));

@@ -9,7 +9,7 @@ import { DIST } from './platform.js';
 const { file: NODE } = await machineNode();
 const MAIN = join(DIST, 'api/cli/main.js');
 /** A command that hangs fails its test instead of the run. */
-const LONGEST_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 export interface RnvResult {
   code: number;
@@ -42,7 +42,7 @@ export class Rnv {
 
   /** Starts it with pipes, as a script does. */
   start(args: readonly string[], { cwd = this.home, env = {} }: RnvOptions = {}): ChildProcess {
-    return spawn(NODE, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: LONGEST_MS });
+    return spawn(NODE, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: TIMEOUT_MS });
   }
 
   run(args: readonly string[], options: RnvOptions = {}): Promise<RnvResult> {
@@ -57,7 +57,7 @@ export class Rnv {
     const child = spawn('script', ['-qefc', `stty cols 100 rows 30; exec ${command}`, '/dev/null'], {
       cwd: options.cwd ?? this.home,
       env: this.#environment({ TERM: 'xterm', ...options.env }),
-      timeout: LONGEST_MS,
+      timeout: TIMEOUT_MS,
     });
     const left = [...answers];
     let shown = '';

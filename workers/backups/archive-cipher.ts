@@ -13,7 +13,7 @@ const KEY_BYTES = 32;
 const MAGIC = Buffer.from('RANVIER1');
 const LENGTH_BYTES = 2;
 /** Longer sealed keys are taken for damage. */
-const MOST_SEALED_KEY_BYTES = 1024;
+const MAX_SEALED_KEY_BYTES = 1024;
 
 /** A new key for one archive. */
 export function newArchiveKey(): Buffer {
@@ -114,7 +114,7 @@ export class DecryptArchive extends Transform {
       if (this.#header === 'magic') {
         if (!all.subarray(0, MAGIC.length).equals(MAGIC)) throw new BackupError('the archive has no known format');
         this.#keyBytes = all.readUInt16BE(MAGIC.length);
-        if (this.#keyBytes > MOST_SEALED_KEY_BYTES) throw new BackupError('the archive has a damaged header');
+        if (this.#keyBytes > MAX_SEALED_KEY_BYTES) throw new BackupError('the archive has a damaged header');
         this.#header = 'key';
       } else this.#header = 'read';
       this.#take();

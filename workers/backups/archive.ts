@@ -16,7 +16,7 @@ const MANIFEST = 'manifest.json';
 type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
-const LARGEST_MANIFEST = 512 * 1024 * 1024;
+const MAX_MANIFEST_BYTES = 512 * 1024 * 1024;
 export const MAX_ENTRIES = 1_000_000;
 /** All names together. Folders of any depth would fill the memory with their paths. */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
@@ -235,7 +235,7 @@ function drained(stream: Extract | Sink): Promise<void> {
 }
 
 async function readManifest(entry: Entry, size: number): Promise<Manifest> {
-  if (size > LARGEST_MANIFEST) throw new BackupError('the manifest of the archive is too large');
+  if (size > MAX_MANIFEST_BYTES) throw new BackupError('the manifest of the archive is too large');
   return JSON.parse(await text(entry)) as Manifest;
 }
 

@@ -13,7 +13,7 @@ import { checkRedis } from './redis-check.js';
 import { MINUTE, timeFor } from './work-folders.js';
 
 /** The smallest memory of a check, in MB: verifying an index needs some, whatever the plan. */
-const LEAST_MEMORY_MB = 512;
+const MIN_MEMORY_MB = 512;
 /** The longest that a fresh server may take to check a copy, in milliseconds: so long, and for each gibibyte of it so much longer. */
 const CHECK_MS = { always: 5 * MINUTE, perGigabyte: MINUTE };
 
@@ -57,7 +57,7 @@ export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<st
     sandbox: backups.sandbox,
     folder,
     userNumber: spec.userNumber,
-    limits: { memoryMb: Math.max(memoryMb, LEAST_MEMORY_MB), cpu: 2, pids },
+    limits: { memoryMb: Math.max(memoryMb, MIN_MEMORY_MB), cpu: 2, pids },
     limitMs: timeFor(
       CHECK_MS,
       manifest.files.reduce((sum, { size }) => sum + size, 0),

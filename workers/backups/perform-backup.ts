@@ -30,7 +30,7 @@ import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-fold
 /** A worker that does not have the volume leaves the backup to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
 /** A backup whose host is away for so long has failed, in milliseconds. */
-const LONGEST_WAIT_MS = 60 * 60_000;
+const MAX_WAIT_MS = 60 * 60_000;
 /** The longest that a copy into the store may take, in milliseconds: so long, and for each gibibyte so much longer. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
 /** A copy may have so many more bytes than the data had before it began. Each file is copied with the size that it claims. */
@@ -211,7 +211,7 @@ async function removeEarlier(store: BackupStore, serviceId: string, backupId: st
 
 /** The volume is on another host. Throws if that host is away for long. */
 function leave(backup: BackupRow): Outcome {
-  if (Date.now() - backup.created_at.getTime() > LONGEST_WAIT_MS) {
+  if (Date.now() - backup.created_at.getTime() > MAX_WAIT_MS) {
     throw new BackupError('the host that has the volume is away');
   }
   return { laterInMs: ELSEWHERE_MS, says: 'left to the host that has the volume' };

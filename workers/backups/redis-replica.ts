@@ -3,7 +3,7 @@ import { onAbort } from '../../shared/core/on-abort.js';
 import { BackupError } from '../failures/explained.js';
 
 const CONNECT_MS = 10_000;
-const LONGEST_LINE = 1024;
+const MAX_LINE_LENGTH = 1024;
 
 /**
  * A connection over which a redis server sends its snapshot, as to a replica. The server writes the snapshot on its volume first
@@ -81,7 +81,7 @@ export class RedisReplica {
         this.#rest = this.#rest.subarray(end + 1);
         return line;
       }
-      if (this.#rest.length > LONGEST_LINE) throw new Error('the server answers in no known way');
+      if (this.#rest.length > MAX_LINE_LENGTH) throw new Error('the server answers in no known way');
       await this.#more();
     }
   }

@@ -14,7 +14,7 @@ import { checkKey, isKnown, remember } from './tool-checks.js';
  * The least memory of a build, in MB. Compilers need more than the smallest plans give a running service, and bundlers of
  * larger applications more than 2 GB. Small hosts have not got more.
  */
-const LEAST_MEMORY_MB = totalmem() >= 7.5 * 1024 ** 3 ? 4096 : 2048;
+const MIN_MEMORY_MB = totalmem() >= 7.5 * 1024 ** 3 ? 4096 : 2048;
 const PIDS = 1024;
 const GRACE_MS = 2000;
 /** The names of all builds' sandboxes begin with this. */
@@ -163,7 +163,7 @@ export function inSearchPath(folders: readonly string[], command: string): strin
 
 /** What the processes of a build may use together, in MB. */
 export function buildMemoryMb({ configuration }: Pick<BuildRequest, 'configuration'>): number {
-  return Math.max(planOf(configuration.plan).memoryMb, LEAST_MEMORY_MB);
+  return Math.max(planOf(configuration.plan).memoryMb, MIN_MEMORY_MB);
 }
 
 /**

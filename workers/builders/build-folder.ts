@@ -70,7 +70,7 @@ type CacheOwner = Pick<BuildRequest, 'serviceId' | 'clearCache' | 'userNumber' |
 
 /** The largest cache of a service, in MB. */
 function mostCacheMb(plan: string): number {
-  return Math.max(LEAST_CACHE_MB, (planOf(plan).storageGb ?? 0) * 1024);
+  return Math.max(MIN_CACHE_MB, (planOf(plan).storageGb ?? 0) * 1024);
 }
 
 /** Null if the cache is small enough or cannot be measured. */
@@ -116,7 +116,7 @@ export async function removeCaches(
 }
 
 /** A service's cache may always have this size, in MB; beyond it, its plan's storage is the bound. */
-const LEAST_CACHE_MB = 2048;
+const MIN_CACHE_MB = 2048;
 
 /**
  * Makes the folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set, or if

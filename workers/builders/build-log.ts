@@ -5,10 +5,10 @@ import type { FailureFacts } from '../failures/known-failure.js';
 import type { BuildContext } from './builder.js';
 
 /** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */
-const MOST_LINES = 20_000;
+const MAX_LINES = 20_000;
 const LAST_LINES = 20;
 /** The same limit in characters: one line may have 16,384 of them. */
-const MOST_CHARACTERS = 32 * 1024 * 1024;
+const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** Output beyond the limits is read in steps of this size with a pause after each, so that it leaves time for other work. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };
 const PAUSE_MS = 20;
@@ -32,7 +32,7 @@ const BOILERPLATE = [
   /exited \(\d{1,3}\)$|^Failed:\s/,
 ];
 const TELLING = /error|fail|cannot|could not|not found|exception|fatal|denied|missing|invalid|unexpected|refused/i;
-const LONGEST_CAUSE = 500;
+const MAX_CAUSE_LENGTH = 500;
 
 /** Passes the output of one command to the build log, within bounds. It keeps the last lines for the error message. */
 export class CommandOutput {
@@ -54,7 +54,7 @@ export class CommandOutput {
     if (this.#lines > FIRST_LINES) this.#last.push(line);
     else this.#first.push(line);
     this.#characters += line.length;
-    if (this.#lines > MOST_LINES || this.#characters > MOST_CHARACTERS) return this.#holdBack(line);
+    if (this.#lines > MAX_LINES || this.#characters > MAX_CHARACTERS) return this.#holdBack(line);
     this.#written += 1;
     await this.#context.log(line);
   }
@@ -81,7 +81,7 @@ export class CommandOutput {
     const lines = this.#masked(this.#lastLines()).filter(
       (line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)),
     );
-    return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, LONGEST_CAUSE);
+    return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, MAX_CAUSE_LENGTH);
   }
 
   /** What the end of the output tells about a failure that many projects have; null if it tells nothing. */

@@ -11,7 +11,7 @@ import { usedMb } from './folder-size.js';
 const CONTENT = 'content';
 const KEY = 'key';
 /** Larger dependencies are installed for each build, in MB. */
-const LARGEST_MB = 1024;
+const MAX_SIZE_MB = 1024;
 
 /**
  * A copy of a service's dependencies, made between its installation and its build, because the build may change them. It is the
@@ -50,7 +50,7 @@ export class DependencyCopy {
     if ((await realpath(place)) !== place || !(await lstat(source)).isDirectory()) return this.forget();
     if (isRoot()) await runLimited('chown', ['-hR', '--', '0:0', source], { signal });
     const size = await usedMb(source);
-    if (size === null || size > LARGEST_MB) return this.forget();
+    if (size === null || size > MAX_SIZE_MB) return this.forget();
     const fresh = this.#aside();
     await mkdir(fresh, { recursive: true, mode: 0o700 });
     await runLimited('cp', ['-a', '--reflink=auto', '--', source, join(fresh, CONTENT)], {

@@ -42,8 +42,8 @@ const TOOL_FILES = [
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
 /** Larger lock files are not read for what they say of packages. */
-const LARGEST_LOCK = 16 * 1024 * 1024;
-const LARGEST_TOLD = 1024 * 1024;
+const MAX_LOCK_BYTES = 16 * 1024 * 1024;
+const MAX_TOLD_BYTES = 1024 * 1024;
 
 export function projectFiles(
   names: Iterable<string>,
@@ -79,9 +79,9 @@ export async function readProject(folder: string): Promise<ProjectFiles> {
 }
 
 async function lockedEngines(folder: string): Promise<LockedEngines> {
-  const pnpm = await headInside(folder, 'pnpm-lock.yaml', LARGEST_LOCK);
+  const pnpm = await headInside(folder, 'pnpm-lock.yaml', MAX_LOCK_BYTES);
   if (pnpm !== undefined) return pnpmEngines(pnpm);
-  const npm = await headInside(folder, 'package-lock.json', LARGEST_LOCK);
+  const npm = await headInside(folder, 'package-lock.json', MAX_LOCK_BYTES);
   return npm === undefined ? {} : npmEngines(npm);
 }
 
@@ -91,15 +91,15 @@ export async function textInside(folder: string, name: string): Promise<string |
   if (typeof path !== 'string') return undefined;
   const stat = await lstat(path);
   if (!stat.isFile()) return undefined;
-  if (stat.size > LARGEST_TOLD)
-    throw new BuildError(`${name} is larger than ${LARGEST_TOLD / 1024} KiB; make it smaller`);
+  if (stat.size > MAX_TOLD_BYTES)
+    throw new BuildError(`${name} is larger than ${MAX_TOLD_BYTES / 1024} KiB; make it smaller`);
   return readFile(path, 'utf8');
 }
 
 /** The text of a file of any kind; undefined if there is none, if it is too large, or if a link leads out of the folder. */
 export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
-  const text = await headInside(folder, name, LARGEST_LOCK);
-  return text !== undefined && Buffer.byteLength(text) < LARGEST_LOCK ? text : undefined;
+  const text = await headInside(folder, name, MAX_LOCK_BYTES);
+  return text !== undefined && Buffer.byteLength(text) < MAX_LOCK_BYTES ? text : undefined;
 }
 
 /** The first bytes of a file as text; undefined if there is none, or if a link leads out of the folder. */
@@ -144,7 +144,7 @@ export const OUTSIDE = Symbol('outside');
 /** There is nothing at the path, and it stays inside the folder. */
 export const MISSING = Symbol('missing');
 /** Linux follows as many links. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /**
  * The real path of a path below `root`, which must be a real path. Links are followed here, part by part, so that
@@ -170,7 +170,7 @@ export async function resolveInside(root: string, path: string): Promise<string 
       continue;
     }
     links += 1;
-    if (links > MOST_LINKS) return MISSING;
+    if (links > MAX_LINKS) return MISSING;
     const target = await readlink(next);
     if (target.startsWith('/')) {
       if (!isBelow(target, root)) return OUTSIDE;

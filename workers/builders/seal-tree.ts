@@ -35,7 +35,7 @@ export interface SealedTree {
 const BATCH = 32;
 const READ_WHOLE = 1024 * 1024;
 /** The most files, folders and links of an image. */
-const MOST_ENTRIES = 1_000_000;
+const MAX_ENTRIES = 1_000_000;
 
 /**
  * Turns a folder that a tenant's commands have filled into an image, and returns its digest. Removes repository data
@@ -73,8 +73,8 @@ class Seal {
     const names = await readdir(path);
     const folders: string[] = [];
     for (let i = 0; i < names.length; i += BATCH) {
-      if (this.#entries.length > MOST_ENTRIES) {
-        throw new BuildError(`the image has more than ${MOST_ENTRIES} files, which is the most that can be deployed`);
+      if (this.#entries.length > MAX_ENTRIES) {
+        throw new BuildError(`the image has more than ${MAX_ENTRIES} files, which is the most that can be deployed`);
       }
       const batch = names.slice(i, i + BATCH).map((name) => join(folder, name));
       await Promise.all(batch.map((entry) => this.#visit(entry, folders)));

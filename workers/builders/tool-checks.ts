@@ -4,7 +4,7 @@ import type { Tool } from './toolchains/tool.js';
 
 /** A check is repeated after this time, in milliseconds, even if no program was installed or removed. */
 const VALID_MS = 10 * 60_000;
-const MOST_KNOWN = 200;
+const MAX_KNOWN = 200;
 
 /** The tools that were found on this host: what was checked → when. */
 const found = new Map<string, number>();
@@ -32,6 +32,6 @@ export function isKnown(key: string, now: number): boolean {
 
 /** Remembers that the check has succeeded. */
 export function remember(key: string, now: number): void {
-  if (found.size >= MOST_KNOWN) found.clear();
+  if (found.size >= MAX_KNOWN) found.clear();
   found.set(key, now);
 }

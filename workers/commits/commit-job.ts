@@ -5,7 +5,7 @@ import type { JobDeps } from '../worker-deps.js';
 import { considerEvent } from './consider-event.js';
 
 /** A repository that answers more slowly is tried again, in milliseconds. */
-const LONGEST_MS = 5 * 60_000;
+const TIMEOUT_MS = 5 * 60_000;
 
 /** Queue `commit`: looks whether a reported branch has a commit to deploy. It may run twice for one report; the first decides. */
 export async function commitJob(
@@ -15,5 +15,5 @@ export async function commitJob(
 ): Promise<string> {
   const event = await findCommitEvent(deps.db, eventId);
   if (event === undefined || event.finished_at !== null) return 'decided already';
-  return considerEvent(deps, event, AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]), lastAttempt);
+  return considerEvent(deps, event, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]), lastAttempt);
 }

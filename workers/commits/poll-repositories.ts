@@ -1,4 +1,4 @@
-import { branchNews, firstPoll, MOST_BRANCHES, noveltyOf, pauseBeforePoll } from '../../shared/commits/model.js';
+import { branchNews, firstPoll, MAX_BRANCHES, noveltyOf, pauseBeforePoll } from '../../shared/commits/model.js';
 import {
   type DueRepository,
   endWatches,
@@ -30,8 +30,8 @@ type PollDeps = Pick<JobDeps, 'db' | 'keyring' | 'source' | 'dispatcher' | 'log'
 const SYNCED = 500;
 const POLLED = 64;
 const AT_ONCE = 8;
-const LONGEST_MS = 20_000;
-const LONGEST_ERROR = 300;
+const POLL_TIMEOUT_MS = 20_000;
+const MAX_ERROR_LENGTH = 300;
 
 /**
  * Asks repositories that are due for their branches, once for all services of one, and stores an event for each new commit of a service.
@@ -88,7 +88,7 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
     if (failures === 0)
       deps.log.info({ services: services.map(({ id }) => id) }, `a repository cannot be polled: ${shown}`);
     const pauseMs = pauseBeforePoll({ hooked, failures: failures + 1 });
-    await recordPoll(deps.db, fingerprint, { pauseMs, error: shown.slice(0, LONGEST_ERROR) || 'it failed' });
+    await recordPoll(deps.db, fingerprint, { pauseMs, error: shown.slice(0, MAX_ERROR_LENGTH) || 'it failed' });
     return [];
   }
 }
@@ -120,19 +120,16 @@ async function headsOf(
   services: readonly PolledService[],
   all: boolean,
 ): Promise<{ heads: Map<string, string>; all: boolean }> {
-  const signal = AbortSignal.timeout(LONGEST_MS);
+  const signal = AbortSignal.timeout(POLL_TIMEOUT_MS);
   try {
     const heads = all ? await source.heads({ url, branches: 'all', signal }) : null;
-    if (heads !== null && heads.size <= MOST_BRANCHES) return { heads, all };
+    if (heads !== null && heads.size <= MAX_BRANCHES) return { heads, all };
   } catch (error) {
     if (!(error instanceof TooManyBranches)) throw error;
   }
   if (all) {
     const ids = services.map(({ id }) => id);
-    log.info(
-      { services: ids },
-      `a repository has more than ${MOST_BRANCHES} branches; polling makes no previews of it`,
-    );
+    log.info({ services: ids }, `a repository has more than ${MAX_BRANCHES} branches; polling makes no previews of it`);
   }
   const branches = [...new Set(services.map(({ configuration }) => configuration.branch))];
   return { heads: await source.heads({ url, branches, signal }), all: false };

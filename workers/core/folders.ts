@@ -14,7 +14,7 @@ const REMOVAL_MS = 10 * 60_000;
 /** How long work waits for the removal of its own folder, in milliseconds. A sweep removes the rest. */
 const DISCARD_MS = 30_000;
 const TRIES = 3;
-const LONGEST_PROBLEM = 2000;
+const MAX_PROBLEM_LENGTH = 2000;
 const FIRST_RETRY_MS = 5 * 60_000;
 const LAST_RETRY_MS = 60 * 60_000;
 const TRASH = 'trash';
@@ -63,7 +63,7 @@ async function run(command: string, args: string[], signal: AbortSignal): Promis
   return runLimited(command, args, { signal, limits }).then(
     () => '',
     (error: unknown) => {
-      const said = error instanceof CommandFailed ? error.stderr.trim().slice(0, LONGEST_PROBLEM) : '';
+      const said = error instanceof CommandFailed ? error.stderr.trim().slice(0, MAX_PROBLEM_LENGTH) : '';
       return said || errorMessage(error);
     },
   );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 
 /** Larger or deeper trees are left to a command, so that they do not keep this process busy. */
-const MOST_ENTRIES = 64;
+const MAX_ENTRIES = 64;
 const DEEPEST = 8;
 
 interface Entry {
@@ -53,7 +53,7 @@ async function listSmall(root: string): Promise<Entry[] | null> {
   const folders = found.isDirectory() ? [{ path: root, depth: 0, isOurs: isOurs(found) }] : [];
   for (const { path, depth, isOurs: keepsItsEntries } of folders) {
     const names = await readdir(path);
-    if (depth >= DEEPEST || entries.length + names.length > MOST_ENTRIES) return null;
+    if (depth >= DEEPEST || entries.length + names.length > MAX_ENTRIES) return null;
     for (const name of names) {
       const inner = join(path, name);
       const stat = await lstat(inner);

@@ -3,7 +3,7 @@ import type { DataKind } from '../../shared/services/model.js';
 
 /** The longest that an answer may take, in milliseconds. */
 const ANSWER_MS = 5_000;
-const LONGEST_ANSWER = 4096;
+const MAX_ANSWER_LENGTH = 4096;
 const PROTOCOL_3 = 196_608;
 
 /** The answer of a server. `silent` is true if there was none at all, which means that the server hangs. */
@@ -28,7 +28,7 @@ export function askServer(kind: DataKind, { address, port }: { address: string; 
     );
     socket.once('connect', () => socket.write(kind === 'postgres' ? startupMessage() : 'PING\r\n'));
     socket.on('data', (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk]).subarray(0, LONGEST_ANSWER);
+      received = Buffer.concat([received, chunk]).subarray(0, MAX_ANSWER_LENGTH);
       const answer = kind === 'postgres' ? readPostgres(received) : readRedis(received);
       if (answer !== null) end(answer);
     });
@@ -60,7 +60,7 @@ export function readPostgres(received: Buffer): ProbeAnswer | null {
   if (type === 'R') return { healthy: true };
   if (type !== 'E') return { healthy: false, silent: false, answer: 'it does not speak the protocol of PostgreSQL' };
   if (received.length < 5 || received.length < received.readInt32BE(1) + 1) {
-    return received.length >= LONGEST_ANSWER
+    return received.length >= MAX_ANSWER_LENGTH
       ? { healthy: false, silent: false, answer: 'its error is too long' }
       : null;
   }
@@ -74,7 +74,7 @@ export function readPostgres(received: Buffer): ProbeAnswer | null {
 export function readRedis(received: Buffer): ProbeAnswer | null {
   const end = received.indexOf('\r\n');
   if (end < 0)
-    return received.length >= LONGEST_ANSWER
+    return received.length >= MAX_ANSWER_LENGTH
       ? { healthy: false, silent: false, answer: 'its answer is too long' }
       : null;
   const line = received.subarray(0, end).toString('utf8');

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { errorMessage } from '../../shared/core/errors.js';
-import { LONGEST_DETECTION_MS } from '../../shared/detections/model.js';
+import { DETECTION_TIMEOUT_MS } from '../../shared/detections/model.js';
 import { findDetection, finishDetection } from '../../shared/detections/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
@@ -28,7 +28,7 @@ export async function detectionJob(
   if (row === undefined || row.finished_at !== null) return 'answered already';
   const repository = openFrom(keyring, SEALED.detectionRepository, row.id, row.sealed_repository);
   const masker = new Masker(credentialsOf(repository));
-  const late = AbortSignal.timeout(LONGEST_DETECTION_MS);
+  const late = AbortSignal.timeout(DETECTION_TIMEOUT_MS);
   const either = AbortSignal.any([signal, late]);
   try {
     const problem = repositoryProblem(repository, config.allowLocalRepositories);
@@ -55,7 +55,7 @@ export async function detectionJob(
     if (!explained && !late.aborted && !lastAttempt) throw error;
     if (!explained && !late.aborted) log.error({ err: error, detectionId }, 'a detection failed');
     const reason = late.aborted
-      ? `reading the repository took longer than ${LONGEST_DETECTION_MS / 1000} s`
+      ? `reading the repository took longer than ${DETECTION_TIMEOUT_MS / 1000} s`
       : explained
         ? errorMessage(error)
         : 'the repository could not be read because of a fault of the platform; try again';

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Docker from 'dockerode';
 
-const LOOK_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 /** The engine counts as lost after this many checks in a row without an answer. */
 const MISSES = 3;
 
@@ -19,7 +19,7 @@ type Connections = Docker['modem'] & { socketPath?: string; protocol?: string; a
  * Closes the streams of an engine that no longer answers. A host that is cut off closes no connection: without this, a
  * build or a log would wait forever. `look` asks the engine and rejects if it does not answer in time.
  */
-export function endStreamsOfTheGone(streams: Docker, look: () => Promise<unknown>, lookMs = LOOK_MS): void {
+export function endStreamsOfTheGone(streams: Docker, look: () => Promise<unknown>, lookMs = POLL_INTERVAL_MS): void {
   const modem: Connections = streams.modem;
   // A socket on this host is closed when its engine ends.
   if (modem.socketPath !== undefined) return;

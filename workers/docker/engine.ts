@@ -6,7 +6,7 @@ import { endStreamsOfTheGone } from './engine-watch.js';
 /** Time limit of a call, in milliseconds. Without it, an engine that hangs would block the worker. */
 const CALL_MS = 30_000;
 /** Time limit of the check whether the engine still answers, in milliseconds. */
-const LOOK_MS = 5_000;
+const CHECK_TIMEOUT_MS = 5_000;
 /** The API of Docker 20.10, the first with process limits for services. */
 const OLDEST_API = '1.41';
 
@@ -32,7 +32,7 @@ export class EngineError extends Error {
 export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
   const streams = new Docker(address);
-  const looks = bounded(new Docker(address), LOOK_MS);
+  const looks = bounded(new Docker(address), CHECK_TIMEOUT_MS);
   endStreamsOfTheGone(streams, () => looks.ping());
   return { calls: bounded(new Docker(address), callMs), streams, host };
 }

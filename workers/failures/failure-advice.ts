@@ -2,7 +2,7 @@ import { PLANS } from '../../shared/services/catalog.js';
 import type { FailureFacts, KnownFailure } from './known-failure.js';
 import { KNOWN_FAILURES } from './known-failures.js';
 
-const LONGEST_LINE = 400;
+const MAX_LINE_LENGTH = 400;
 /** So many lines at the beginning and at the end of an output are searched. */
 export const FIRST_LINES = 50;
 export const ADVICE_LINES = 100;
@@ -23,7 +23,7 @@ export function recognise(
 ): { failure: KnownFailure; found: RegExpExecArray } | null {
   const lines = output
     .slice(-FIRST_LINES - ADVICE_LINES)
-    .map((line) => plain(line.slice(0, 2 * LONGEST_LINE)).slice(0, LONGEST_LINE))
+    .map((line) => plain(line.slice(0, 2 * MAX_LINE_LENGTH)).slice(0, MAX_LINE_LENGTH))
     // npm warns of much that does no harm.
     .filter((line) => !/^npm warn\b/i.test(line));
   for (const failure of KNOWN_FAILURES) {

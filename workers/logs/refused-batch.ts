@@ -3,7 +3,7 @@ import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 
 /** A batch is split at most this often; what is refused after that is left out as a whole. */
-const MOST_SPLITS = 40;
+const MAX_SPLITS = 40;
 
 /**
  * Stores a service's oldest batch if the database refuses it as it is: in halves, and of what is refused still, a line that
@@ -51,7 +51,7 @@ class RefusedBatch {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       if (to - from === 1) return this.leaveOut('A line', 1, refusalReason(error));
-      if (++this.#splits > MOST_SPLITS) return this.leaveOut(`${to - from} lines`, to - from, refusalReason(error));
+      if (++this.#splits > MAX_SPLITS) return this.leaveOut(`${to - from} lines`, to - from, refusalReason(error));
       const middle = (from + to) >> 1;
       await this.store(from, middle);
       await this.store(middle, to);

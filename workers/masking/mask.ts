@@ -1,16 +1,16 @@
 import { base64Lines, encodingsOf, quotingsOf } from './encodings.js';
-import { PrefixIndex, SHORTEST_PATTERN } from './prefix-index.js';
+import { MIN_PATTERN_LENGTH, PrefixIndex } from './prefix-index.js';
 
 const MASK = '***';
 /** Shorter values ("1", "dev") would mask ordinary words; they hide nothing. */
-const SHORTEST_SECRET = SHORTEST_PATTERN;
+const MIN_SECRET_LENGTH = MIN_PATTERN_LENGTH;
 /** Words that are settings and no secrets; to mask them would make every log unreadable. */
 const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
   ...['localhost', '127.0.0.1', '0.0.0.0'],
 ]);
 /** A longer value is looked for in parts, so that what has to be seen at once stays bounded. */
-const LONGEST_PART = 1024;
+const MAX_PART_LENGTH = 1024;
 
 /**
  * Replaces secret values in log lines, also if they are escaped or encoded (`encodings.ts`), a value of several lines
@@ -61,7 +61,7 @@ export class Masker {
 
 function* needlesOf(secret: string): Generator<string> {
   const whole = secret.trim();
-  if (whole.length < SHORTEST_SECRET) return;
+  if (whole.length < MIN_SECRET_LENGTH) return;
   if (isSecret(whole)) for (const part of partsOf(whole)) yield* encodingsOf(part);
   // A program encodes a value of several lines as a whole; a single line is at most quoted.
   const lines = whole.includes('\n') ? new Set(whole.split(/\r?\n/).map((line) => line.trim())) : [];
@@ -70,12 +70,12 @@ function* needlesOf(secret: string): Generator<string> {
 }
 
 function isSecret(value: string): boolean {
-  return value.length >= SHORTEST_SECRET && !TRIVIAL.has(value.toLowerCase());
+  return value.length >= MIN_SECRET_LENGTH && !TRIVIAL.has(value.toLowerCase());
 }
 
 /** Parts of about the same length, none cut within a character. */
 function partsOf(value: string): string[] {
-  const size = Math.ceil(value.length / Math.ceil(value.length / LONGEST_PART));
+  const size = Math.ceil(value.length / Math.ceil(value.length / MAX_PART_LENGTH));
   const parts: string[] = [];
   for (let start = 0; start < value.length; ) {
     const end = start + size;

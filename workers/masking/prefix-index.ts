@@ -100,7 +100,7 @@ function placeOf(slots: Int32Array, length: number, first: number, second: numbe
 }
 
 /** Every pattern is at least this long. */
-export const SHORTEST_PATTERN = 6;
+export const MIN_PATTERN_LENGTH = 6;
 const OUTGOING = [1, 2, 3, 4, 5].reduce((power) => Math.imul(power, BASES[0]), 1);
 const FILTER_BITS = 16;
 
@@ -124,9 +124,9 @@ export class PrefixIndex {
   /** Length of the longest pattern. */
   readonly longest: number;
 
-  /** Patterns of less than `SHORTEST_PATTERN` are left out. */
+  /** Patterns of less than `MIN_PATTERN_LENGTH` are left out. */
   constructor(patterns: Iterable<string>) {
-    const sorted = [...new Set(patterns)].filter(({ length }) => length >= SHORTEST_PATTERN);
+    const sorted = [...new Set(patterns)].filter(({ length }) => length >= MIN_PATTERN_LENGTH);
     sorted.sort((a, b) => a.length - b.length);
     this.longest = sorted.at(-1)?.length ?? 0;
     this.#highest = 2 ** Math.floor(Math.log2(Math.max(1, this.longest)));
@@ -135,7 +135,7 @@ export class PrefixIndex {
 
   /** Calls `visit` with the place and the length of the longest pattern that begins there, place by place. */
   each(text: string, visit: (start: number, length: number) => void): void {
-    if (this.longest === 0 || text.length < SHORTEST_PATTERN) return;
+    if (this.longest === 0 || text.length < MIN_PATTERN_LENGTH) return;
     let hashes: PartHashes | undefined;
     let first = firstHash(text);
     for (let start = 0; ; start++) {
@@ -144,9 +144,9 @@ export class PrefixIndex {
         const length = this.#search(hashes, start, text.length - start);
         if (length > 0) visit(start, length);
       }
-      if (start + SHORTEST_PATTERN >= text.length) return;
+      if (start + MIN_PATTERN_LENGTH >= text.length) return;
       const without = first - Math.imul(text.charCodeAt(start), OUTGOING);
-      first = (Math.imul(without, BASES[0]) + text.charCodeAt(start + SHORTEST_PATTERN)) | 0;
+      first = (Math.imul(without, BASES[0]) + text.charCodeAt(start + MIN_PATTERN_LENGTH)) | 0;
     }
   }
 
@@ -185,7 +185,7 @@ export class PrefixIndex {
 /** Of the first characters of a text; `each` rolls it on. */
 function firstHash(text: string): number {
   let hash = 0;
-  for (let i = 0; i < SHORTEST_PATTERN; i++) hash = (Math.imul(hash, BASES[0]) + text.charCodeAt(i)) | 0;
+  for (let i = 0; i < MIN_PATTERN_LENGTH; i++) hash = (Math.imul(hash, BASES[0]) + text.charCodeAt(i)) | 0;
   return hash;
 }
 

@@ -8,7 +8,7 @@ export interface ListeningSocket {
 }
 
 const LISTEN = '0A';
-const MOST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 const CHUNK_BYTES = 16 * 1024;
 
 /** The sockets that listen in the network namespace of this process; null if it has ended. */
@@ -25,7 +25,7 @@ async function beginningOf(path: string): Promise<string> {
   const file = await open(path, 'r');
   try {
     const chunks: Buffer[] = [];
-    for (let size = 0; size < MOST_BYTES; ) {
+    for (let size = 0; size < MAX_BYTES; ) {
       const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
       if (bytesRead === 0) break;
       chunks.push(buffer.subarray(0, bytesRead));

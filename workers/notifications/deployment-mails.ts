@@ -23,7 +23,7 @@ const BATCH = 20;
 /** Mails that are sent at the same time: a server may let one recipient wait. */
 const AT_ONCE = 4;
 /** The pause between tries grows to an hour, so that the last try is about a day after the first one. */
-const MOST_TRIES = 30;
+const MAX_TRIES = 30;
 
 /**
  * Mails people about deployments that ended, if the settings of this moment ask for it. A mail is sent at least once: if
@@ -49,7 +49,7 @@ async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: De
 
 /** True if a notification that failed is dropped. `tries` counts this try. */
 export function isLastTry(tries: number): boolean {
-  return tries >= MOST_TRIES;
+  return tries >= MAX_TRIES;
 }
 
 const OUTCOMES = { live: 'is live', failed: 'failed', cancelled: 'was cancelled' } as const;

@@ -10,7 +10,7 @@ import { runningReleases } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { DONE, runOperation } from './run-operation.js';
 
-const LOOK_AGAIN_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 /** Queue `deletion`: stops everything that a service has outside the database, then erases its records. */
 export function deletionJob(
@@ -26,7 +26,7 @@ export function deletionJob(
       (await countOpenRuns(deps.db, service.id)) > 0 ||
       (await findOpenOperation(deps.db, service.id, ['restore'])) !== null;
     if (busy) {
-      return { laterInMs: LOOK_AGAIN_MS, says: 'later' };
+      return { laterInMs: POLL_INTERVAL_MS, says: 'later' };
     }
     await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);

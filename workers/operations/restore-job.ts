@@ -11,7 +11,7 @@ import { DONE, runOperation } from './run-operation.js';
 /** A worker that does not have the volume leaves the restore to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
 /** A restore whose host is away for so long has failed, in milliseconds. */
-const LONGEST_WAIT_MS = 60 * 60_000;
+const MAX_WAIT_MS = 60 * 60_000;
 
 /** Queue `restore`: replaces the data of a service by that of one of its backups. */
 export async function restoreJob(
@@ -24,7 +24,7 @@ export async function restoreJob(
     const { operation, service } = run;
     const row = await findDataServer(deps.db, service.id);
     if (row?.host_id !== deps.data.hostId || !(await reachesArchive(deps, operation.backup_id))) {
-      if (Date.now() - operation.created_at.getTime() > LONGEST_WAIT_MS) {
+      if (Date.now() - operation.created_at.getTime() > MAX_WAIT_MS) {
         throw new BackupError('the host that has the volume, or the archive, is away');
       }
       return { laterInMs: ELSEWHERE_MS, says: 'later' };

@@ -8,7 +8,7 @@ import { routeVersionOf } from '../replicas/store.js';
  * How long to wait for the edges, in milliseconds: to apply a route, and to drain the requests sent to the old release.
  */
 const EDGE_MS = 30_000;
-const LOOK_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 /**
  * Waits until every edge that is alive has applied the version, or without one the service's newest, and drained what it replaced, or until `withinMs` is
@@ -24,7 +24,7 @@ export async function edgesApplied(
   const deadline = Date.now() + withinMs;
   while (Date.now() < deadline && (await waitingEdges(db, serviceId, version)) > 0) {
     signal?.throwIfAborted();
-    await delay(LOOK_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }
 

@@ -1,11 +1,11 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
 /** The wait doubles with each replacement in a row, and at most so often. */
-const MOST_DOUBLINGS = 5;
+const MAX_DOUBLINGS = 5;
 
 /** How long a replica may fail before it is replaced, in milliseconds. `replacements` counts those before, in a row. */
 export function replacementDelayMs(firstMs: number, replacements: number): number {
-  return firstMs * 2 ** Math.min(replacements, MOST_DOUBLINGS);
+  return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
 }
 
 export type WatchedReplica = Pick<

@@ -12,7 +12,7 @@ const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
 /** A transaction stores at least this many lines. */
-const LEAST_LINES = 200;
+const MIN_LINES = 200;
 
 /** A bucket of bytes and lines that fills at a rate. */
 class Bucket {
@@ -49,7 +49,7 @@ class Bucket {
   /** The time until bytes and lines are left again, in milliseconds. */
   waitMs(): number {
     const { bytes, lines } = this.left();
-    const seconds = Math.max(-bytes / this.#rate.bytes, (LEAST_LINES - lines) / this.#rate.lines);
+    const seconds = Math.max(-bytes / this.#rate.bytes, (MIN_LINES - lines) / this.#rate.lines);
     return Math.max(0, Math.ceil(seconds * 1000));
   }
 }
@@ -72,7 +72,7 @@ export class LogAllowance {
 
   /** False if the replica has to wait. */
   get open(): boolean {
-    return this.lines() >= LEAST_LINES;
+    return this.lines() >= MIN_LINES;
   }
 
   /** The lines that are left; 0 if no bytes are left. */

@@ -27,7 +27,7 @@ export interface Writer {
 const RESERVE_SHARE = 0.05;
 const MAX_RESERVE: Use = { bytes: 2 * 1024 ** 3, files: 100_000 };
 /** A replica that has grown by less than this part of the reserve is not ended: it did not fill the disk. */
-const LEAST_GROWTH = 1 / 16;
+const MIN_GROWTH = 1 / 16;
 /** What a build or a command may take besides three times the largest file that it may write. */
 const RUN_BYTES = 4 * 1024 ** 3;
 const MAX_RUN_FILES = 2_000_000;
@@ -67,7 +67,7 @@ export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): bool
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);
   if (state !== 'bytes' && state !== 'files') return null;
-  const least = reserveOf(room)[state] * LEAST_GROWTH;
+  const least = reserveOf(room)[state] * MIN_GROWTH;
   const grown = largest(writers, ({ grown }) => grown[state]);
   if (grown !== null && grown.grown[state] >= least) return grown.id;
   const runs = writers.filter(({ isRun }) => isRun);

@@ -1,5 +1,5 @@
 /** A longer line of output is delivered in pieces of this many characters. */
-export const LONGEST_LINE = 16 * 1024;
+export const MAX_LINE_LENGTH = 16 * 1024;
 
 /** Decides where a long line may be cut, so that a secret is not cut in two and can be masked. */
 export interface LineCutter {
@@ -49,9 +49,10 @@ export class LineSplitter {
   #pieces(line: string, more: number): string[] {
     const found: string[] = [];
     let start = 0;
-    while (line.length - start > LONGEST_LINE + more) {
+    while (line.length - start > MAX_LINE_LENGTH + more) {
       const end =
-        start + cutAt(line.slice(start, start + LONGEST_LINE + this.#cutter.lookahead), LONGEST_LINE, this.#cutter);
+        start +
+        cutAt(line.slice(start, start + MAX_LINE_LENGTH + this.#cutter.lookahead), MAX_LINE_LENGTH, this.#cutter);
       found.push(line.slice(start, end));
       start = end;
     }

@@ -8,7 +8,7 @@ const TOLERANCE = 0.1;
 /** The span in which additions and removals are limited. */
 const PERIOD_MS = 60_000;
 /** In a period the replicas may double, or this many are added. */
-const MOST_ADDED = 4;
+const MAX_ADDED = 4;
 
 export interface Usage {
   cpu: number;
@@ -67,7 +67,7 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
   if (replicas < minReplicas || replicas > maxReplicas) return decided(bounded(replicas));
   if (wish > replicas) {
     const before = replicas - changes.reduce((sum, { by }) => sum + by, 0);
-    const most = Math.max(2 * before, before + MOST_ADDED);
+    const most = Math.max(2 * before, before + MAX_ADDED);
     return decided(Math.max(replicas, Math.min(wish, most)));
   }
   const sufficed = Math.max(...wishes.map((past) => past.replicas));

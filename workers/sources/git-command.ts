@@ -40,7 +40,7 @@ const GIB = 1024 ** 3;
 /** The largest file bounds the pack of a repository. */
 const LIMITS: ChildLimits = { memoryBytes: GIB, processorSeconds: 300, fileBytes: 2 * GIB, openFiles: 1024 };
 const TIMEOUT_MS = 15 * 60_000;
-const LARGEST_OUTPUT: OutputLimit = {
+const MAX_OUTPUT: OutputLimit = {
   bytes: 64 * 1024 ** 2,
   problem: 'the repository has too many branches or files',
 };
@@ -90,7 +90,7 @@ export class Git {
    * Resolves when git and all its helpers have ended. Throws `SourceError` if git is not installed, took too long, printed too much or
    * reached another of its limits: the same command would do so again. An abort ends git and rejects with the signal's reason.
    */
-  async run({ args, signal, config = [], env = {}, atMost = LARGEST_OUTPUT }: GitCommand): Promise<GitResult> {
+  async run({ args, signal, config = [], env = {}, atMost = MAX_OUTPUT }: GitCommand): Promise<GitResult> {
     let records = 0;
     const result = await resultOf('git', [...HARDENED.flatMap((setting) => ['-c', setting]), ...args], {
       env: { ...gitEnvironment(this.#options, config), ...env },

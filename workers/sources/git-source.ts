@@ -24,7 +24,7 @@ export interface GitSourceOptions {
   limits?: Partial<ChildLimits>;
 }
 
-const MOST_PATHS = 5000;
+const MAX_PATHS = 5000;
 const HEADS = 'refs/heads/';
 const SHA = /^[0-9a-f]{40}$/;
 
@@ -120,7 +120,7 @@ class GitSource implements RepositorySource {
       throw error;
     }
     const paths = await this.#read(url, after, signal, (copy, commit) => copy.changedPaths(before, commit));
-    return paths.length > MOST_PATHS ? null : paths;
+    return paths.length > MAX_PATHS ? null : paths;
   }
 
   async #read<T>(

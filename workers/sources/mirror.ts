@@ -9,12 +9,12 @@ import { lastLine } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 
 /** A larger checkout is refused before any file of it is written. */
-const LARGEST_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
+const MAX_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
 /** Each fetch adds a pack. With more packs, a new copy is faster. */
-const MOST_PACKS = 200;
+const MAX_PACKS = 200;
 /** Commits whose checkouts were measured. A commit never changes, so this holds for every copy of it. */
 const measured = new Set<string>();
-const MOST_MEASURED = 10_000;
+const MAX_MEASURED = 10_000;
 /** Measurements that are under way. */
 const measuring = new JoinedRuns<void>();
 
@@ -24,7 +24,7 @@ const measuring = new JoinedRuns<void>();
  */
 const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
 
-const LONGEST_MESSAGE = 64 * 1024;
+const MAX_MESSAGE_LENGTH = 64 * 1024;
 
 type Settings = readonly (readonly [string, string])[];
 
@@ -51,7 +51,7 @@ export class Mirror {
   /** Creates the repository if there is none, and replaces one with too many packs. The caller is alone. */
   async open(): Promise<void> {
     const packs = await this.#packs();
-    if (packs === null || packs > MOST_PACKS) {
+    if (packs === null || packs > MAX_PACKS) {
       await this.discard();
       await expectSuccess(
         this.#git.run({ args: ['init', '-q', '--bare', '--template=', '--', this.#path], signal: this.#signal }),
@@ -107,7 +107,7 @@ export class Mirror {
   /** The whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this copy does not have the commit. */
   async message(sha: string): Promise<string> {
     const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%B', '--end-of-options', sha]));
-    return stdout.slice(0, LONGEST_MESSAGE);
+    return stdout.slice(0, MAX_MESSAGE_LENGTH);
   }
 
   /** The files in which two commits differ. Throws `MirrorDamaged` if this copy lacks one. */
@@ -156,19 +156,19 @@ export class Mirror {
 
   async #refuseBlowUp(sha: string): Promise<void> {
     const args = [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
-    const { files: most } = LARGEST_CHECKOUT;
+    const { files: most } = MAX_CHECKOUT;
     // A few nested folders can stand for billions of files, so the list is cut off at a limit.
     const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
     const atMost = { bytes: most * 16, records: most, problem };
     const { stdout } = await expectSuccess(this.#git.run({ args, signal: this.#signal, atMost }));
     const bytes = stdout.split('\0').reduce((sum, size) => sum + (Number(size) || 0), 0);
-    if (bytes > LARGEST_CHECKOUT.bytes) {
+    if (bytes > MAX_CHECKOUT.bytes) {
       const gib = (bytes / 1024 ** 3).toFixed(1);
       throw new SourceError(
-        `the commit's files have ${gib} GiB; the most that can be deployed is ${LARGEST_CHECKOUT.bytes / 1024 ** 3} GiB`,
+        `the commit's files have ${gib} GiB; the most that can be deployed is ${MAX_CHECKOUT.bytes / 1024 ** 3} GiB`,
       );
     }
-    if (measured.size >= MOST_MEASURED) measured.clear();
+    if (measured.size >= MAX_MEASURED) measured.clear();
     measured.add(sha);
   }
 

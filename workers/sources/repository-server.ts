@@ -5,11 +5,11 @@ import { explainRemote, isRedirect, lastLine } from './git-failure.js';
 import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './remote.js';
 import { TooManyBranches } from './repository-source.js';
 
-const MOST_REDIRECTS = 3;
+const MAX_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
 const HEADS = 'refs/heads/';
 /** A list of all branches beyond this is not read. */
-const LARGEST_LIST = {
+const MAX_LIST = {
   bytes: 1024 ** 2,
   problem: 'the repository has too many branches to list them',
   error: TooManyBranches,
@@ -50,7 +50,7 @@ export class RepositoryServer {
     signal: AbortSignal,
   ): Promise<{ remote: Remote; commits: Map<string, string> }> {
     const all = names === 'branches';
-    const [options, wanted, bound] = all ? [['--heads'], [], { atMost: LARGEST_LIST }] : [[], names, {}];
+    const [options, wanted, bound] = all ? [['--heads'], [], { atMost: MAX_LIST }] : [[], names, {}];
     const found = await this.reach(remote, signal, (to) =>
       this.#git.run({ args: ['ls-remote', ...options, '--', to.url, ...wanted], config: to.config, signal, ...bound }),
     );
@@ -114,8 +114,8 @@ export class RepositoryServer {
         if (cause !== null) throw new SourceError(cause);
         return { remote, result };
       }
-      if (redirects === MOST_REDIRECTS) {
-        throw new SourceError(`${first.url} redirects more than ${MOST_REDIRECTS} times; use its current address`);
+      if (redirects === MAX_REDIRECTS) {
+        throw new SourceError(`${first.url} redirects more than ${MAX_REDIRECTS} times; use its current address`);
       }
       remote = await this.open(redirectedAddress(remote, await this.#locationOf(remote, signal)));
     }

@@ -25,7 +25,7 @@ const BATCH = 40;
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
-const LONGEST_OUTCOME = 200;
+const MAX_OUTCOME_LENGTH = 200;
 
 /** Stores what happened since the last look, and sends what is due. A delivery is sent at least once. */
 export async function sendWebhooks(deps: WebhookDeps): Promise<void> {
@@ -56,7 +56,7 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
     const againMs = resultOf(status) === 'again' ? pauseAfterTry(delivery.tries) : null;
     await recordTry(db, delivery, { outcome: `answered with ${status}`, againMs });
   } catch (error) {
-    const outcome = `not delivered: ${errorMessage(error)}`.slice(0, LONGEST_OUTCOME);
+    const outcome = `not delivered: ${errorMessage(error)}`.slice(0, MAX_OUTCOME_LENGTH);
     log.debug({ webhookId: delivery.webhook_id, tries: delivery.tries }, outcome);
     await recordTry(db, delivery, { outcome, againMs: pauseAfterTry(delivery.tries) });
   }

@@ -8,7 +8,7 @@ import { waitUntil } from '../wait-until.js';
 import { operationEnded } from './lifecycle.js';
 import type { WaitOptions } from './wait-options.js';
 
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 /** The databases of the workspace. Each is reached on the private network alone, with what it offers as variables. */
 export async function list(cli: Cli): Promise<void> {
@@ -85,7 +85,7 @@ export async function backup(cli: Cli, name: string, options: WaitOptions): Prom
 
 async function backupEnded(cli: Cli, api: ApiClient, path: string, timeout: number): Promise<Backup> {
   const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the backup has not ended. It goes on`);
-  return waitUntil(cli, { timeout, late, intervalMs: LOOK_MS }, async (elapsed) => {
+  return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { backup } = await api.once<{ backup: Backup }>('GET', path);
     if (backup.status === 'failed') throw new CliError(EXIT.failed, `The backup failed: ${oneLine(backup.error)}`);
     if (backup.status === 'succeeded') return backup;

@@ -71,11 +71,11 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
 }
 
 /** Deployments that are looked at for an id. */
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 async function* deployments(api: ApiClient, serviceId: string): AsyncGenerator<Deployment> {
   let cursor = '';
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await api.get<{ items: Deployment[]; page: { nextCursor: string | null } }>(
       `/services/${serviceId}/deploys?limit=200${cursor}`,
     );

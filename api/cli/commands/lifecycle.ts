@@ -7,7 +7,7 @@ import { waitUntil } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 import type { WaitOptions } from './wait-options.js';
 
-const LOOK_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 /** The newest deployments with the ids that rollback, cancel and logs take. */
 export async function deployments(cli: Cli, options: { lines: number }): Promise<void> {
@@ -72,7 +72,7 @@ export async function operationEnded(
   timeout: number,
 ): Promise<Operation> {
   const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the ${kind} has not ended. It goes on`);
-  return waitUntil(cli, { timeout, late, intervalMs: LOOK_MS }, async (elapsed) => {
+  return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { operation } = await api.once<{ operation: Operation }>('GET', `/services/${serviceId}/operations/${id}`);
     if (operation.status === 'succeeded') return operation;
     if (operation.status === 'failed') throw new CliError(EXIT.failed, `The ${kind} failed; see rnv logs`);

@@ -17,7 +17,7 @@ export interface LogsOptions {
 
 const BATCH = 500;
 const HOUR_MS = 3_600_000;
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 /** Prints the newest lines of a service's log; with --follow also those that come, until it is interrupted. */
 export async function logs(cli: Cli, options: LogsOptions): Promise<void> {
@@ -77,7 +77,7 @@ async function newest(
 async function follow(cli: Cli, api: ApiClient, path: string, from: number): Promise<void> {
   let cursor = from;
   const lost = () => lineOf(new Date().toISOString(), 'system', `connection lost, reading on from ${cursor}`);
-  await waitUntil(cli, { intervalMs: LOOK_MS, lost }, async () => {
+  await waitUntil(cli, { intervalMs: POLL_INTERVAL_MS, lost }, async () => {
     for (let more = true; more; ) {
       const batch = await api.once<LogBatch>('GET', `${path}&after=${cursor}&limit=${BATCH}`);
       for (const line of batch.items) print(cli, line);

@@ -7,7 +7,7 @@ import type { LogBatch, Run, Service } from '../types.js';
 import { waitUntil } from '../wait-until.js';
 import type { WaitOptions } from './wait-options.js';
 
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 const REST_MS = 300;
 const QUIET_LOOKS = 3;
 
@@ -85,7 +85,7 @@ class RunLog {
 async function wait(cli: Cli, api: ApiClient, log: RunLog, path: string, timeout: number): Promise<Run> {
   const late = () =>
     new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv logs`);
-  return waitUntil(cli, { timeout, late, intervalMs: LOOK_MS }, async (elapsed) => {
+  return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { run } = await api.once<{ run: Run }>('GET', path);
     await log.print();
     if (run.finishedAt !== null) {

@@ -15,7 +15,7 @@ export interface UpOptions extends WaitOptions {
 }
 
 const RECORDED_MS = 30_000;
-const LOOK_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 /** Deploys the files of a folder: pushes them to its service, which is made on first use, and follows the deployment. */
 export async function up(cli: Cli, dir: string | undefined, options: UpOptions): Promise<void> {
@@ -75,7 +75,7 @@ function assertPushed({ name, configuration }: Service): void {
 async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }: Snapshot): Promise<string> {
   const late = () =>
     new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but no deployment of it is listed; see rnv status`);
-  const found = await waitUntil(cli, { timeout: RECORDED_MS, late, intervalMs: LOOK_MS }, async () => {
+  const found = await waitUntil(cli, { timeout: RECORDED_MS, late, intervalMs: POLL_INTERVAL_MS }, async () => {
     const { items } = await api.once<{ items: Deployment[] }>('GET', `/services/${service.id}/deploys?limit=50`);
     return items.find(({ commitSha }) => commitSha === sha);
   });

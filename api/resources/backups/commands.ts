@@ -1,4 +1,4 @@
-import { BACKED_UP_KINDS, type BackupRow, MOST_MANUAL_BACKUPS } from '../../../shared/backups/model.js';
+import { BACKED_UP_KINDS, type BackupRow, MAX_MANUAL_BACKUPS } from '../../../shared/backups/model.js';
 import {
   countManualBackups,
   findBackup,
@@ -35,10 +35,10 @@ export async function queueBackup(
     throw new AppError('conflict', 'Backups of this service are disabled; set backupEnabled to true first');
   }
   await assertNotRestoring(trx, id);
-  if ((await countManualBackups(trx, id)) >= MOST_MANUAL_BACKUPS) {
+  if ((await countManualBackups(trx, id)) >= MAX_MANUAL_BACKUPS) {
     throw new AppError(
       'capacity_exceeded',
-      `The service has ${MOST_MANUAL_BACKUPS} backups on demand, the most there may be; delete one first`,
+      `The service has ${MAX_MANUAL_BACKUPS} backups on demand, the most there may be; delete one first`,
     );
   }
   const row = await insertBackup(trx, { service, trigger: 'manual', actor, scheduledFor: null });

@@ -5,7 +5,7 @@ import { shareLockProject } from '../projects/store.js';
 import type { CanvasLayout, CanvasScope } from './model.js';
 import { type CanvasView, readCanvas, replaceLayout } from './store.js';
 
-const MOST_DETAILS = 20;
+const MAX_DETAILS = 20;
 
 /**
  * Replaces what people arranged in a scope; `layout.revision` is the one that they saw (specification, Canvas rules).
@@ -31,7 +31,7 @@ async function hold(trx: Transaction, { workspaceId, projectId, environmentId }:
 function assertShown(layout: CanvasLayout, canvas: CanvasView): void {
   const unknown = Object.keys(layout.positions).filter((id) => !Object.hasOwn(canvas.layout.positions, id));
   if (unknown.length === 0) return;
-  const details = unknown.slice(0, MOST_DETAILS).map((id) => ({
+  const details = unknown.slice(0, MAX_DETAILS).map((id) => ({
     path: `/positions/${id}`,
     message: 'is not a node of the current canvas',
   }));

@@ -6,10 +6,10 @@ import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from './model.js';
 export const CanvasQuery = Strict({ projectId: Type.Optional(Uuid), environmentId: Type.Optional(Uuid) });
 
 /** A save raises the revision by one. It must stay an integer that every JSON reader holds exactly. */
-const HIGHEST_REVISION = Number.MAX_SAFE_INTEGER;
+const MAX_REVISION = Number.MAX_SAFE_INTEGER;
 
 export const SaveCanvasBody = Strict({
-  revision: Type.Integer({ minimum: 0, maximum: HIGHEST_REVISION - 1 }),
+  revision: Type.Integer({ minimum: 0, maximum: MAX_REVISION - 1 }),
   positions: CanvasPositions,
   viewport: Nullable(CanvasViewport),
 });
@@ -40,7 +40,7 @@ export const CanvasResponse = Strict(
     groups: Type.Array(GroupSchema, { maxItems: CANVAS_LIMITS.groups }),
     edges: Type.Array(EdgeSchema, { maxItems: CANVAS_LIMITS.edges }),
     layout: Strict({
-      revision: Type.Integer({ minimum: 0, maximum: HIGHEST_REVISION }),
+      revision: Type.Integer({ minimum: 0, maximum: MAX_REVISION }),
       positions: CanvasPositions,
       viewport: Nullable(CanvasViewport),
     }),

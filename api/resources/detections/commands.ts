@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db, Transaction } from '../../../shared/core/database/client.js';
 import { AppError } from '../../../shared/core/errors.js';
-import { type Detection, MOST_UNDER_WAY } from '../../../shared/detections/model.js';
+import { type Detection, MAX_UNDER_WAY } from '../../../shared/detections/model.js';
 import { countUnderWay, findDetection, insertDetection } from '../../../shared/detections/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
@@ -19,10 +19,10 @@ export interface DetectionInput {
 export async function askForDetection(trx: Transaction, deps: CommandDeps, input: DetectionInput): Promise<string> {
   const problem = repositoryProblem(input.repository, deps.config.allowLocalRepositories);
   if (problem !== null) throw new AppError('source_invalid', problem);
-  if ((await countUnderWay(trx, input.workspaceId)) >= MOST_UNDER_WAY) {
+  if ((await countUnderWay(trx, input.workspaceId)) >= MAX_UNDER_WAY) {
     throw new AppError(
       'capacity_exceeded',
-      `${MOST_UNDER_WAY} detections of this workspace are under way; wait for one to end`,
+      `${MAX_UNDER_WAY} detections of this workspace are under way; wait for one to end`,
     );
   }
   const id = uuidv7();
@@ -37,7 +37,7 @@ export async function askForDetection(trx: Transaction, deps: CommandDeps, input
 }
 
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 500;
 
 /**
  * Waits for a worker's answer, for `withinMs` milliseconds at most. Throws source_invalid with the reason if the repository
@@ -45,7 +45,7 @@ const LONGEST_PAUSE_MS = 500;
  */
 export async function detectionOf(db: Db, id: string, withinMs: number): Promise<Detection> {
   const deadline = Date.now() + withinMs;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {
     const row = await findDetection(db, id);
     if (row === undefined || row.error !== null) throw new AppError('source_invalid', row?.error ?? undefined);
     if (row.result !== null) return row.result;

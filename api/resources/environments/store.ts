@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
 import type { EnvironmentRow } from '../projects/model.js';
 
-const MOST_LISTED = 1000;
+const MAX_LISTED = 1000;
 
 /** An environment of this workspace. */
 export async function findEnvironment(db: Db, workspaceId: string, id: string): Promise<EnvironmentRow | undefined> {
@@ -94,7 +94,7 @@ export async function referencesInto(db: Db, environmentId: string): Promise<Ref
        left join environment_groups g on g.id = v.group_id
       where p.environment_id = :environmentId and p.deleted_at is null
         and coalesce(s.environment_id, g.environment_id) is distinct from :environmentId
-      order by v.created_at, v.id limit ${MOST_LISTED}`,
+      order by v.created_at, v.id limit ${MAX_LISTED}`,
     { environmentId },
   );
 }
@@ -109,7 +109,7 @@ export async function groupsAcross(db: Db, environmentId: string): Promise<{ id:
       group by g.id
      having bool_or(s.environment_id is not distinct from :environmentId)
         and bool_or(s.environment_id is distinct from :environmentId)
-      order by g.created_at, g.id limit ${MOST_LISTED}`,
+      order by g.created_at, g.id limit ${MAX_LISTED}`,
     { environmentId },
   );
 }

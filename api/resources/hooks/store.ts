@@ -2,7 +2,7 @@ import { v4 as uuidv4 } from 'uuid';
 import { type Db, oneRow, type Transaction } from '../../../shared/core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
 import { AppError } from '../../../shared/core/errors.js';
-import { type HookProvider, MOST_HOOKS } from '../../../shared/hooks/model.js';
+import { type HookProvider, MAX_HOOKS } from '../../../shared/hooks/model.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 import { newToken } from '../../../shared/secrets/token.js';
@@ -28,8 +28,8 @@ export async function createHook(
   const { count } = (await oneRow<{ count: number }>(trx, 'select count(*) as count from hooks where service_id = ?', [
     input.serviceId,
   ])) ?? { count: 0 };
-  if (count >= MOST_HOOKS)
-    throw new AppError('capacity_exceeded', `The service has ${MOST_HOOKS} hooks; delete one first`);
+  if (count >= MAX_HOOKS)
+    throw new AppError('capacity_exceeded', `The service has ${MAX_HOOKS} hooks; delete one first`);
   const id = uuidv4();
   const { token: secret } = newToken();
   const [hook] = await trx<HookRow>('hooks')

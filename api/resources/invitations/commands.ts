@@ -18,7 +18,7 @@ import { hashToken, newToken } from '../../../shared/secrets/token.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
 
 /** Invitations that a workspace can send within the lifetime of one: they are mails to strangers. */
-export const MOST_INVITATIONS = 50;
+export const MAX_INVITATIONS = 50;
 
 export interface InviteInput {
   workspaceId: string;
@@ -61,8 +61,8 @@ export async function inviteUser(trx: Transaction, { workspaceId, actor, email: 
 
 async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, role }: InviteInput) {
   await assertRoomForMember(trx, workspaceId);
-  if ((await countSentInvitations(trx, workspaceId)) >= MOST_INVITATIONS)
-    throw new AppError('capacity_exceeded', `A workspace sends at most ${MOST_INVITATIONS} invitations in seven days`);
+  if ((await countSentInvitations(trx, workspaceId)) >= MAX_INVITATIONS)
+    throw new AppError('capacity_exceeded', `A workspace sends at most ${MAX_INVITATIONS} invitations in seven days`);
   await endInvitations(trx, workspaceId, email);
   // Nobody knows this token: the mail gets another one, outside of the transaction.
   const { hash } = newToken();

@@ -7,7 +7,7 @@ import { newApiKey } from '../../../shared/secrets/api-key.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
 /** Keys of one member in one workspace that are not revoked. */
-const MOST_KEYS = 50;
+const MAX_KEYS = 50;
 
 /** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended. */
 export async function createOwnKey(
@@ -19,8 +19,8 @@ export async function createOwnKey(
     throw invalidRequest('/expiresAt', 'must be in the future');
   await lockWorkspace(trx, workspaceId);
   if (!(await findMembership(trx, workspaceId, userId))) throw new AppError('not_found');
-  if ((await countApiKeys(trx, workspaceId, userId)) >= MOST_KEYS)
-    throw new AppError('capacity_exceeded', `You have ${MOST_KEYS} keys in this workspace; delete one first`);
+  if ((await countApiKeys(trx, workspaceId, userId)) >= MAX_KEYS)
+    throw new AppError('capacity_exceeded', `You have ${MAX_KEYS} keys in this workspace; delete one first`);
   const { key, lookup, secretHash } = newApiKey();
   const name = input.name.trim();
   return { key, row: await insertApiKey(trx, { workspaceId, userId, name, scope, lookup, secretHash, expiresAt }) };

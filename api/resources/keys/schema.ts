@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { KEY_SCOPES } from '../../../shared/identity/policy.js';
-import { LONGEST_DATE_TIME, Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { MAX_DATE_TIME_LENGTH, Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const ApiKeySchema = Strict(
   {
@@ -24,7 +24,7 @@ export const ApiKeyListResponse = Strict({ keys: Type.Array(ApiKeySchema), page:
 export const CreateApiKeyBody = Strict({
   name: Name,
   scope: oneOf(KEY_SCOPES),
-  expiresAt: Type.Optional(Nullable(Type.String({ format: 'date-time', maxLength: LONGEST_DATE_TIME }))),
+  expiresAt: Type.Optional(Nullable(Type.String({ format: 'date-time', maxLength: MAX_DATE_TIME_LENGTH }))),
 });
 /** `secret` is the whole key. No other answer has it. */
 export const CreatedApiKeyResponse = Strict({ key: ApiKeySchema, secret: Type.String() });

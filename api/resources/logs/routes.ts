@@ -9,7 +9,7 @@ import { isHosted } from '../services/present.js';
 import { isFiltered, readLogs } from './read-lines.js';
 import { LogQuery, LogResponse } from './schema.js';
 
-const MOST_LINES = 500;
+const MAX_LINES = 500;
 const LOOKBACK_HOURS = 24;
 
 export const logRoutes = [
@@ -24,7 +24,7 @@ export const logRoutes = [
     response: LogResponse,
     handler: async (request) => {
       const service = await readService(request);
-      const { after, limit = MOST_LINES, hours = LOOKBACK_HOURS, before, deploymentId, source, search } = request.query;
+      const { after, limit = MAX_LINES, hours = LOOKBACK_HOURS, before, deploymentId, source, search } = request.query;
       if (after !== undefined && before !== undefined)
         throw invalidRequest('query.before', 'cannot be given with after');
       const query = {

@@ -13,7 +13,7 @@ import { lockWorkspace } from '../../../shared/workspaces/store.js';
 import { countMembers, findMember, type MemberView } from './store.js';
 
 /** Members that a workspace may have. The list of them is one answer. */
-const MOST_MEMBERS = 500;
+const MAX_MEMBERS = 500;
 
 interface Change {
   workspaceId: string;
@@ -68,8 +68,8 @@ export function assertSetsRole(actor: Role, ...roles: Role[]): void {
 
 /** Throws capacity_exceeded if the workspace has as many members as it may have. */
 export async function assertRoomForMember(trx: Transaction, workspaceId: string): Promise<void> {
-  if ((await countMembers(trx, workspaceId)) >= MOST_MEMBERS)
-    throw new AppError('capacity_exceeded', `A workspace has at most ${MOST_MEMBERS} members`);
+  if ((await countMembers(trx, workspaceId)) >= MAX_MEMBERS)
+    throw new AppError('capacity_exceeded', `A workspace has at most ${MAX_MEMBERS} members`);
 }
 
 async function memberOrThrow(trx: Transaction, workspaceId: string, userId: string): Promise<MemberView> {

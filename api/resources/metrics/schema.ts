@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { MOST_HOURS, SERIES_NAMES } from '../../../shared/metrics/model.js';
+import { MAX_HOURS, SERIES_NAMES } from '../../../shared/metrics/model.js';
 import { oneOf, Strict, Timestamp } from '../../http/schema.js';
 
 export const MetricsQuery = Strict({
-  hours: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_HOURS })),
+  hours: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_HOURS })),
 });
 
 /** A timestamp and a value. TypeBox writes tuples in an older dialect of JSON Schema than the API's document has. */

@@ -53,11 +53,11 @@ function describe({ services, groups }: Contents): string {
   return parts.filter((part) => part !== '').join(' and ');
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function named(noun: string, names: readonly string[]): string {
   if (names.length === 0) return '';
-  const shown = names.slice(0, MOST_NAMED).map((name) => `"${name}"`);
-  if (names.length > MOST_NAMED) shown.push(`${names.length - MOST_NAMED} more`);
+  const shown = names.slice(0, MAX_NAMED).map((name) => `"${name}"`);
+  if (names.length > MAX_NAMED) shown.push(`${names.length - MAX_NAMED} more`);
   return `${noun}${names.length === 1 ? '' : 's'} ${shown.join(', ')}`;
 }

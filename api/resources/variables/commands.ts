@@ -4,7 +4,7 @@ import { AppError, invalidRequest } from '../../../shared/core/errors.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 import {
-  MOST_VARIABLES,
+  MAX_VARIABLES,
   VALUE_BYTES,
   VARIABLES_BYTES,
   type VariableContent,
@@ -44,7 +44,7 @@ export async function createVariable(
 ): Promise<VariableView> {
   const id = uuidv7();
   const { count } = await assertRoom(trx, id, input.key, input);
-  if (count >= MOST_VARIABLES) throw tooMany();
+  if (count >= MAX_VARIABLES) throw tooMany();
   const content = await storedContent(trx, deps, id, input);
   const { workspaceId: workspace_id, key, scope = 'all' } = input;
   const variable = { id, workspace_id, key, scope, ...content };
@@ -82,7 +82,7 @@ async function assertRoom(
 }
 
 export function tooMany(): AppError {
-  return new AppError('conflict', `${MOST_VARIABLES} variables are the most there can be`);
+  return new AppError('conflict', `${MAX_VARIABLES} variables are the most there can be`);
 }
 
 /** `path` names the content in the request that makes the owner's variables too many bytes. */

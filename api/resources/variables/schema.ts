@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import {
-  MOST_VARIABLES,
+  MAX_VARIABLES,
   VARIABLE_SCOPES,
   VariableKey,
   VariableReference,
@@ -36,9 +36,9 @@ const content = {
 };
 export const CreateVariableBody = Strict({ key: VariableKey, ...content });
 export const SetVariablesBody = Strict({
-  set: Type.Optional(Type.Array(CreateVariableBody, { maxItems: MOST_VARIABLES })),
+  set: Type.Optional(Type.Array(CreateVariableBody, { maxItems: MAX_VARIABLES })),
   /** Keys; those that do not exist are left out. */
-  unset: Type.Optional(Type.Array(VariableKey, { maxItems: MOST_VARIABLES })),
+  unset: Type.Optional(Type.Array(VariableKey, { maxItems: MAX_VARIABLES })),
 });
 export const SetVariablesResponse = Strict({ variables: Type.Array(VariableSchema) });
 export const UpdateVariableBody = Strict(content);

@@ -3,7 +3,7 @@ import type { Transaction } from '../../../shared/core/database/client.js';
 import { invalidRequest } from '../../../shared/core/errors.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import {
-  MOST_VARIABLES,
+  MAX_VARIABLES,
   VARIABLES_BYTES,
   type VariableContent,
   type VariableScope,
@@ -39,7 +39,7 @@ export async function setVariables(
     left.set(key, { id, key, scope, bytes: bytesOf(key, content) });
     rows.push({ id, workspace_id: workspaceId, key, scope, ...stored });
   }
-  if (left.size > MOST_VARIABLES) throw tooMany();
+  if (left.size > MAX_VARIABLES) throw tooMany();
   const bytes = [...left.values()].reduce((sum, each) => sum + each.bytes, 0);
   if (set.length > 0 && bytes > VARIABLES_BYTES) throw tooLarge(owner, bytes, '/set');
   await deleteVariablesByKey(trx, owner, unset);

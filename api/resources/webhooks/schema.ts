@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { plainLine } from '../../../shared/core/plain-text.js';
-import { LONGEST_URL, WEBHOOK_EVENTS } from '../../../shared/webhooks/model.js';
+import { MAX_URL_LENGTH, WEBHOOK_EVENTS } from '../../../shared/webhooks/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const Events = Type.Array(oneOf(WEBHOOK_EVENTS), { minItems: 1, maxItems: WEBHOOK_EVENTS.length });
@@ -17,6 +17,6 @@ const WebhookSchema = Strict(FIELDS, 'Webhook');
 export type WebhookView = Static<typeof WebhookSchema>;
 
 export const WebhookListResponse = Strict({ webhooks: Type.Array(WebhookSchema), page: PageSchema });
-export const CreateWebhookBody = Strict({ url: plainLine(LONGEST_URL, { minLength: 1 }), events: Events });
+export const CreateWebhookBody = Strict({ url: plainLine(MAX_URL_LENGTH, { minLength: 1 }), events: Events });
 /** The secret is shown this once. */
 export const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Type.String() }) });

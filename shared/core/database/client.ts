@@ -83,7 +83,7 @@ export async function rowsOf<T>(
   return result.rows;
 }
 
-const LONGEST_REASON = 200;
+const MAX_REASON_LENGTH = 200;
 
 /** Classes of SQLSTATE that a statement's own data causes: values, constraints, limits of size. */
 const REFUSALS = ['21', '22', '23', '54'];
@@ -102,7 +102,7 @@ export function refusalReason(error: unknown): string {
   return message
     .slice(message.lastIndexOf(' - ') + 1)
     .replace(/^- /, '')
-    .slice(0, LONGEST_REASON);
+    .slice(0, MAX_REASON_LENGTH);
 }
 
 const QUERY_CANCELED = '57014';

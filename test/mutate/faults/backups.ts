@@ -95,8 +95,8 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   {
     name: 'backup: one too many on demand',
     file: 'api/resources/backups/commands.ts',
-    find: '>= MOST_MANUAL_BACKUPS',
-    replace: '> MOST_MANUAL_BACKUPS',
+    find: '>= MAX_MANUAL_BACKUPS',
+    replace: '> MAX_MANUAL_BACKUPS',
   },
   {
     name: 'backup: the last good one expires',
@@ -215,7 +215,7 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   {
     name: 'backup: a line of redis has no bound',
     file: 'workers/backups/redis-replica.ts',
-    find: 'if (this.#rest.length > LONGEST_LINE)',
+    find: 'if (this.#rest.length > MAX_LINE_LENGTH)',
     replace: 'if (false)',
   },
   {

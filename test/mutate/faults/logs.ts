@@ -45,8 +45,8 @@ export const LOGS_FAULTS: readonly Fault[] = [
   {
     name: 'logs: a refused batch is tried for ever',
     file: 'workers/logs/refused-batch.ts',
-    find: 'const MOST_SPLITS = 40;',
-    replace: 'const MOST_SPLITS = 40_000;',
+    find: 'const MAX_SPLITS = 40;',
+    replace: 'const MAX_SPLITS = 40_000;',
   },
   {
     name: 'logs: lines behind a refused one are lost',

@@ -32,8 +32,8 @@ export const VARIABLES_FAULTS: readonly Fault[] = [
   {
     name: 'variables: one too many',
     file: VARIABLES,
-    find: 'count >= MOST_VARIABLES',
-    replace: 'count > MOST_VARIABLES',
+    find: 'count >= MAX_VARIABLES',
+    replace: 'count > MAX_VARIABLES',
   },
   {
     name: 'variables: one byte less than allowed',

@@ -23,8 +23,8 @@ export const WEBHOOKS_FAULTS: readonly Fault[] = [
   {
     name: 'webhook: deliveries pile up',
     file: 'shared/webhooks/store.ts',
-    find: 'd.due_at is not null) < ${MOST_WAITING}',
-    replace: 'd.due_at is not null) <= ${MOST_WAITING}',
+    find: 'd.due_at is not null) < ${MAX_WAITING}',
+    replace: 'd.due_at is not null) <= ${MAX_WAITING}',
   },
   {
     name: 'webhook: two processes send it',

@@ -18,7 +18,7 @@ const FRAME =
 
 const ENTITLEMENT = /\b(?:network\.host|security\.insecure|device) is not allowed|entitlement \S+ is not allowed/;
 /** Tenants can make messages of any length. The expressions above are slow on long ones. */
-const LONGEST_MESSAGE = 8192;
+const MAX_MESSAGE_LENGTH = 8192;
 
 export interface ExplainedBuild {
   /** What names the base images: the Dockerfile, or a setting. */
@@ -68,8 +68,8 @@ export function explainBuild(
 
 /** The beginning and end of a long message. The cause is in one of them. */
 function bounded(message: string): string {
-  const half = LONGEST_MESSAGE / 2;
-  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;
+  const half = MAX_MESSAGE_LENGTH / 2;
+  return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;
 }
 
 function failedCommand(command: string, code: number, cause: string, advice: string | null): BuildError {

@@ -34,8 +34,8 @@ const ALLOWED: ReadonlySet<string> = new Set([
 ]);
 const PERMISSION_DENIED = 7;
 /** The longest path of a Unix socket on macOS; Linux takes four bytes more. */
-const LONGEST_PATH = 103;
-const MOST_CONNECTIONS = 16;
+const MAX_SOCKET_PATH_BYTES = 103;
+const MAX_CONNECTIONS = 16;
 /** Of one connection. BuildKit streams sources and images over it, so the usual 64 KiB would slow builds down. */
 const WINDOW_BYTES = 1024 * 1024;
 const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
@@ -46,9 +46,9 @@ const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
  * answered with PERMISSION_DENIED. Throws if the path is too long for a socket.
  */
 export async function openRelay(path: string, host: string): Promise<Relay> {
-  if (Buffer.byteLength(path) > LONGEST_PATH) {
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
     throw new Error(
-      `DATA_DIR is too long: the path of a socket below it has more than ${LONGEST_PATH} bytes (${path})`,
+      `DATA_DIR is too long: the path of a socket below it has more than ${MAX_SOCKET_PATH_BYTES} bytes (${path})`,
     );
   }
   const sessions = new Set<ServerHttp2Session | ClientHttp2Session>();
@@ -64,7 +64,7 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
     session.once('close', () => sessions.delete(session));
   };
   const server = createServer({ settings: SETTINGS });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   server.on('session', (client) => {
     const socket = openSocket(socketAddress(host));
     socket.once('connect', () => {

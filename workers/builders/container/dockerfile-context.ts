@@ -30,9 +30,9 @@ export interface DockerfileBuild {
 const OUTSIDE = '.ranvier.Dockerfile';
 /** Builders know these arguments without a declaration. */
 const PREDEFINED = /^(http|https|ftp|no|all)_proxy$/i;
-const MOST_IGNORES = 1000;
-const LONGEST_IGNORE = 1024;
-const LARGEST_IGNORES = 64 * 1024;
+const MAX_IGNORES = 1000;
+const MAX_IGNORE_LENGTH = 1024;
+const MAX_IGNORES_BYTES = 64 * 1024;
 
 /**
  * Reads the repository's own Dockerfile. Both paths are relative to the project's folder (`rootDirectory`). If there is
@@ -65,8 +65,8 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
 }
 
 function ignorePatterns(text: string): string[] {
-  if (text.length > LARGEST_IGNORES) {
-    throw new BuildError(`.dockerignore is larger than ${LARGEST_IGNORES / 1024} KiB; shorten it`);
+  if (text.length > MAX_IGNORES_BYTES) {
+    throw new BuildError(`.dockerignore is larger than ${MAX_IGNORES_BYTES / 1024} KiB; shorten it`);
   }
   const patterns = text
     .replace(/^\ufeff/, '')
@@ -74,12 +74,12 @@ function ignorePatterns(text: string): string[] {
     .filter((line) => !line.startsWith('#'))
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  if (patterns.length > MOST_IGNORES)
-    throw new BuildError(`.dockerignore has more than ${MOST_IGNORES} patterns; combine some`);
-  const long = patterns.find((pattern) => pattern.length > LONGEST_IGNORE);
+  if (patterns.length > MAX_IGNORES)
+    throw new BuildError(`.dockerignore has more than ${MAX_IGNORES} patterns; combine some`);
+  const long = patterns.find((pattern) => pattern.length > MAX_IGNORE_LENGTH);
   if (long !== undefined) {
     throw new BuildError(
-      `.dockerignore has a pattern of more than ${LONGEST_IGNORE} characters: "${long.slice(0, 60)}…"`,
+      `.dockerignore has a pattern of more than ${MAX_IGNORE_LENGTH} characters: "${long.slice(0, 60)}…"`,
     );
   }
   return patterns;

@@ -34,7 +34,7 @@ export interface EngineBuild {
 }
 
 /** Arguments are part of a URL, and an engine reads no longer one. */
-const MOST_ARGUMENT_BYTES = 512 * 1024;
+const MAX_ARGUMENT_BYTES = 512 * 1024;
 /** Arguments that change how BuildKit builds, such as another frontend. */
 const RESERVED = /^BUILDKIT_/i;
 
@@ -93,8 +93,8 @@ function layerMark(namespace: string): string {
 
 function assertArgumentsFit({ buildArgs }: EngineBuild): void {
   const bytes = encodeURIComponent(JSON.stringify(buildArgs)).length;
-  if (bytes <= MOST_ARGUMENT_BYTES) return;
-  const [is, most] = [bytes, MOST_ARGUMENT_BYTES].map((size) => Math.ceil(size / 1024));
+  if (bytes <= MAX_ARGUMENT_BYTES) return;
+  const [is, most] = [bytes, MAX_ARGUMENT_BYTES].map((size) => Math.ceil(size / 1024));
   throw new BuildError(
     `the service's variables have ${is} KiB as build arguments; an engine takes ${most}; remove variables, or make them shorter`,
   );

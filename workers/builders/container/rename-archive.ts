@@ -9,7 +9,7 @@ import { BuildError } from '../../failures/explained.js';
 const MANIFEST = '/manifest.json';
 /** Other files that can name images. If they are absent, every engine reads the manifest. */
 const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
-const LARGEST_MANIFEST = 1024 * 1024;
+const MAX_MANIFEST_BYTES = 1024 * 1024;
 
 /**
  * The same archive with `name` as the only name of its first image. Only regular files are kept, so that no link can lead
@@ -42,7 +42,7 @@ async function passOn(entry: Entry, output: Pack, name: string): Promise<void> {
     entry.resume();
   } else if (path !== MANIFEST) {
     await pipeline(entry, output.entry({ name: path.slice(1), size }));
-  } else if (size > LARGEST_MANIFEST) {
+  } else if (size > MAX_MANIFEST_BYTES) {
     throw new Error('its manifest is too large');
   } else {
     const [image] = JSON.parse(await text(entry)) as { Config: unknown; Layers: unknown }[];

@@ -56,8 +56,8 @@ const CONFIGURATIONS = [
 ];
 
 /** All packages of a workspace are read for the order in which they are built. */
-const MOST_PACKAGES = 300;
-const MOST_PAGES = 200;
+const MAX_PACKAGES = 300;
+const MAX_PAGES = 200;
 const EMPTY = readManifest('{}');
 /** Of the files that a pattern of a language means, this many are read. */
 const MAX_BY_PATTERN = 20;
@@ -179,7 +179,7 @@ export class ProjectReader {
 
   async #workspace(folder: string, files: ProjectFiles, folders: readonly string[]): Promise<Workspace> {
     const packages = [];
-    for (const path of folders.slice(0, MOST_PACKAGES)) {
+    for (const path of folders.slice(0, MAX_PACKAGES)) {
       const text = await textInside(join(this.#app, path), 'package.json');
       const own = text === undefined ? EMPTY : readManifest(text, inFolder(path, 'package.json'));
       packages.push({ folder: path, manifest: own });
@@ -191,7 +191,7 @@ export class ProjectReader {
   /** Folders with a page, relative to the project, the shallow ones first. */
   pages(folder: string): string[] {
     const prefix = folder === '' ? 0 : folder.length + 1;
-    const found = this.#tree.foldersWith('index.html', folder).slice(0, MOST_PAGES);
+    const found = this.#tree.foldersWith('index.html', folder).slice(0, MAX_PAGES);
     if (found.length > 0) return found.map((path) => path.slice(prefix) || '.');
     // Pages of other names are a site too.
     return [...this.#tree.entries(folder).keys()].some((name) => name.endsWith('.html')) ? ['.'] : [];

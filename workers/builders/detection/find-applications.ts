@@ -21,7 +21,7 @@ export interface FoundApplication {
 }
 
 /** Folders that are looked at, and how deep they may be if no workspace names them. */
-const MOST_FOLDERS = 100;
+const MAX_FOLDERS = 100;
 const DEEPEST = 3;
 /** Folders that show or test a project. They count only if there is nothing else. */
 const SECONDARY =
@@ -39,7 +39,7 @@ export async function findApplications(
   const others = () =>
     reader.tree.foldersWith('package.json').filter((folder) => folder !== '' && folder.split('/').length <= DEEPEST);
   const found: FoundApplication[] = [];
-  for (const folder of (members ?? others()).slice(0, MOST_FOLDERS)) {
+  for (const folder of (members ?? others()).slice(0, MAX_FOLDERS)) {
     const app = await reader.application(folder, await reader.files(folder), workspace);
     if (app === null || !isApplication(app)) continue;
     const framework = chooseFramework(app)?.name ?? null;

@@ -1,5 +1,5 @@
 import type { PackageManifest } from './package-manifest.js';
-import { commandsOf, LONGEST, nameOf, withoutPrefixes } from './script-words.js';
+import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
 /** Program → the package that has it. People install these for their whole machine, or leave them to `npx`. */
 const TOOLS: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ export function missingPrograms(
 ): string[] {
   const isScript = /^(npm|yarn|pnpm|bun)( run)? start$/.test(command);
   const lines = isScript ? [scripts.prestart ?? '', scripts.start ?? ''] : [command];
-  const words = lines.flatMap((line) => commandsOf(line.slice(0, LONGEST))).flatMap(programs);
+  const words = lines.flatMap((line) => commandsOf(line.slice(0, MAX_LINE_LENGTH))).flatMap(programs);
   const missing = [...new Set(words)].filter((program) => {
     const owner = Object.hasOwn(TOOLS, program) ? TOOLS[program] : undefined;
     return owner !== undefined && !Object.hasOwn(dependencies, owner);

@@ -13,7 +13,7 @@ export interface PackageManifest {
   workspaces: readonly string[] | null;
 }
 
-const MOST_PATTERNS = 200;
+const MAX_PATTERNS = 200;
 
 /** Reads a package.json. Values of a wrong type are left out. Throws `BuildError` if it is no JSON object. */
 export function readManifest(text: string, path = 'package.json'): PackageManifest {
@@ -32,7 +32,7 @@ export function readManifest(text: string, path = 'package.json'): PackageManife
 function patternsOf(value: unknown): string[] | null {
   const list = isRecord(value) ? value.packages : value;
   if (!Array.isArray(list)) return null;
-  return list.filter((pattern) => typeof pattern === 'string').slice(0, MOST_PATTERNS);
+  return list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS);
 }
 
 function texts(value: unknown): Record<string, string> {

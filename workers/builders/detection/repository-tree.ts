@@ -5,7 +5,7 @@ import { resolveInside } from '../project-files.js';
 export type EntryKind = 'file' | 'directory';
 
 /** Entries that are looked at. Beyond it the deepest folders are not known, which only makes detection know less. */
-const MOST_ENTRIES = 50_000;
+const MAX_ENTRIES = 50_000;
 const DEEPEST = 8;
 /** Folders that say nothing about how a project is built. */
 const SKIPPED = new Set(['node_modules', '.git', '.hg', '.svn', '.yarn', '.pnpm-store']);
@@ -68,7 +68,7 @@ export async function readTree(app: string): Promise<RepositoryTree> {
   for (let depth = 0; depth <= DEEPEST && level.length > 0; depth++) {
     const next: string[] = [];
     for (const folder of level) {
-      if (seen > MOST_ENTRIES) return new RepositoryTree(folders);
+      if (seen > MAX_ENTRIES) return new RepositoryTree(folders);
       const entries = new Map<string, EntryKind>();
       folders.set(folder, entries);
       for (const entry of await readdir(join(app, folder), { withFileTypes: true })) {

@@ -1,7 +1,7 @@
 /** Commands of one line that are looked at. */
-const MOST_COMMANDS = 50;
+const MAX_COMMANDS = 50;
 /** Characters of a line that are looked at. */
-export const LONGEST = 4096;
+export const MAX_LINE_LENGTH = 4096;
 
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
 
@@ -13,12 +13,12 @@ export function programsOf(script: string): string[] {
 /** The commands of a line, each as its words. Quotes are dropped, because only the names of programs count. */
 export function commandsOf(line: string): string[][] {
   return line
-    .slice(0, LONGEST)
+    .slice(0, MAX_LINE_LENGTH)
     .replace(/["'`\\]/g, ' ')
     .split(/&&|\|\||[;|&\n]/)
     .map((part) => part.split(/\s+/).filter((word) => word !== ''))
     .filter((words) => words.length > 0)
-    .slice(0, MOST_COMMANDS);
+    .slice(0, MAX_COMMANDS);
 }
 
 /** `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */

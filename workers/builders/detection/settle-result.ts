@@ -157,7 +157,7 @@ async function hasPage(place: Place, folder: string): Promise<boolean> {
 }
 
 const DEEPEST = 4;
-const MOST_FOLDERS = 2000;
+const MAX_FOLDERS = 2000;
 
 /** The shallowest folder with a page that was not there before the build. */
 async function newPage(project: string, before: readonly string[]): Promise<string | null> {
@@ -167,7 +167,7 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
     const next: string[] = [];
     for (const folder of level) {
       seen += 1;
-      if (seen > MOST_FOLDERS) return null;
+      if (seen > MAX_FOLDERS) return null;
       const entries = await entriesOf(join(project, folder));
       const isNew = !before.includes(folder);
       if (isNew && entries.some((entry) => entry.isFile() && entry.name === 'index.html')) return folder;
@@ -189,14 +189,14 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   });
 }
 
-const LARGEST_RULES = 256 * 1024;
-const LARGEST_PAGE = 4 * 1024 * 1024;
+const MAX_RULES_BYTES = 256 * 1024;
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 async function baseOf(folder: string): Promise<string> {
   const path = await resolveInside(folder, 'index.html');
   if (typeof path !== 'string') return '';
   const stat = await lstat(path);
-  if (!stat.isFile() || stat.size > LARGEST_PAGE) return '';
+  if (!stat.isFile() || stat.size > MAX_PAGE_BYTES) return '';
   return baseOfPage(await readFile(path, 'utf8'), async (file) => (await kindOf(folder, file)) === 'file');
 }
 
@@ -217,7 +217,7 @@ async function redirectsAll(folder: string): Promise<boolean> {
   const path = await resolveInside(folder, '_redirects');
   if (typeof path !== 'string') return false;
   const stat = await lstat(path);
-  if (!stat.isFile() || stat.size > LARGEST_RULES) return false;
+  if (!stat.isFile() || stat.size > MAX_RULES_BYTES) return false;
   const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
   return lines.some(([from, to, status]) => from === '/*' && to === '/index.html' && status === '200');
 }

@@ -1,5 +1,5 @@
 /** Files of a page that are asked about, and how many folders a site may be below its address. */
-const MOST_FILES = 20;
+const MAX_FILES = 20;
 const DEEPEST = 3;
 const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css))(?=["'?#\s>])/gi;
 
@@ -10,7 +10,7 @@ const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css
 export async function baseOfPage(page: string, exists: (path: string) => Promise<boolean>): Promise<string> {
   const paths = [...page.matchAll(FILE)].map(([, path = '']) => path).filter((path) => !path.startsWith('//'));
   const bases = new Set<string>();
-  for (const path of new Set(paths.slice(0, MOST_FILES))) {
+  for (const path of new Set(paths.slice(0, MAX_FILES))) {
     if (await exists(path.slice(1))) return '';
     const base = await missingFolders(path, exists);
     if (base !== null) bases.add(base);

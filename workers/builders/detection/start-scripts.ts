@@ -1,5 +1,5 @@
 import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } from './script-programs.js';
-import { commandsOf, LONGEST, nameOf, withoutPrefixes } from './script-words.js';
+import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
 /**
  * What a start command is for. Patterns are for one word each, and every command is cut into words first, so that a
@@ -19,7 +19,7 @@ type Scripts = Readonly<Record<string, string>>;
 
 /** Scripts that call each other are followed this far, and no command follows more of them. */
 const DEEPEST = 5;
-const MOST_FOLLOWED = 50;
+const MAX_FOLLOWED = 50;
 
 /** How a shell command, for example a start script, is to be taken. */
 export function commandUse(command: string, scripts: Scripts, main: string | null = null): CommandUse {
@@ -52,7 +52,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
 
 /** What a line runs before its last command, if each command waits for the one before; null otherwise. */
 function stepsBefore(line: string): string | null {
-  if (line.length > LONGEST || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
+  if (line.length > MAX_LINE_LENGTH || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
   return line.slice(0, line.lastIndexOf('&&')).trim();
 }
 
@@ -131,7 +131,7 @@ function scriptOf(program: string, rest: readonly string[], scripts: Scripts): s
 
 function follow(script: string, about: About, depth: number): CommandUse {
   about.followed.count += 1;
-  if (depth >= DEEPEST || about.followed.count > MOST_FOLLOWED) return { use: 'production' };
+  if (depth >= DEEPEST || about.followed.count > MAX_FOLLOWED) return { use: 'production' };
   return useOf(about.scripts[script] ?? '', about, depth + 1);
 }
 

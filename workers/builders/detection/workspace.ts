@@ -25,8 +25,8 @@ export interface Workspace {
   tool: 'turbo' | 'nx' | 'pnpm' | null;
 }
 
-const MOST_PATTERNS = 200;
-const LONGEST_PATTERN = 300;
+const MAX_PATTERNS = 200;
+const MAX_PATTERN_LENGTH = 300;
 
 /** The patterns of a folder's workspace; null if the folder is no workspace. Throws `BuildError`. */
 export function workspacePatterns(files: ProjectFiles): string[] | null {
@@ -48,7 +48,7 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
     throw new BuildError(`${file} cannot be read: ${errorMessage(error).split('\n')[0]?.slice(0, 200)}`);
   }
   const list = isRecord(value) ? value.packages : null;
-  return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MOST_PATTERNS) : null;
+  return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
 /** The folders below `root` that have a package.json and that the patterns name; `!` takes folders away. */
@@ -64,7 +64,7 @@ export function packageFolders(tree: RepositoryTree, root: string, patterns: rea
 
 /** RE2 takes linear time for every pattern and path. */
 function matcher(patterns: readonly string[]): (path: string) => boolean {
-  const expressions = patterns.filter((pattern) => pattern.length <= LONGEST_PATTERN).map(expressionOf);
+  const expressions = patterns.filter((pattern) => pattern.length <= MAX_PATTERN_LENGTH).map(expressionOf);
   if (expressions.length === 0) return () => false;
   const regex = linearPattern(`^(?:${expressions.join('|')})$`);
   return (path) => regex.test(`${path}/`);

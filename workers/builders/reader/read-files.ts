@@ -8,7 +8,7 @@ import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } 
 /** Time limit of operations that decide something, in milliseconds. Operations on all files have the build's time limit. */
 const DECIDE_MS = 60_000;
 const UNBOUNDED: readonly string[] = ['sealTree', 'filterPaths'];
-const LARGEST_ANSWER = 64 * 1024 ** 2;
+const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
 const NEWLINE = 0x0a;
 
 interface Answer {
@@ -152,7 +152,7 @@ function nextLine(stream: Readable): Promise<string | null> {
       bytes += chunk.length;
       chunks.push(chunk);
       if (chunk.at(-1) === NEWLINE) settle(() => resolve(Buffer.concat(chunks).toString('utf8')));
-      else if (bytes > LARGEST_ANSWER)
+      else if (bytes > MAX_ANSWER_BYTES)
         settle(() => reject(new BuildError('the files of the repository describe too much; make them smaller')));
     };
     stream.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd);

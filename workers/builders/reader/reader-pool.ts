@@ -8,15 +8,15 @@ const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
 /** The heap of one reading process, in MiB. */
 export const MEMORY_MB = 1024;
 /** As many processes wait for the next request, for this long, in milliseconds. An idle platform has none. */
-const MOST_IDLE = 2;
+const MAX_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
  * If as many processes work as there are processors, a further one only takes time from them. So a request waits for one of them until
  * none has answered for this time, or until it has waited ten times as long, in milliseconds. A start takes about as long.
  */
-const MOST_BUSY = availableParallelism();
+const MAX_BUSY = availableParallelism();
 const PATIENCE_MS = 100;
-const LONGEST_WAIT_MS = 10 * PATIENCE_MS;
+const MAX_WAIT_MS = 10 * PATIENCE_MS;
 
 /** A process that reads what a tenant has written. It answers one request at a time, of whichever tenant. */
 export interface Reader {
@@ -67,7 +67,7 @@ export async function startReader(
 /** A process that waits, or a new one. The caller gives it back, or ends it with `endReader`. */
 export async function takeReader(): Promise<Reader> {
   if (idle.length === 0 && warming !== null) await warming;
-  const reader = takeIdle() ?? (busy.size >= MOST_BUSY ? await nextFree() : null) ?? (await startReader());
+  const reader = takeIdle() ?? (busy.size >= MAX_BUSY ? await nextFree() : null) ?? (await startReader());
   busy.add(reader);
   return reader;
 }
@@ -108,7 +108,7 @@ function nextFree(): Promise<Reader | null> {
 
 /** How long a request waits on, in milliseconds, that has waited for `waitedMs` while nothing answered for `quietMs`. */
 export function patienceLeft({ waitedMs, quietMs }: { waitedMs: number; quietMs: number }): number {
-  return Math.ceil(Math.max(0, Math.min(PATIENCE_MS - quietMs, LONGEST_WAIT_MS - waitedMs)));
+  return Math.ceil(Math.max(0, Math.min(PATIENCE_MS - quietMs, MAX_WAIT_MS - waitedMs)));
 }
 
 /** Ends a process that is not asked again. */
@@ -126,7 +126,7 @@ export function giveBack(reader: Reader): void {
     next(reader);
     return;
   }
-  if (idle.length >= MOST_IDLE || hasEnded(reader)) {
+  if (idle.length >= MAX_IDLE || hasEnded(reader)) {
     reader.child.kill('SIGKILL');
     return;
   }

@@ -14,7 +14,7 @@ import { OPERATIONS, STREAMS } from './reader-operations.js';
 const CHANNEL = 3;
 const REQUESTS = 4;
 /** A process that has become larger than this ends after its answer, in bytes. */
-const LARGEST_REUSED = 256 * 1024 ** 2;
+const MAX_REUSED_BYTES = 256 * 1024 ** 2;
 
 type Operation = (input: unknown) => unknown;
 interface Request {
@@ -32,7 +32,7 @@ for await (const line of createInterface({ input: requests })) {
     (output) => ({ output }),
     (error: unknown) => ({ error: errorMessage(error), explained: error instanceof BuildError }),
   );
-  const last = streams || process.memoryUsage.rss() > LARGEST_REUSED;
+  const last = streams || process.memoryUsage.rss() > MAX_REUSED_BYTES;
   writeWhole(Buffer.from(`${JSON.stringify({ ...answer, last })}\n`));
   if (last) break;
 }

@@ -4,7 +4,7 @@ import { frameworkNode, impliedNode } from './implied-node.js';
 import { isRecord, isText, parsePackage } from './package-json.js';
 import type { VersionWish } from './version-wish.js';
 
-const MOST_PACKAGES = 300;
+const MAX_PACKAGES = 300;
 const NAME = /^(?:@[\w.-]{1,100}\/)?[\w.-]{1,100}$/;
 
 export interface InstalledInput {
@@ -28,7 +28,7 @@ export async function installedNode({ app, folders }: InstalledInput): Promise<I
   const engines: Record<string, string> = {};
   for (const folder of new Set(folders)) {
     const names = Object.keys(await dependenciesOf(app, folder)).filter((name) => NAME.test(name));
-    for (const name of names.slice(0, MOST_PACKAGES)) {
+    for (const name of names.slice(0, MAX_PACKAGES)) {
       dependencies[name] = '';
       for (const place of folders) {
         const engine = await engineOf(app, posix.join(place, 'node_modules', name, 'package.json'));

@@ -8,7 +8,7 @@ import { BuildError } from '../../failures/explained.js';
 /** Time limits, in milliseconds. */
 const LIST_MS = 60_000;
 const INSTALL_MS = 10 * 60_000;
-const LARGEST_ANSWER = 64 * 1024 ** 2;
+const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
 /** A tenant names versions, so nothing else may reach npm's command line. */
 const PACKAGE = /^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*$/;
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
@@ -94,7 +94,7 @@ export class NpmRegistry {
       npm_config_loglevel: 'error',
       npm_config_cache: cache,
     };
-    const options = { cwd: cache, env, signal, limits: NPM_LIMITS, timeout: timeoutMs, maxBuffer: LARGEST_ANSWER };
+    const options = { cwd: cache, env, signal, limits: NPM_LIMITS, timeout: timeoutMs, maxBuffer: MAX_ANSWER_BYTES };
     const { code, stdout, stderr, cut } = await resultOf('npm', args, options);
     if (code === 0 && cut === null) return { code: null, stdout, stderr };
     if (isMissing({ code, stderr })) throw new BuildError(NO_NPM);

@@ -13,7 +13,7 @@ export interface NpmPackage {
 /** `npm start`, `npm run start` and their like, without further arguments. */
 const RUNS_SCRIPT = /^npm (?:(start)|run(?:-script)? ([\w:.-]+))$/;
 /** A larger command is not worth an npm that is left out. */
-const LONGEST = 64 * 1024;
+const MAX_COMMAND_LENGTH = 64 * 1024;
 
 /**
  * The shell command that does what `npm start` or `npm run <script>` does, without npm itself: an npm per replica would take
@@ -53,7 +53,7 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
   ];
   const exported = [...variables, ...Object.keys(packageVariables(pkg))].join(' ');
   const text = `${lines.join('; ')}; unset folder bins; export ${exported}; ${parts.join(' && ')}`;
-  return text.length > LONGEST || text.includes('\0') ? null : text;
+  return text.length > MAX_COMMAND_LENGTH || text.includes('\0') ? null : text;
 }
 
 /** npm's `npm_package_*` variables: name, version, config, engines and bin, with the path of each value in its name. */

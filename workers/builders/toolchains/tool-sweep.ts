@@ -1,7 +1,7 @@
 /** Tools that no image needs are removed after this time without use, in milliseconds. */
 const UNUSED_MS = 14 * 24 * 60 * 60_000;
 /** So many tools stay at most, beside those that images need. */
-const MOST_UNWANTED = 20;
+const MAX_UNWANTED = 20;
 /** A tool that was used within this time may belong to a build that runs, in milliseconds. */
 const BUSY_MS = 24 * 60 * 60_000;
 
@@ -16,6 +16,6 @@ export function toolsToRemove(
 ): string[] {
   const unwanted = tools.filter(({ name }) => !isWanted(name)).sort((a, b) => b.usedAt - a.usedAt);
   return unwanted
-    .filter(({ usedAt }, place) => now - usedAt > (place >= MOST_UNWANTED ? BUSY_MS : UNUSED_MS))
+    .filter(({ usedAt }, place) => now - usedAt > (place >= MAX_UNWANTED ? BUSY_MS : UNUSED_MS))
     .map(({ name }) => name);
 }

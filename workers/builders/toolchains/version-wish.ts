@@ -43,7 +43,7 @@ export interface LanguageWish {
 export const NO_WISHES: ToolWishes = { node: null, manager: null };
 
 /** Longer texts name no version. The bound also keeps the work of semver's expressions small. */
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 const NEWEST = /^(node|latest|current|stable)$/i;
 const ANY = /^(lts(\/\*)?|--lts|system|\*|x|default)$/i;
 /** The names of Node's long-term support lines. */
@@ -72,7 +72,7 @@ export function versionWish(given: string, source: string, tool: string): Versio
   const codename = /^lts\/([a-z]+)$/i.exec(text)?.[1]?.toLowerCase();
   if (codename !== undefined && CODENAMES[codename] !== undefined) return { range: `${CODENAMES[codename]}.x`, source };
   const bare = text.replace(/^(node[-/@]|latest:|v(?=\d))/i, '');
-  if (text.length <= LONGEST && semver().validRange(bare) !== null) return { range: bare, source };
+  if (text.length <= MAX_LENGTH && semver().validRange(bare) !== null) return { range: bare, source };
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   throw new BuildError(
     `${source} asks for ${tool} "${shown}", which is no version. Write a version such as ${EXAMPLES[tool] ?? '1.2.3'}, or remove the line.`,

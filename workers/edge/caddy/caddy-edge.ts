@@ -16,7 +16,7 @@ import type { EdgeTls } from './tls-config.js';
 
 /** Time for connections to a socket that is withdrawn, and for requests that the gate has accepted, in milliseconds. */
 const SETTLE_MS = 100;
-const LOOK_MS = 2_000;
+const POLL_INTERVAL_MS = 2_000;
 const WRITABLE_BY_OTHERS = 0o002;
 
 export interface CaddyEdgeOptions
@@ -79,7 +79,7 @@ export class CaddyEdge implements Edge {
     await this.#gateSocket.publish((path) => this.#gate.listen(path));
     await keeper.start();
     this.#keeper = keeper;
-    this.#watch = setInterval(() => void this.#look(), LOOK_MS);
+    this.#watch = setInterval(() => void this.#look(), POLL_INTERVAL_MS);
   }
 
   async apply(table: RouteTable): Promise<void> {

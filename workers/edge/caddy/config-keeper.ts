@@ -5,7 +5,7 @@ import type { Logger } from '../../../shared/core/log.js';
 import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
 import type { ConfigPart } from './config-part.js';
 
-const LOOK_MS = 2_000;
+const POLL_INTERVAL_MS = 2_000;
 /** A restart loses the configuration once. If it is lost in this many checks in a row, another process overwrites it. */
 const FOUGHT_OVER = 3;
 
@@ -43,7 +43,7 @@ export class ConfigKeeper {
 
   async #keep(): Promise<void> {
     for (;;) {
-      await delay(LOOK_MS, undefined, { signal: this.#ended.signal }).catch(() => undefined);
+      await delay(POLL_INTERVAL_MS, undefined, { signal: this.#ended.signal }).catch(() => undefined);
       if (this.#ended.signal.aborted) return;
       try {
         const before = this.#writes;

@@ -21,7 +21,7 @@ export type PortChoice =
 /** Some applications open a port for debugging or metrics before their own, in milliseconds. */
 const SETTLE_MS = 2_000;
 /** So many ports are asked at most. */
-const MOST_ASKED = 16;
+const MAX_PORTS = 16;
 
 /** Decides which port of an application takes its requests: PORT, then the configured one, then the lowest that answers HTTP. */
 export function choosePort({ sockets, wanted, configured, elsewhereMs }: ObservedPorts): PortChoice {
@@ -32,7 +32,7 @@ export function choosePort({ sockets, wanted, configured, elsewhereMs }: Observe
   const [only] = ports;
   return ports.length === 1 && only !== undefined
     ? { type: 'use', port: only }
-    : { type: 'ask', ports: ports.slice(0, MOST_ASKED) };
+    : { type: 'ask', ports: ports.slice(0, MAX_PORTS) };
 }
 
 /** The ports in ascending order, each once. */

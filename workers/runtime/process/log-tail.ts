@@ -8,7 +8,7 @@ import { leftOut } from '../../logs/log-sink.js';
 import type { Masker } from '../../masking/mask.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { advanceLog } from '../../replicas/store.js';
-import { cutAt, type LineCutter, LineSplitter, LONGEST_LINE } from '../../sandbox/line-splitter.js';
+import { cutAt, type LineCutter, LineSplitter, MAX_LINE_LENGTH } from '../../sandbox/line-splitter.js';
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
 import type { RuntimeLogs } from '../replica-runtime-deps.js';
 
@@ -16,9 +16,9 @@ const CHUNK_BYTES = 64 * 1024;
 /** One call of `follow` reads at most this many chunks, because other replicas wait. */
 const CHUNKS_AT_ONCE = 32;
 /** The most bytes that one UTF-16 unit has in UTF-8. */
-const LONGEST_CHARACTER = 3;
+const MAX_CHARACTER_BYTES = 3;
 /** If an application is this far ahead of the log, the middle of its output is left out, with a line that says so. */
-const LARGEST_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
+const MAX_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
 const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
 /** The disk space of output that is in the log is freed in steps of this size. */
 const RECLAIM_BYTES = 8 * 1024 * 1024;
@@ -56,7 +56,7 @@ export class LogTail {
         const { size } = await file.stat();
         if (size < this.#offset && !(await this.#startOver(row))) return false;
         if (size <= this.#offset) break;
-        const chunk = await read(file, this.#offset, CHUNK_BYTES + LONGEST_CHARACTER * this.#masker.lookahead);
+        const chunk = await read(file, this.#offset, CHUNK_BYTES + MAX_CHARACTER_BYTES * this.#masker.lookahead);
         if (isTooFarAhead(chunk, size - this.#offset)) {
           if (!(await this.#skip(row, await keptFrom(file, this.#offset, size)))) return false;
           continue;
@@ -134,12 +134,12 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
 
 /** True if too much output waits: in bytes, or in lines if all of it has lines as short as the chunk. */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
-  if (ahead > LARGEST_BACKLOG.bytes) return true;
+  if (ahead > MAX_BACKLOG.bytes) return true;
   // Fewer bytes than that cannot be too many lines.
-  if (ahead <= LARGEST_BACKLOG.lines) return false;
+  if (ahead <= MAX_BACKLOG.lines) return false;
   let lines = 0;
   for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;
-  return (lines / chunk.length) * ahead > LARGEST_BACKLOG.lines;
+  return (lines / chunk.length) * ahead > MAX_BACKLOG.lines;
 }
 
 /** The offset of the last lines, which are kept of a backlog. */
@@ -170,7 +170,7 @@ function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   if (end >= 0) return end + 1;
   const text = decode(chunk);
   const at = text.length - cutter.lookahead;
-  return at <= LONGEST_LINE ? 0 : bytesOf(chunk, cutAt(text, at, cutter));
+  return at <= MAX_LINE_LENGTH ? 0 : bytesOf(chunk, cutAt(text, at, cutter));
 }
 
 /** The number of bytes that decode to so many characters. Invalid UTF-8 has no fixed length, so the number is searched for. */

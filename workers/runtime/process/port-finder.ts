@@ -11,12 +11,12 @@ import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 const ANSWER_MS = 1_000;
 /** Looking at the sockets of one sandbox among all of the host is not free, in milliseconds. */
-const LOOK_MS = 500;
+const POLL_INTERVAL_MS = 500;
 /**
  * The same for the sockets of one network, in milliseconds. For each look the kernel walks through its table of all
  * connections of the host, which takes 10 ms of processor.
  */
-const LOOK_INSIDE_MS = 100;
+const INSIDE_POLL_INTERVAL_MS = 100;
 /** Connections are passed on from now on: the process that does it needs a moment, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
@@ -47,7 +47,7 @@ export class PortFinder {
     if (row.pid === null) return null;
     const wanted = row.given_port ?? spec.configuration.port;
     if (await this.#isReachable(row.address, wanted)) return wanted;
-    if (Date.now() - this.#lookedAt < LOOK_INSIDE_MS) return this.#found;
+    if (Date.now() - this.#lookedAt < INSIDE_POLL_INTERVAL_MS) return this.#found;
     this.#lookedAt = Date.now();
     const sockets = await socketsOfNamespace(row.pid);
     this.#found = sockets === null ? null : await this.#choose(row, spec, sockets);
@@ -79,7 +79,7 @@ export class PortFinder {
    * it is not known.
    */
   async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
-    if (row.port === null || Date.now() - this.#lookedAt < LOOK_MS) return null;
+    if (row.port === null || Date.now() - this.#lookedAt < POLL_INTERVAL_MS) return null;
     this.#lookedAt = Date.now();
     const ports = (await this.#sandbox.listeningPorts(sandboxIdOf(row), processOf(row))) ?? [];
     const choice = choosePort({

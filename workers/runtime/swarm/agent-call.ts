@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 
 const CONNECT_MS = 5_000;
 /** The most of a command's output that is kept, in bytes. */
-const MOST_OUTPUT = 1024 * 1024;
+const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export interface AgentAddress {
   host: string;
@@ -42,7 +42,7 @@ export async function callAgent(
     let bytes = 0;
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes <= MOST_OUTPUT) chunks.push(chunk);
+      if (bytes <= MAX_OUTPUT_BYTES) chunks.push(chunk);
       else chunks.splice(0, chunks.length, chunk);
     }
     return Buffer.concat(chunks).toString('utf8');

@@ -17,7 +17,7 @@ interface Deps {
 }
 
 /** No official image comes near. */
-const LARGEST_BYTES = 8 * 1024 ** 3;
+const MAX_IMAGE_BYTES = 8 * 1024 ** 3;
 
 /** The image of a server: that of `POSTGRES_IMAGE` or `REDIS_IMAGE`. */
 function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {
@@ -49,7 +49,7 @@ export function createSwarmDataBuilder(
         found = await engine.calls.getImage(name).inspect();
       }
       await log(`Uses ${name}`);
-      const kept = await images.keep(found.Id, kind, { signal, limitBytes: LARGEST_BYTES, log });
+      const kept = await images.keep(found.Id, kind, { signal, limitBytes: MAX_IMAGE_BYTES, log });
       const manifest = {
         type: 'process' as const,
         runtime: kind,

@@ -15,7 +15,7 @@ type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'db' | 'logs' | 'log'>;
 
 const RETRY_MS = 1_000;
 /** The most lines that are copied after a task has ended. */
-const MOST_AT_END = 50_000;
+const MAX_FINAL_LINES = 50_000;
 const NEWLINE = 0x0a;
 
 /** A task whose output is copied to the log; `since` is the time of the last line that was. */
@@ -84,7 +84,7 @@ export class TaskLog {
     if (this.#lost) return;
     try {
       const rest = await readOutput(this.#deps.engine, this.taskId, { since: this.#mark });
-      const kept = rest.slice(-MOST_AT_END);
+      const kept = rest.slice(-MAX_FINAL_LINES);
       if (kept.length < rest.length) await this.#say(`${rest.length - kept.length} lines of output are left out here`);
       for (let at = 0; at < kept.length && !this.#lost; at += BATCH_LINES)
         await this.#store(kept.slice(at, at + BATCH_LINES));

@@ -6,12 +6,12 @@ import { Ago, Duration } from './time.js';
 import s from './ui.module.css';
 
 /** The most that the API answers at once. */
-const MOST = 200;
+const MAX_LIMIT = 200;
 export const FIRST_ROWS = 30;
 
 /** How many rows are asked for when a reader wants older ones than these. */
 function moreThan(limit: number): number {
-  return Math.min(MOST, limit + 2 * FIRST_ROWS);
+  return Math.min(MAX_LIMIT, limit + 2 * FIRST_ROWS);
 }
 
 /** One thing that happened: how it ended, what it was, when and for how long, and what can be done with it. */
@@ -60,6 +60,6 @@ export function ShowOlder({
   onLimit: (limit: number) => void;
 }) {
   if (!hasMore) return null;
-  if (limit >= MOST) return <p className={s.dim}>These are the newest {MOST}.</p>;
+  if (limit >= MAX_LIMIT) return <p className={s.dim}>These are the newest {MAX_LIMIT}.</p>;
   return <Button onClick={() => onLimit(moreThan(limit))}>Show older ones</Button>;
 }

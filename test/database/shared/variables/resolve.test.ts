@@ -6,7 +6,7 @@ import { AppError } from '../../../../shared/core/errors.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { SEALED, sealIn } from '../../../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { type DeploymentScope, MOST_VARIABLES, VARIABLES_BYTES } from '../../../../shared/variables/model.js';
+import { type DeploymentScope, MAX_VARIABLES, VARIABLES_BYTES } from '../../../../shared/variables/model.js';
 import { resolveVariables } from '../../../../shared/variables/resolve.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
@@ -160,7 +160,7 @@ describe('Variables of a deployment', () => {
       await database.db.raw(
         `insert into variables (id, workspace_id, service_id, key, sealed)
          select gen_random_uuid(), ?, ?, 'K' || n, '\\x00' from generate_series(2, ?) n`,
-        [consumer.workspace_id, consumer.id, MOST_VARIABLES],
+        [consumer.workspace_id, consumer.id, MAX_VARIABLES],
       );
       expect(await create('LAST', '')).to.equal('stored');
       expect(await create('ONE_MORE', '')).to.equal('conflict');

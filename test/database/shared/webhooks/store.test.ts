@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/client.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { MOST_WAITING, type WebhookEvent } from '../../../../shared/webhooks/model.js';
+import { MAX_WAITING, type WebhookEvent } from '../../../../shared/webhooks/model.js';
 import {
   deleteOldDeliveries,
   recordTry,
@@ -108,15 +108,15 @@ describe('Deliveries of webhooks', () => {
     const id = await webhook(['deployment.live']);
     await db.raw(
       `insert into webhook_deliveries (id, webhook_id, event, subject, data, happened_at)
-       select gen_random_uuid(), ?, 'deployment.live', n::text, '{}', now() from generate_series(1, ${MOST_WAITING}) n`,
+       select gen_random_uuid(), ?, 'deployment.live', n::text, '{}', now() from generate_series(1, ${MAX_WAITING}) n`,
       [id],
     );
     await newDeployment(db, service.id, { status: 'live' });
     await storeDeliveries(db);
-    expect(await deliveries()).to.have.lengthOf(MOST_WAITING);
+    expect(await deliveries()).to.have.lengthOf(MAX_WAITING);
     await db('webhook_deliveries').where({ subject: '1' }).update({ due_at: null });
     await storeDeliveries(db);
-    expect(await deliveries()).to.have.lengthOf(MOST_WAITING + 1);
+    expect(await deliveries()).to.have.lengthOf(MAX_WAITING + 1);
   });
 
   describe('of an alert', () => {

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import {
   LATENCY_BOUNDS,
   latencyClass,
+  MAX_HOURS,
   type MetricRow,
-  MOST_HOURS,
   quantile,
   RESOLUTIONS,
   ROWS_PER_SERVICE,
@@ -30,7 +30,7 @@ const EMPTY: MetricRow = {
 
 describe('The figures of a service', () => {
   it('are as fine as the hours that are asked for allow', () => {
-    expect([1, 3, 4, 72, 73, MOST_HOURS].map((hours) => resolutionFor(hours).step)).to.deep.equal([
+    expect([1, 3, 4, 72, 73, MAX_HOURS].map((hours) => resolutionFor(hours).step)).to.deep.equal([
       15, 15, 300, 300, 3600, 3600,
     ]);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import {
   decideRef,
-  MOST_BRANCHES,
+  MAX_BRANCHES,
   parsePushedAddress,
   pushedAddress,
   readPushOptions,
@@ -28,7 +28,7 @@ describe('What a push does to a ref', () => {
     for (const ref of ['refs/tags/v1', 'refs/ranvier/x', 'HEAD', 'refs/heads/-x', 'refs/heads/a b', 'refs/heads/ä']) {
       expect(decide(ref).type, ref).to.equal('refuse');
     }
-    const full = Array.from({ length: MOST_BRANCHES }, (_, index) => `b${index}`);
+    const full = Array.from({ length: MAX_BRANCHES }, (_, index) => `b${index}`);
     expect(decide('refs/heads/one-more', A, full).type).to.equal('refuse');
     expect(decide('refs/heads/b1', A, full).type).to.equal('store');
     expect(decide('refs/heads/main', A, full).type).to.equal('deploy');

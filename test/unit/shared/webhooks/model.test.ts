@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import {
-  MOST_TRIES,
+  MAX_TRIES,
   pauseAfterTry,
   resultOf,
   shownUrl,
@@ -41,10 +41,10 @@ describe('A delivery', () => {
   });
 
   it('is tried for about a day, after growing pauses', () => {
-    const pauses = Array.from({ length: MOST_TRIES - 1 }, (_, index) => pauseAfterTry(index + 1) ?? 0);
+    const pauses = Array.from({ length: MAX_TRIES - 1 }, (_, index) => pauseAfterTry(index + 1) ?? 0);
     expect(pauses.slice(0, 3)).to.deep.equal([30_000, 60_000, 120_000]);
     expect(pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000).to.be.within(20, 30);
-    expect(pauseAfterTry(MOST_TRIES)).to.equal(null);
+    expect(pauseAfterTry(MAX_TRIES)).to.equal(null);
   });
 
   it('has arrived with a status of success, and is not repeated if the receiver is gone', () => {

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { PrefixIndex, SHORTEST_PATTERN } from '../../../../workers/masking/prefix-index.js';
+import { MIN_PATTERN_LENGTH, PrefixIndex } from '../../../../workers/masking/prefix-index.js';
 
 /** What the index is to find, by comparing every pattern at every place. */
 function naive(patterns: readonly string[], text: string): [number, number][] {
   const found: [number, number][] = [];
   for (let start = 0; start < text.length; start++) {
     const lengths = patterns
-      .filter((pattern) => pattern.length >= SHORTEST_PATTERN && text.startsWith(pattern, start))
+      .filter((pattern) => pattern.length >= MIN_PATTERN_LENGTH && text.startsWith(pattern, start))
       .map((pattern) => pattern.length);
     if (lengths.length > 0) found.push([start, Math.max(...lengths)]);
   }

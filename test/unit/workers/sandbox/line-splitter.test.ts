@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LineSplitter, LONGEST_LINE } from '../../../../workers/sandbox/line-splitter.js';
+import { LineSplitter, MAX_LINE_LENGTH } from '../../../../workers/sandbox/line-splitter.js';
 
 describe('Line splitter', () => {
   it('puts lines together from chunks, without their ends, and keeps the last one without end', () => {
@@ -20,11 +20,11 @@ describe('Line splitter', () => {
 
   it('cuts a line that is too long into pieces that lose nothing, never within a character', () => {
     const splitter = new LineSplitter();
-    const text = `${'😀'.repeat(LONGEST_LINE)}end`;
+    const text = `${'😀'.repeat(MAX_LINE_LENGTH)}end`;
     const lines = [...splitter.push(Buffer.from(text)), ...splitter.end()];
     expect(lines.join('')).to.equal(text);
     for (const line of lines) {
-      expect(line.length).to.be.at.most(LONGEST_LINE);
+      expect(line.length).to.be.at.most(MAX_LINE_LENGTH);
       expect(Buffer.from(line).toString()).to.equal(line);
     }
   });

@@ -5,7 +5,7 @@ import type { Containment } from '../containment.js';
 import type { Client } from '../headers.js';
 
 /** More connections than this are examined again only after this time, so that a flood of new ones stays cheap. */
-const LOOK_AGAIN_MS = 100;
+const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
 /** Bytes that wait until one side reads them. */
@@ -105,7 +105,7 @@ export class ConnectionSet {
    * Null if all are in use.
    */
   leastUseful(now: number): ClientConnection | null {
-    if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= LOOK_AGAIN_MS)) {
+    if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= MIN_REEXAMINATION_MS)) {
       this.#lookedAt = now;
       for (const connection of this) connection.look(now);
       this.#spare = inOrderOfUse([...this].filter((connection) => connection.spare)).reverse();

@@ -13,7 +13,7 @@ export interface ConnectionLimits {
 }
 
 /** How often progress is looked at. Between two looks the limit of slow connections may be exceeded. */
-const LOOK_MS = 250;
+const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
 /** Twice as many may be without progress from one look to the next: a flood of new ones is to be bounded before a second. */
 const PAUSING_PER_SLOW = 2;
@@ -43,7 +43,7 @@ export class Connections {
     this.#behindProxy = behindProxy;
     this.#limits = limits;
     this.#counters = counters;
-    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#look(), POLL_INTERVAL_MS).unref();
   }
 
   get size(): number {
@@ -130,7 +130,7 @@ export class Connections {
     const standing = (ms: number) => (connection: ClientConnection) =>
       connection.slowSince !== null && now - connection.slowSince >= ms;
     for (const connection of this.#all) connection.look(now);
-    const pausing = [...this.#all].filter(standing(LOOK_MS / 2));
+    const pausing = [...this.#all].filter(standing(POLL_INTERVAL_MS / 2));
     for (const connection of pausing.filter(standing(this.#limits.stallMs))) this.#end(connection);
     const { slow } = this.#limits;
     this.#endExcess(pausing.filter(standing(SLOW_AFTER_MS)), slow);

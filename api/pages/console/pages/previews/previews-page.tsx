@@ -22,7 +22,7 @@ type Preview = Schemas['Preview'];
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/previews';
 /** Of one service (the API refuses more). */
-const MOST = 20;
+const MAX_PREVIEWS = 20;
 
 function isWorking({ status }: Preview): boolean {
   return status === 'deploying' || status === 'deleting';
@@ -36,7 +36,11 @@ export function PreviewsPage() {
   const refusal = role ?? changeRefusal(service);
   const { previewMode, previewExpiryHours } = service.configuration;
   const [closing, setClosing] = useState<Preview | null>(null);
-  const query = useGet(PATH, { path, query: { limit: MOST } }, { working: ({ previews }) => previews.some(isWorking) });
+  const query = useGet(
+    PATH,
+    { path, query: { limit: MAX_PREVIEWS } },
+    { working: ({ previews }) => previews.some(isWorking) },
+  );
   const close = useWrite((previewId: string) => remove(`${PATH}/{previewId}`, { path: { ...path, previewId } }), {
     onDone: ({ deleted }) => {
       toast(deleted ? 'The preview is closed' : 'The preview is being closed');
@@ -52,7 +56,7 @@ export function PreviewsPage() {
             <div className={u.cardHead}>
               <h2>{MODE_TEXT[previewMode]}</h2>
               <span className={u.dim}>
-                {previews.length} of {MOST}, each for {previewExpiryHours} hours after its last change
+                {previews.length} of {MAX_PREVIEWS}, each for {previewExpiryHours} hours after its last change
               </span>
             </div>
             {previews.length === 0 ? (
@@ -108,7 +112,9 @@ export function PreviewsPage() {
             )}
             {off ? null : (
               <AddPreview
-                refusal={refusal ?? (previews.length >= MOST ? `A service has at most ${MOST} previews` : null)}
+                refusal={
+                  refusal ?? (previews.length >= MAX_PREVIEWS ? `A service has at most ${MAX_PREVIEWS} previews` : null)
+                }
               />
             )}
           </section>

@@ -9,7 +9,7 @@ import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 
 /** As the API wants it. */
-const SHORTEST = 8;
+const MIN_PASSWORD_LENGTH = 8;
 
 /** A person who was invited chooses a password, and is a member. */
 export function InvitationPage({ token, onDone }: { token: string; onDone: () => void }) {
@@ -18,7 +18,7 @@ export function InvitationPage({ token, onDone }: { token: string; onDone: () =>
   const [password, setPassword] = useState('');
   const [pending, setPending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  const ready = password.length >= SHORTEST;
+  const ready = password.length >= MIN_PASSWORD_LENGTH;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!ready || pending) return;
@@ -48,7 +48,7 @@ export function InvitationPage({ token, onDone }: { token: string; onDone: () =>
         {error ? <ErrorNotice error={error} /> : null}
         <TextField
           label="Choose a password"
-          hint={`At least ${SHORTEST} characters. Your e-mail address is the one that the invitation came to`}
+          hint={`At least ${MIN_PASSWORD_LENGTH} characters. Your e-mail address is the one that the invitation came to`}
           type="password"
           autoComplete="new-password"
           value={password}

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { queueBackup, queueRestore, removeBackup } from '../../../../../api/resources/backups/commands.js';
-import { type BackupRow, MOST_MANUAL_BACKUPS } from '../../../../../shared/backups/model.js';
+import { type BackupRow, MAX_MANUAL_BACKUPS } from '../../../../../shared/backups/model.js';
 import { abandonBackups } from '../../../../../shared/backups/store.js';
 import type { Db, Transaction } from '../../../../../shared/core/database/client.js';
 import { insertOperation } from '../../../../../shared/operations/store.js';
@@ -73,7 +73,7 @@ describe('Backups on demand', () => {
   });
 
   it('are ten at most; those of the schedule, failed and deleted ones do not count', async () => {
-    for (let i = 1; i < MOST_MANUAL_BACKUPS; i++) await backup();
+    for (let i = 1; i < MAX_MANUAL_BACKUPS; i++) await backup();
     await backup({ trigger: 'schedule' });
     await backup({ status: 'failed' });
     await backup({ deleted_at: new Date() });
