@@ -51,7 +51,7 @@ function settingValue(key: string, value: string): unknown {
   return (type === 'number' || type === 'integer') && isNumber ? Number(value) : value;
 }
 
-/** Refuses an option's name as the value of the option before it: `--password --verified`. */
+/** Refuses an option's name as the value of another option: `--password --verified`. */
 export function refuseSwallowedOptions(command: Command): void {
   const flags = new Set(command.options.map(({ long }) => long));
   for (const option of command.options) {

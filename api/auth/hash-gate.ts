@@ -18,7 +18,7 @@ export interface Hasher {
 
 /**
  * Limits how many passwords are hashed at the same time, and how many wait. Sites take turns, and each known account has a line of its
- * own, so that anonymous callers keep nobody else from signing in.
+ * own, so that anonymous callers do not keep others from signing in.
  */
 export class HashGate {
   readonly #strangers = gate(AT_ONCE.strangers);

@@ -103,7 +103,7 @@ export class Cli {
     throw new CliError(EXIT.usage, 'Which service? Give --service, set RNV_SERVICE, or link this folder with rnv init');
   }
 
-  /** The same; null if nothing names one. */
+  /** The service that an option, RNV_SERVICE or the folder names; null if nothing names one. */
   async namedService(folder: string): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);

@@ -15,7 +15,7 @@ export interface FollowOptions {
 
 const QUICK_MS = 500;
 const CALM_MS = 1000;
-/** After so long, a change within half a second matters no more. */
+/** Beyond this time a delay of half a second does not matter. */
 const CALM_AFTER_MS = 20_000;
 
 /**

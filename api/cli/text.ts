@@ -18,7 +18,7 @@ export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
 }
 
-/** The same in one line. */
+/** Printable text in one line. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }

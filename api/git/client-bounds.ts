@@ -15,7 +15,7 @@ const MIB = 1024 ** 2;
 /** A command names two commits and a ref. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
-/** The limits of a push whose pack may have so many bytes. Git itself refuses a larger pack, with its own words. */
+/** The limits of a push whose pack may have `maxPackBytes`. Git itself refuses a larger pack, with its own words. */
 export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
@@ -75,12 +75,12 @@ export class CommandCounter {
   }
 }
 
-/** A client may keep the platform waiting for so long, and in addition for as long as its bytes take at the least rate. */
+/** A client may keep the platform waiting for this time, plus the time that its bytes take at the minimum rate. */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;
 
-/** Whether a client that let the platform wait for so long, for so many bytes, is too slow to keep its place. */
+/** True if a client that sent these bytes in this time is too slow to keep its place. */
 export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE_MS): boolean {
   return waitedMs > patienceMs + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }

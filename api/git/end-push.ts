@@ -4,7 +4,7 @@ import { endChild } from '../../shared/core/limited-child.js';
 import { statFields } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 
-/** Git has so long to remove what a push has stored, in milliseconds. */
+/** Time for git to remove what a push has stored, in milliseconds. */
 const TIDIES_MS = 5_000;
 
 /**

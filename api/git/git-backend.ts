@@ -62,12 +62,12 @@ export async function fetchFrom(
   if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
 }
 
-/** A push is accepted when its hook is called. Git has so long to unpack the rest after the pusher has left, in milliseconds. */
+/** A push is accepted when its hook is called. This is the time for git to unpack the rest after the pusher has left, in milliseconds. */
 const UNPACKS_ALONE_MS = 10_000;
 
 /**
  * Answers a push. What the pusher sent is stored and deployed even if the connection is lost meanwhile: git and its hook go on,
- * and what they say is read and dropped. A push that takes longer to unpack is ended: a small pack can stand for hours of work.
+ * and their output is read and dropped. A push that takes longer to unpack is ended: a small pack can stand for hours of work.
  */
 export async function pushTo(
   deps: PushDeps,

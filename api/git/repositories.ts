@@ -21,12 +21,12 @@ import { type GitResult, runGit } from './git-process.js';
 import { writeHooks } from './hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** A repository keeps the commits of so many releases, even if no branch has them any more, so that they can be built again. */
+/** How many releases a repository keeps the commits of, even if no branch has them any more, so that they can be built again. */
 const KEPT_RELEASES = 10;
-/** A note of `noteShallow` is renewed this often, and holds for so long after that, in milliseconds. */
+/** A note of `noteShallow` is renewed this often, and is valid for the second time after that, in milliseconds. */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
-/** After so many pushes a repository is packed, and commits that no ref reaches are removed. */
+/** How many pushes pass before a repository is packed and its unreachable commits are removed. */
 export const PUSHES_BEFORE_PACKING = 20;
 
 /** The bare repositories of services that are deployed by push, below `DATA_DIR/pushed`. */

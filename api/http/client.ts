@@ -13,7 +13,7 @@ export async function clientOf(ctx: ApiContext): Promise<string> {
   return isHere(socket.remoteAddress ?? '', socket) ? clientOfSocket(socket) : localClient(null);
 }
 
-/** The same for the peer of a connection, which can be a proxy. */
+/** The client at the other end of a socket, which can be a proxy. */
 export async function clientOfSocket(socket: Socket): Promise<string> {
   const { remoteAddress = '' } = socket;
   return isHere(remoteAddress, socket) ? localClient(await peerUser(socket)) : clientKey(remoteAddress);

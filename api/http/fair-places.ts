@@ -2,7 +2,7 @@ import { AppError } from '../../shared/core/errors.js';
 
 /**
  * A bounded number of places that groups share fairly. If all are taken, the group with the most loses its newest place to a newcomer
- * of a group that stays smaller with it. So nobody is kept out by one who comes earlier and in greater number.
+ * of a group that stays smaller with it. So a large group that comes first does not keep others out.
  */
 export class FairPlaces {
   readonly #limits: { each: number; all: number };

@@ -216,7 +216,7 @@ function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The same text for equal payloads, independent of the order of their keys. */
+/** JSON with sorted keys, so that equal payloads have equal texts. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, child) =>
     typeof child === 'object' && child !== null && !Array.isArray(child)

@@ -78,7 +78,7 @@ export async function consume(ctx: ApiContext, limiter: Limiter, key: string): P
   answer(ctx, limiter.points, { admitted, remaining: state.remainingPoints, msLeft: state.msBeforeNext });
 }
 
-/** The same for a limit whose points are taken in leases. */
+/** Takes a point of a limit that processes share in leases. Throws rate_limited. */
 async function take(ctx: ApiContext, windows: SharedWindows, key: string): Promise<void> {
   answer(ctx, windows.limit, await windows.consume(key));
 }

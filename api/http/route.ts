@@ -136,7 +136,7 @@ interface Definition<
   keyed?: boolean;
   /** Given if the handler needs the engine: it is asked before the transaction. */
   engine?: true;
-  /** Of a read that can take long: it waits for one of few places before its turn. */
+  /** True for a read that can take long: it waits for one of few places before its turn. */
   isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
   handler: (
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,

@@ -8,7 +8,7 @@ const OTHERS = '_others';
 const CLASSES = ['2xx', '3xx', '4xx', '5xx'] as const;
 
 /**
- * Figures of hosted services for Prometheus. Only so many services have labels of their own: those with the most requests in
+ * Figures of hosted services for Prometheus. Only a bounded number of services have labels of their own: those with the most requests in
  * the last minute. All others are one sum, so the number of series is bounded however many services there are.
  */
 export class ServiceMetrics {

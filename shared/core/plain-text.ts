@@ -32,7 +32,7 @@ export const plainName = () =>
     description: 'one line with a visible character and without control characters',
   });
 
-/** The text with such characters written as \u001b, so that whoever shows it shows them and nothing more. */
+/** Writes control characters as \u001b, so that a terminal or a page shows them and does not act on them. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

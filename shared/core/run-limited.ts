@@ -29,7 +29,7 @@ export interface ChildResult {
 /** Usual bounds on time and output. */
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT_BYTES = 1024 ** 2;
-/** Of what a command prints as its errors, the end is kept. */
+/** Only the end of a command's error output is kept. */
 const MAX_ERROR_BYTES = 256 * 1024;
 const NOT_FOUND = 127;
 

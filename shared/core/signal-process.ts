@@ -12,7 +12,7 @@ export function signalProcess(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/** The same for a process group, named by the pid of its leader. */
+/** Sends a signal to a process group, named by the pid of its leader. */
 export function signalGroup(leader: number, name: NodeJS.Signals): boolean {
   return signalProcess(-leader, name);
 }

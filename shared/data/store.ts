@@ -248,7 +248,7 @@ export async function markHostsAway(db: Db): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** A host without a worker for so long is away, in seconds: a worker that only restarts is back earlier. */
+/** A host is away after this time without a worker, in seconds: a worker that restarts is back earlier. */
 const AWAY_SECONDS = 60;
 
 /**

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import type { Observation } from './model.js';
 import { proofOf } from './model.js';
 
-/** One question is asked twice at most, for so long each time, in milliseconds. */
+/** Timeout of a question, in milliseconds. It is asked twice at most. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 

@@ -70,7 +70,7 @@ export interface WorkKind<Table extends string = string, Id extends string = str
   readonly due?: string;
   /** Null if no lease protects the work: it ends in one transaction, and doing it twice is harmless. */
   readonly lease: LeaseRules | null;
-  /** How records are found whose job is lost; null if nobody needs a lost one any more. */
+  /** Finds records whose job is lost; null if a lost job needs no replacement. */
   readonly abandoned: {
     /** The column that has the time of the last change. */
     readonly touched: string;

@@ -66,7 +66,7 @@ export function findInvitationOfToken(db: Db, tokenHash: Buffer): Promise<Invita
   return oneRow<InvitationRow>(db, OF_TOKEN, { tokenHash });
 }
 
-/** The same, and locks it. Of two that use it at once, the second waits and finds nothing. */
+/** Finds the invitation and locks it. If two requests use it at once, the second waits and finds nothing. */
 export function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(trx, `${OF_TOKEN} for update`, { tokenHash });
 }

@@ -30,7 +30,7 @@ export async function rememberClient(db: Db, userId: string, client: string): Pr
   );
 }
 
-/** A session ends when it has not been used for so long, and in any case at its `expires_at`. */
+/** A session ends when it has not been used for this time, and in any case at its `expires_at`. */
 const IDLE = `interval '12 hours'`;
 const LIFETIME = `interval '7 days'`;
 

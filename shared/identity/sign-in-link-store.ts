@@ -21,7 +21,7 @@ export async function findSignInLink(db: Db, tokenHash: Buffer): Promise<UserRow
   return (await rowsOf<UserRow>(db, USER, { tokenHash }))[0];
 }
 
-/** The same, and locks the link. Of two that use it at once, the second waits and finds nothing. */
+/** Finds the link's user and locks the link. If two requests use it at once, the second waits and finds nothing. */
 export async function lockSignInLink(trx: Transaction, tokenHash: Buffer): Promise<UserRow | undefined> {
   return (await rowsOf<UserRow>(trx, `${USER} for update of l`, { tokenHash }))[0];
 }

@@ -11,7 +11,7 @@ export interface ImageManifest {
   reference?: string;
   /** A shell command line, run in `workingDirectory`. With a `reference`, '' is what the image itself starts. */
   startCommand: string;
-  /** The same for people, if `startCommand` was made of it; absent in older images. */
+  /** The start command as users know it, if `startCommand` was derived from it; absent in older images. */
   shownCommand?: string;
   /** The shell command line of the Procfile's line `release`, which runs before each release; absent if it has none. */
   releaseCommand?: string;

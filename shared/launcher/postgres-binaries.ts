@@ -52,7 +52,7 @@ async function locatePackage(): Promise<{ native: string; version: string }> {
   );
 }
 
-/** Folders that survive us and that other users can reach; a folder of our own in them, which nobody else may write. */
+/** Folders that survive us and that other users can reach; a folder of our own in them, which only we may write. */
 function hostCaches(): string[] {
   return [join('/var/cache', 'ranvier'), join(tmpdir(), `ranvier-${process.getuid?.() ?? 0}`)];
 }

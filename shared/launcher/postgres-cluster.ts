@@ -41,7 +41,7 @@ export async function preparePlace(dataDir: string): Promise<Place> {
     throw new Error(`user id ${user?.uid} cannot enter ${folder}: set DATA_DIR to a folder that everybody can enter`);
   }
   const binaries = await findPostgres(reachable ? [folder] : [], user);
-  // A folder below /root is closed to other users, but not to whom root hands the open folder.
+  // A folder below /root is closed to other users, but not to a process that gets the open folder from root.
   const seen = reachable ? folder : '/proc/self/fd/4';
   return {
     folder,

@@ -16,7 +16,7 @@ const SHORT_PREFIX = 'ranvier-db-';
 export interface SocketFolder {
   /** The path for clients. */
   path: string;
-  /** The same folder as the server sees it. */
+  /** The folder's path as the server sees it. */
   seen: string;
   /** Removes what stands outside of DATA_DIR. */
   remove(): Promise<void>;

@@ -19,10 +19,10 @@ export async function readMetrics(
   return { step, rows };
 }
 
-/** Edges and workers report up to so many seconds after a step has ended. */
+/** Seconds after the end of a step in which edges and workers may still report. */
 const LATE_SECONDS = 60;
 
-/** At most so many seconds of the shorter steps are read at a time, if much is to be made up for. */
+/** Seconds of shorter steps that are read at a time when the history has fallen behind. */
 const MAX_SECONDS = 4 * 3600;
 
 /**

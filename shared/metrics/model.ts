@@ -1,6 +1,6 @@
 /** Figures of services: how fine they are, how long they are kept, and how a reader sees them. */
 
-/** One resolution: steps of so many seconds, kept for so many hours. Each is made from the one before. */
+/** One resolution: steps of `step` seconds, kept for `hours`. Each is made from the next finer one. */
 export interface Resolution {
   step: number;
   hours: number;
@@ -18,7 +18,7 @@ export const MAX_HOURS = RESOLUTIONS[2].hours;
 /** Rows that one service has at most: the sum of all steps that are kept. */
 export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);
 
-/** The finest resolution that reaches back so many hours. */
+/** The finest resolution that reaches back this many hours. */
 export function resolutionFor(hours: number): Resolution {
   return RESOLUTIONS.find((resolution) => hours <= resolution.hours) ?? RESOLUTIONS[2];
 }

@@ -53,12 +53,12 @@ export class Dispatcher {
     this.#everything.wake();
   }
 
-  /** The same for the admission of deployments alone: a slot has become free, and nothing else is due for that. */
+  /** Starts a round of admission alone, because a slot has become free. */
   wakeAdmission(): void {
     this.#admission.wake();
   }
 
-  /** The same for batches of log lines alone: they come often, and none of them waits for admission. */
+  /** Starts a round for batches of log lines alone: they come often, and none of them waits for admission. */
   wakeLogs(): void {
     this.#logs.wake();
   }

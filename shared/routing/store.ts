@@ -27,7 +27,7 @@ export interface RouteFacts {
   /** Proven host names of the service. Only those that lead to this platform get a certificate. */
   domains: { hostname: string; leadsHere: boolean }[];
   liveDeploymentId: string | null;
-  /** Of the live release, as it was deployed. */
+  /** The cache profile with which the live release was deployed. */
   cacheProfile: ServiceConfiguration['cacheProfile'] | null;
   digest: string | null;
   manifest: ImageManifest | null;

@@ -48,7 +48,7 @@ function derive(
 ): Promise<Buffer> {
   const options: ScryptOptions = { cost, blockSize, parallelization, maxmem: MEMORY_FACTOR * cost * blockSize };
   return new Promise((resolve, reject) => {
-    // The same password typed on two keyboards may be two byte strings.
+    // Two keyboards may encode one password as two byte strings.
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     );

@@ -11,7 +11,7 @@ export interface Plan {
   memoryMb?: number;
   storageGb?: number;
   transferGb?: number;
-  /** Of a workspace with this plan: how long its builds may run in a calendar month (UTC), all together. */
+  /** Minutes that all builds of a workspace with this plan may run in a calendar month (UTC). */
   buildMinutes?: number;
   logDays?: number;
   maxConnections?: number;

@@ -145,7 +145,7 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * The same, locked for a change: what is read here, above all its environment's protection, still holds when the change
+ * Reads a service and locks it for a change: what is read here, above all its environment's protection, still holds when the change
  * is written. It is read after the lock, because a statement that waits for a lock reads other tables as they were before.
  */
 export async function lockServiceView(

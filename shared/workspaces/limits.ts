@@ -25,7 +25,7 @@ export async function assertRoomForService(trx: Transaction, workspace: Workspac
   );
 }
 
-/** The most that a workspace may have of what no plan limits; a project has at most so many environments. */
+/** Limits that no plan sets. Each text names what its limit counts. */
 const LIMITS = {
   projects: { most: 1000, text: 'projects in a workspace' },
   environments: { most: 100, text: 'environments in a project' },

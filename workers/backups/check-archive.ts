@@ -14,7 +14,7 @@ import { MINUTE, timeFor } from './work-folders.js';
 
 /** The smallest memory of a check, in MB: verifying an index needs some, whatever the plan. */
 const MIN_MEMORY_MB = 512;
-/** The longest that a fresh server may take to check a copy, in milliseconds: so long, and for each gibibyte of it so much longer. */
+/** Timeout of the check of a copy on a fresh server, in milliseconds: a base, and more for each gibibyte. */
 const CHECK_MS = { always: 5 * MINUTE, perGigabyte: MINUTE };
 
 export interface CheckInput {

@@ -29,11 +29,11 @@ import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-fold
 
 /** A worker that does not have the volume leaves the backup to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
-/** A backup whose host is away for so long has failed, in milliseconds. */
+/** A backup fails if its host is away for longer, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
-/** The longest that a copy into the store may take, in milliseconds: so long, and for each gibibyte so much longer. */
+/** Timeout of a copy into the store, in milliseconds: a base, and more for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
-/** A copy may have so many more bytes than the data had before it began. Each file is copied with the size that it claims. */
+/** Bytes by which a copy may exceed the data's size at its begin. Each file is copied with the size that it claims. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /**

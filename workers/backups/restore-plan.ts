@@ -1,4 +1,4 @@
-/** What a restore finds on the volume: the data before under its other name, and data in its place. */
+/** What a restore finds on the volume: the replaced data under its temporary name, and data in its place. */
 export interface ObservedRestore {
   before: boolean;
   data: boolean;

@@ -12,7 +12,7 @@ export function checkFolder(dataDir: string, { id, fence }: { id: string; fence:
 }
 
 /**
- * Throws a `BackupError` if the disk of a folder has no room for so many bytes besides the platform's reserve, or no inodes. A full disk would stop every service of this host.
+ * Throws a `BackupError` if the disk of a folder has no room for these bytes besides the platform's reserve, or no inodes. A full disk would stop every service of this host.
  * Returns the bytes that work may use there.
  */
 export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<number> {
@@ -30,7 +30,7 @@ export async function assertRoom(folder: string, bytes: number, purpose: string)
 
 export const MINUTE = 60_000;
 
-/** The time that work on so many bytes may take, in milliseconds. Tenants keep no slot of backups for longer. */
+/** Timeout of work on a number of bytes, in milliseconds. A tenant holds a slot of backups no longer. */
 export function timeFor({ always, perGigabyte }: { always: number; perGigabyte: number }, bytes: number): number {
   return Math.ceil(always + (bytes / 1024 ** 3) * perGigabyte);
 }

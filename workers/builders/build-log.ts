@@ -7,7 +7,7 @@ import type { BuildContext } from './builder.js';
 /** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */
 const MAX_LINES = 20_000;
 const LAST_LINES = 20;
-/** The same limit in characters: one line may have 16,384 of them. */
+/** The limit in characters: one line may have 16,384 of them. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** Output beyond the limits is read in steps of this size with a pause after each, so that it leaves time for other work. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };

@@ -41,7 +41,7 @@ const TOOL_FILES = [
 /** Lock files tell their format in their first lines. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
-/** Larger lock files are not read for what they say of packages. */
+/** Larger lock files are not read for facts about packages. */
 const MAX_LOCK_BYTES = 16 * 1024 * 1024;
 const MAX_TOLD_BYTES = 1024 * 1024;
 

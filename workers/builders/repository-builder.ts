@@ -128,7 +128,7 @@ class RepositoryBuild {
   }
 
   async run(): Promise<BuiltImage> {
-    // Measuring the cache takes as long as the checkout; if that fails, nobody awaits the cache.
+    // Measuring the cache takes as long as the checkout; if the checkout fails, the measurement is never awaited.
     this.#cache.catch(() => undefined);
     const { hasSubmodules } = await this.#limit.within('the checkout', () =>
       checkOut({

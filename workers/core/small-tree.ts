@@ -67,7 +67,7 @@ async function listSmall(root: string): Promise<Entry[] | null> {
   return entries;
 }
 
-/** True if nobody but this process's user (and root) can replace entries of the folder. */
+/** True if only this process's user and root can replace entries of the folder. */
 function isOurs({ uid, mode }: { uid: number; mode: number }): boolean {
   return uid === process.getuid?.() && (mode & 0o022) === 0;
 }

@@ -34,7 +34,7 @@ export class DataVolume {
 
   async observe(initialized: boolean): Promise<ObservedVolume> {
     const data = await TenantFolder.open(this.data).catch(unlessExpected);
-    // If it is not a version, the server itself refuses it. Its content is shown to nobody.
+    // If it is not a version, the server itself refuses it. Its content is never shown.
     const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
     await data?.close();
     return {

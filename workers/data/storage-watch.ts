@@ -15,7 +15,7 @@ const AT_ONCE = 4;
 
 /**
  * Measures the data of this host's servers and enforces the storage bounds of their plans: from 90 per cent on new transactions
- * are read-only by default, at 100 per cent nobody can connect. Returns one line for each change of a state.
+ * are read-only by default, at 100 per cent connections are refused. Returns one line for each change of a state.
  */
 export async function watchStorage(deps: JobDeps): Promise<string[]> {
   const servers = await dataServersOfHost(deps.db, deps.data.hostId);

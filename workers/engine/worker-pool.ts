@@ -170,7 +170,7 @@ class JobReports {
     this.#waiting.push(`${new Date().toISOString()} ${this.#now}`);
   }
 
-  /** From now on nobody needs to see what the job does now. Its lines are still written. */
+  /** Stops publishing the job's progress. Its lines are still written. */
   jobEnds(): void {
     this.#ended = true;
   }

@@ -6,7 +6,7 @@ export function encodingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value), ...insideBase64(value)]);
 }
 
-/** The same without base64. */
+/** All encodings of a value except base64. */
 export function quotingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value)]);
 }

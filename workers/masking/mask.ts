@@ -26,7 +26,7 @@ export class Masker {
     this.#needles = new PrefixIndex(needles);
   }
 
-  /** Length of the longest form of a secret: so many characters must be available behind a cut. */
+  /** Length of the longest form of a secret: that many characters must be available behind a cut. */
   get lookahead(): number {
     return this.#needles.longest;
   }

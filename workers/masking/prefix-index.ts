@@ -182,7 +182,7 @@ export class PrefixIndex {
   }
 }
 
-/** Of the first characters of a text; `each` rolls it on. */
+/** The hash of the first characters of a text; `each` rolls it on. */
 function firstHash(text: string): number {
   let hash = 0;
   for (let i = 0; i < MIN_PATTERN_LENGTH; i++) hash = (Math.imul(hash, BASES[0]) + text.charCodeAt(i)) | 0;

@@ -3,7 +3,7 @@ import { deleteOldMetrics, rollUp } from '../../shared/metrics/history-store.js'
 import { foldUsage } from '../runtime/usage-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** For so many seconds the last measurement of a replica is good: one that came late, or one that failed, does no harm. */
+/** Seconds for which a measurement of a replica is valid, so that a late or failed one does no harm. */
 export function sampleSeconds({ metricsSeconds }: Pick<Config, 'metricsSeconds'>): number {
   return metricsSeconds * 2.5 + 1;
 }

@@ -16,7 +16,7 @@ const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
 const CLOSED_TIMES = `{ protocol tcp; l3proto ip; policy = { time_wait : ${CLOSED_SECONDS}, close : ${CLOSED_SECONDS} }; }`;
 
-/** The bounds of a sandbox on a host that tracks so many connections at most. */
+/** The bounds of a sandbox on a host that tracks at most this many connections. */
 export function connectionBounds(tracked: number, forgets: boolean): ConnectionBounds {
   const atOnce = Math.min(MAX_CONNECTIONS, Math.max(MIN_CONNECTIONS, Math.floor(tracked / SHARES)));
   return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };

@@ -37,12 +37,12 @@ import { hostAddresses } from './network-settings.js';
 import { nft, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** The rules are set again so often at most if sandboxes come and go meanwhile. */
+/** How often the rules are set again if sandboxes come and go meanwhile. */
 const APPLY_TRIES = 20;
 
 /**
- * The namespaces of this host's sandboxes: each has a link to the host and an address, and one nftables table decides who
- * reaches whom. Which sandbox has which address is kept in files below DATA_DIR, so that workers of one host agree and a
+ * The namespaces of this host's sandboxes: each has a link to the host and an address, and one nftables table decides which
+ * of them may connect. Which sandbox has which address is kept in files below DATA_DIR, so that workers of one host agree and a
  * worker that starts takes over what another left.
  */
 export class HostNetwork {
@@ -225,7 +225,7 @@ export class HostNetwork {
     await this.#names.publish(neighbours);
   }
 
-  /** Sets the rules again, and removes namespaces, links, slots and files that nobody uses. */
+  /** Sets the rules again, and removes unused namespaces, links, slots and files. */
   async sweep(): Promise<void> {
     await Promise.all(this.#pending);
     for (const slot of await this.#slots.orphans(Date.now())) await this.#remove(slot);

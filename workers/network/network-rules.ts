@@ -20,7 +20,7 @@ export interface NetworkSettings {
   egressAllow: readonly string[];
   /** Registries and proxies of the platform's environment, for builds. */
   sources: readonly Endpoint[];
-  /** The same on loopback of the host: builds reach these ports at their own loopback. */
+  /** Ports of such places on the host's loopback: builds reach them at their own loopback. */
   loopbackPorts: readonly number[];
   /** True if EGRESS_ALLOW includes loopback: applications get `loopbackPorts` too. */
   loopbackForAll: boolean;

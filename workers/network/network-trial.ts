@@ -51,7 +51,7 @@ function answers(host: string): Promise<boolean> {
 const PORT = 9;
 
 /**
- * The same for a network that is made without root. `gateway` leads to the host's loopback: nothing may be reached there.
+ * Tries a network that is made without root. `gateway` leads to the host's loopback: nothing may be reached there.
  * Rejects with what does not work.
  */
 export async function tryOutRootless(network: HostNetwork, gateway: string): Promise<void> {

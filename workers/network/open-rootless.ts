@@ -20,7 +20,7 @@ interface Deps {
   log: Logger;
 }
 
-/** All that is tried at start may take so long, in milliseconds. */
+/** Timeout of all trials at start, in milliseconds. */
 const TRIAL_MS = 30_000;
 
 /**

@@ -10,7 +10,7 @@ import { DONE, runOperation } from './run-operation.js';
 
 /** A worker that does not have the volume leaves the restore to another one, after this time in milliseconds. */
 const ELSEWHERE_MS = 1_000;
-/** A restore whose host is away for so long has failed, in milliseconds. */
+/** A restore fails if its host is away for longer, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
 
 /** Queue `restore`: replaces the data of a service by that of one of its backups. */
@@ -33,7 +33,7 @@ export async function restoreJob(
     volume = service.id;
     return DONE;
   });
-  // Only now is the data before not needed any more.
+  // Only now can the replaced data go.
   if (volume !== null) await deps.data.removeRestoreLeftovers((id) => operationStatus(deps.db, id), volume);
   return outcome;
 }

@@ -10,7 +10,7 @@ import { notifyHost, updateServiceHealth } from './store.js';
 
 type Logged = (trx: Transaction) => Promise<void>;
 
-/** Where the second replica of a place stands meanwhile: no service has so many replicas. */
+/** Added to the place of a second replica meanwhile; larger than any number of replicas. */
 const SPARE = 1000;
 
 /** Requests a new replica beside a failing one. */
@@ -63,7 +63,7 @@ export function abandonReplacement(
   });
 }
 
-/** Stops a new replica that nobody needs any more. */
+/** Stops a new replica that is no longer needed. */
 export function dropReplacement(db: Db, successor: ReplicaRow): Promise<boolean> {
   return inOrder(db, successor, (trx) => stopSuccessor(trx, successor));
 }

@@ -68,7 +68,7 @@ export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promi
   }));
 }
 
-/** True if the attempt has run for so long that what failed before it does not count any more. */
+/** True if the attempt has run long enough for earlier failures to be forgotten. */
 export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boolean {
   return now.getTime() - (row.started_at?.getTime() ?? now.getTime()) > STABLE_MS;
 }

@@ -1,6 +1,6 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** The wait doubles with each replacement in a row, and at most so often. */
+/** How often the wait can double: it does with each replacement in a row. */
 const MAX_DOUBLINGS = 5;
 
 /** How long a replica may fail before it is replaced, in milliseconds. `replacements` counts those before, in a row. */
@@ -39,7 +39,7 @@ export type ReplacementAction<T extends WatchedReplica = ReplicaRow> =
   | { type: 'finish'; failing: T; successor: T }
   /** The new replica did not become healthy: it stops, and the failing one stays until the next try. */
   | { type: 'abandon'; failing: T; successor: T }
-  /** Nobody needs the new replica any more. */
+  /** The new replica is no longer needed. */
   | { type: 'drop'; successor: T };
 
 export interface ReplacementOptions<T extends WatchedReplica> {

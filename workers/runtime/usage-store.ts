@@ -53,7 +53,7 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
   );
 }
 
-/** Adds the ready replicas of every live release, with what each uses, to the current step. A sample is good for so many seconds. */
+/** Adds the ready replicas of every live release, with what each uses, to the current step. A sample is valid for `freshSeconds`. */
 export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {
   await rowsOf(
     db,

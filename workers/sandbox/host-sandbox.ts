@@ -48,7 +48,7 @@ interface Dependencies extends SandboxPlace {
 }
 
 /**
- * A sweep ends so many sandboxes at once: one whose processes hang in the kernel takes 15 s. Each looks at every process of the
+ * How many sandboxes a sweep ends at once: one whose processes hang in the kernel takes 15 s. Each looks at every process of the
  * host, so they are few.
  */
 const ENDED_AT_ONCE = 4;
@@ -63,7 +63,7 @@ export class HostSandbox implements Sandbox {
   #networks: HostNetworks = { current: null, all: null };
   /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
   readonly #running = new Set<string>();
-  /** Of these, the ones that were ended because they filled the disk. */
+  /** Those that were ended because they filled the disk. */
   readonly #filled = new Set<string>();
   /** What is made for commands that are expected, by the sandbox's id; null if that failed. */
   readonly #expected = new Map<string, Promise<Made | null>>();
@@ -281,7 +281,7 @@ export class HostSandbox implements Sandbox {
     await this.#discard(id);
   }
 
-  /** Nobody waits for the removal of what a command left that has ended. The next sweep removes the rest. */
+  /** Removes what an ended command left, in the background. The next sweep removes the rest. */
   #discardSoon(id: string, after: Promise<unknown> = Promise.resolve()): void {
     const discarding = after
       .then(() => this.#discard(id))

@@ -33,7 +33,7 @@ const MASKED = [
     (name) => `/sys/${name}`,
   ),
 ];
-/** What `/dev/shm` may hold: memory as the plan allows, and so many files. */
+/** How many files `/dev/shm` may hold; their memory counts for the plan. */
 const SHARED_FILES = 65_536;
 /** Possible places of the stage: the mounts are made there before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];

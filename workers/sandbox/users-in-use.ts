@@ -15,7 +15,7 @@ export async function usersInUse(dataDir: string): Promise<number[]> {
   const { first, last } = userRange();
   const places: string[] = [];
   for (const path of [dataDir, ...SHARED]) if (await exists(path)) places.push(path);
-  // Below a folder of a user nobody else has files.
+  // All files below a user's folder are that user's.
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
   const { stdout } = await runLimited('find', args, { maxBuffer: MAX_OUTPUT_BYTES });

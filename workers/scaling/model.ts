@@ -35,7 +35,7 @@ export interface ScalingFacts {
   maxReplicas: number;
   targetCpu: number;
   targetMemory: number;
-  /** For so long fewer replicas must have sufficed before one goes. */
+  /** Time for which fewer replicas must have sufficed before one is removed. */
   quietMs: number;
   memory: ScalingMemory;
 }

@@ -8,7 +8,7 @@ export interface ObservedService {
   id: string;
   workspaceId: string;
   deploymentId: string;
-  /** Of the live release. */
+  /** The plan of the live release. */
   plan: ServiceConfiguration['plan'];
   minReplicas: number;
   maxReplicas: number;
@@ -25,9 +25,9 @@ export interface ObservedService {
 }
 
 export interface ObservationSpan {
-  /** A replica counts so many seconds after it became ready. */
+  /** Seconds after which a ready replica counts. */
   readySeconds: number;
-  /** A sample is good for so many seconds. */
+  /** Seconds for which a sample is valid. */
   freshSeconds: number;
 }
 

@@ -41,7 +41,7 @@ export class JoinedRuns<T> {
     run.result = Promise.resolve()
       .then(() => work(controller.signal, () => this.#close(key, run)))
       .finally(() => this.#close(key, run));
-    // Each caller gets the error; without callers nobody does.
+    // Each caller gets the error. There may be none left.
     run.result.catch(() => undefined);
     return run;
   }

@@ -15,7 +15,7 @@ const MAX_LIST = {
   error: TooManyBranches,
 };
 const SHA = /^[0-9a-f]{40}$/;
-/** The same names that `configuration.branch` accepts. */
+/** Names that `configuration.branch` accepts. */
 export const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 
 export interface FoundRef {

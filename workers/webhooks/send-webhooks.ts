@@ -21,7 +21,7 @@ import { type PostOptions, postSigned } from './post-signed.js';
 export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
 
 const BATCH = 40;
-/** Of one workspace: receivers that never answer must not take all of the time. */
+/** Deliveries of one workspace at a time: receivers that never answer must not take all places. */
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;

@@ -26,7 +26,7 @@ export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   await wait(cli, service, deployment, options);
 }
 
-/** Deploys an earlier release again: the one that is named, or the one before the one that serves. */
+/** Deploys an earlier release again: the named one, or the predecessor of the live one. */
 export async function rollback(cli: Cli, text: string | undefined, options: WaitOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();

@@ -60,7 +60,7 @@ async function newest(
   do {
     const place: string = before === undefined ? '' : `&before=${before}`;
     const batch: LogBatch = await api.get<LogBatch>(`${path}&limit=${Math.min(BATCH, Math.max(1, left))}${place}`);
-    // Of the first answer, the newest.
+    // The first page holds the newest lines.
     cursor ??= batch.cursor;
     batches.unshift(left > 0 ? batch.items : []);
     left -= batch.items.length;

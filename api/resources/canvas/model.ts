@@ -54,7 +54,7 @@ export interface CanvasGroup {
 }
 
 export interface CanvasEdge {
-  /** The same for the same connection in every answer. */
+  /** Stable: a connection keeps its id in every answer. */
   id: string;
   source: string;
   target: string;

@@ -9,7 +9,7 @@ export async function findEnvironment(db: Db, workspaceId: string, id: string): 
   return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** The same with a share lock: it cannot be deleted before this transaction ends. */
+/** Reads an environment and locks it for share: it cannot be deleted before this transaction ends. */
 export async function shareLockEnvironment(
   trx: Transaction,
   workspaceId: string,
@@ -19,7 +19,7 @@ export async function shareLockEnvironment(
 }
 
 /**
- * The same, locked for a change or its deletion: transactions that place something in it wait for this one, and this one
+ * Reads an environment and locks it for a change or its deletion: transactions that place something in it wait for this one, and this one
  * for them. Environments are locked before their project.
  */
 export async function lockEnvironment(

@@ -41,7 +41,7 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
 }
 
 /**
- * Invites a user of the installation, who accepts in a session of their own: nobody is a member without wanting it. An earlier invitation of
+ * Invites a user of the installation, who becomes a member by accepting in a session of their own. An earlier invitation of
  * the address ends. Throws not_found if there is no such user, conflict if it is a member, forbidden, capacity_exceeded.
  */
 export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
@@ -64,7 +64,7 @@ async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, 
   if ((await countSentInvitations(trx, workspaceId)) >= MAX_INVITATIONS)
     throw new AppError('capacity_exceeded', `A workspace sends at most ${MAX_INVITATIONS} invitations in seven days`);
   await endInvitations(trx, workspaceId, email);
-  // Nobody knows this token: the mail gets another one, outside of the transaction.
+  // A placeholder: the mail gets another token, outside of the transaction.
   const { hash } = newToken();
   return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
 }

@@ -34,8 +34,9 @@ export interface LogBatch {
   unsearchedBefore: number | null;
 }
 
-/** A search looks at so many lines in one statement, and begins no further statement after this time. */
+/** Lines that a search examines in one statement. */
 const LOOKED_AT_ONCE = 25_000;
+/** A search begins no further statement after this time. */
 const SEARCH_MS = 500;
 
 /**

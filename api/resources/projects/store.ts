@@ -11,7 +11,7 @@ export async function findProject(db: Db, workspaceId: string, id: string): Prom
   return db<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** The same with a share lock: it cannot be deleted before this transaction ends. */
+/** Reads a project and locks it for share: it cannot be deleted before this transaction ends. */
 export async function shareLockProject(
   trx: Transaction,
   workspaceId: string,
@@ -20,7 +20,7 @@ export async function shareLockProject(
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forKeyShare().first();
 }
 
-/** The same, locked for a change of the project or of its environments: other such transactions wait for this one. */
+/** Reads a project and locks it for a change of itself or of its environments: other such transactions wait for this one. */
 export async function lockProject(trx: Transaction, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forNoKeyUpdate().first();
 }

@@ -12,7 +12,7 @@ const underWay = new Map<string, Promise<ServiceView | undefined>>();
 
 /**
  * Changes a service in one statement, if nothing but its row is concerned. Changes of one service by this process follow one
- * another without a lock in the database: each begins with what the one before has written. Null leaves the request to
+ * another without a lock in the database: each begins with what its predecessor has written. Null leaves the request to
  * the transaction.
  */
 export async function patchDirectly(request: Patch): Promise<{ service: ServicePresentation } | null> {
@@ -36,7 +36,7 @@ async function changeAfter(
   read: ServiceView,
   before: Promise<ServiceView | undefined> | undefined,
 ): Promise<ServiceView | undefined> {
-  // What the change before has written is newer than what was read before it ended.
+  // The previous change may have written after this request was read.
   const newest = (await before?.catch(() => undefined)) ?? read;
   const input = { name: body.name, kind: body.kind, configuration: body.configuration, authorize };
   const change = (service: ServiceView) =>

@@ -90,7 +90,7 @@ export interface DirectUpdate
 }
 
 /**
- * The same for changes that concern the row alone, in one statement without a transaction; `service` was read without
+ * Updates a service if the change concerns the row alone, in one statement without a transaction; `service` was read without
  * a lock. Undefined if it has to be done by `updateService`: because more follows from it, because it is to be refused,
  * or because the service is not as it was read. Throws forbidden.
  */

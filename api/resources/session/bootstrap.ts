@@ -18,7 +18,7 @@ export async function bootstrap(deps: ApiDeps, ctx: ApiContext): Promise<Bootstr
   return { csrfToken: deps.csrf.tokenFor(visitorOf(ctx)), user: null, workspaces: [] };
 }
 
-/** The same for a session's token; null if the session has ended. */
+/** The bootstrap answer for a session's token; null if the session has ended. */
 export async function bootstrapOf(
   deps: ApiDeps,
   ctx: ApiContext,

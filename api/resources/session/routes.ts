@@ -48,7 +48,7 @@ export const sessionRoutes = [
     handler: async (request) => {
       const { deps, limits, ctx, body } = request;
       const guess = await limits.guesses.password(ctx, body.email);
-      // Only the comparison is in its turn: what waits for the database afterwards keeps nobody from signing in.
+      // Only the comparison is in its turn: later waits for the database do not hold up other sign-ins.
       const verify: typeof verifyPassword = (...given) => limits.hashing.run(guess, () => verifyPassword(...given));
       const signedIn = await signIn(deps.db, deps, { ...body, ...(await inputOf(request)), verify });
       await guess.giveBack();

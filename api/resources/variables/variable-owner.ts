@@ -18,7 +18,7 @@ export async function readOwner({
   return { groupId: (await readGroup({ db, params })).id };
 }
 
-/** The same, locked for a change. Throws forbidden if its environment is protected and the caller is no admin, conflict for a preview. */
+/** Finds the owner and locks it for a change. Throws forbidden if its environment is protected and the caller is no admin, conflict for a preview. */
 export async function lockOwner({
   trx,
   params,

@@ -96,7 +96,7 @@ function numbered(text: string, values: Readonly<Record<string, unknown>>) {
 const shared = new WeakMap<object, SharedConnections>();
 
 /**
- * The same for a short read that waits for no lock, outside of a transaction: it is sent on a connection that reads of
+ * Runs a short read that waits for no lock, outside of a transaction: it is sent on a connection that reads of
  * other requests use at the same time.
  */
 export async function rowOfShared<Row>(

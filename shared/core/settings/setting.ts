@@ -84,7 +84,7 @@ export function required(hint: string, rule?: Rule): Kind<string> {
   return { fallback: '', secret: false, parse };
 }
 
-/** The same value, which prints as [REDACTED]. */
+/** Wraps the value so that it prints as [REDACTED]. */
 export function secret(kind: Kind<string>): Kind<Sensitive>;
 export function secret(kind: Kind<string | null>): Kind<Sensitive | null>;
 export function secret(kind: Kind<string | null>): Kind<Sensitive | null> {
@@ -149,7 +149,7 @@ export function list(fallback: string, rule?: Rule): Kind<string[]> {
   return { fallback, secret: false, parse };
 }
 
-/** The same value of the text in lower case. */
+/** Converts the text to lower case first. */
 export function lowerCase<T>(kind: Kind<T>): Kind<T> {
   return { ...kind, parse: (given, report) => kind.parse(given.toLowerCase(), report) };
 }

@@ -36,7 +36,7 @@ const PERMISSION_DENIED = 7;
 /** The longest path of a Unix socket on macOS; Linux takes four bytes more. */
 const MAX_SOCKET_PATH_BYTES = 103;
 const MAX_CONNECTIONS = 16;
-/** Of one connection. BuildKit streams sources and images over it, so the usual 64 KiB would slow builds down. */
+/** The window of one connection. BuildKit streams sources and images over it, so the usual 64 KiB would slow builds down. */
 const WINDOW_BYTES = 1024 * 1024;
 const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
 

@@ -26,7 +26,7 @@ export async function adoptImage(
   await pullImage(engine, pinned, { ...context, account: build.accounts.get(image.registry) }).catch((error) => {
     throw error instanceof PullError ? new BuildError(error.message) : error;
   });
-  // A builder does not take an id as a name. Nobody can guess this temporary name.
+  // A builder does not take an id as a name. This temporary name cannot be guessed.
   const [repo, tag] = [`ranvier/${serviceId}`, `source-${randomUUID()}`];
   await engine.calls.getImage(pinned).tag({ repo, tag });
   try {

@@ -12,7 +12,7 @@ const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
 /**
- * The same archive with `name` as the only name of its first image. Only regular files are kept, so that no link can lead
+ * Copies an archive with `name` as the only name of its first image. Only regular files are kept, so that no link can lead
  * out of it. An archive that is damaged ends the stream with a `BuildError`.
  */
 export function renameArchive(archive: Readable, name: string): Readable {

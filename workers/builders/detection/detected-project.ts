@@ -59,7 +59,7 @@ const CONFIGURATIONS = [
 const MAX_PACKAGES = 300;
 const MAX_PAGES = 200;
 const EMPTY = readManifest('{}');
-/** Of the files that a pattern of a language means, this many are read. */
+/** How many files are read for a pattern of a language. */
 const MAX_BY_PATTERN = 20;
 
 /** The files that languages read: names, and patterns such as `*.csproj` for those of the folder itself. */

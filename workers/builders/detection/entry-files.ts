@@ -14,7 +14,7 @@ export const ENTRY_FILES = [
   ...['src/server.js', 'src/index.js', 'src/app.js', 'src/main.js', 'bin/www', 'server/index.js', 'server/server.js'],
 ];
 
-/** The same in TypeScript. */
+/** Entry files in TypeScript. */
 const SOURCE_ENTRIES = ['server', 'index', 'app', 'main'].flatMap((name) => [`src/${name}.ts`, `${name}.ts`]);
 
 interface EntryInput {

@@ -134,7 +134,7 @@ function reachedFrom(scripts: Readonly<Record<string, string>>, names: readonly 
 
 const ENV_FILE = /(?:--env-file(?:=|\s+)|\benv-cmd\s+-f\s+)(?:\.\/)?(\.env[\w.-]{0,40})(?=\s|$|")/g;
 
-/** Files of variables that a script cannot do without, and that nobody commits. */
+/** Files of variables that a script needs and that are usually not committed. */
 export function missingEnvFiles({ manifest, files }: Application): string[] {
   const names = ['start', 'build', 'prebuild', 'prestart', 'start:prod'];
   const texts = names.map((name) => (manifest.scripts[name] ?? '').slice(0, 4096)).join('\n');

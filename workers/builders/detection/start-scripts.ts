@@ -50,7 +50,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
 }
 
-/** What a line runs before its last command, if each command waits for the one before; null otherwise. */
+/** What a line runs before its last command, if each command waits for its predecessor; null otherwise. */
 function stepsBefore(line: string): string | null {
   if (line.length > MAX_LINE_LENGTH || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
   return line.slice(0, line.lastIndexOf('&&')).trim();

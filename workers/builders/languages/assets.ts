@@ -36,7 +36,7 @@ export function withAssets(
     ...also.filter((name) => manifest.scripts[name] !== undefined).map((name) => `${assets.manager} run ${name}`),
   ];
   if (build.length === 0 && !isNeeded) return plan;
-  // What one of them alone installs can be taken over from the build before.
+  // If only one of them installs something, its dependencies can be taken over from the previous build.
   const installed =
     plan.install.length > 0
       ? { prepare: [...(plan.prepare ?? []), ...assets.install] }

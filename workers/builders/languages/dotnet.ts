@@ -7,7 +7,7 @@ import type { Language, LanguagePlan } from './language.js';
 
 const PUBLISHED = '.ranvier/app';
 const PROJECT = /\.(cs|fs|vb)proj$/;
-/** Of several projects of a solution, the one with such a name is the application. */
+/** If a solution has several projects, the one with such a name is the application. */
 const SERVER_NAME = /(^|[.\s_-])(web|api|server|app|host|site)$|(web|api|server|app|host|site)$/i;
 const TEST_NAME = /tests?$|\.tests?\.|benchmarks?$/i;
 

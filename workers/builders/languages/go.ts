@@ -4,7 +4,7 @@ import { program } from '../toolchains/tool.js';
 import type { Language, LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
-/** Of several programs below `cmd`, the first of these names is the server. */
+/** If there are several programs below `cmd`, the first of these names is the server. */
 const SERVER_NAMES = ['server', 'web', 'api', 'app', 'main', 'http'];
 
 /** Go modules: the main package becomes one binary. */

@@ -21,7 +21,7 @@ export function npmEngines(text: string): LockedEngines {
   return found;
 }
 
-/** The same for a lock file of pnpm. If it has several versions of a package, the last one counts, which is the newest. */
+/** The engines that a lock file of pnpm names. If it has several versions of a package, the last one counts, which is the newest. */
 export function pnpmEngines(text: string): LockedEngines {
   const found: Record<string, string> = {};
   let name: string | undefined;

@@ -169,7 +169,7 @@ export class ToolchainStore {
     try {
       return await chooseTools(wishes, own, (name) => this.#versionsOf(name, signal, faults));
     } catch (error) {
-      // Without the registry nobody knows that no version satisfies.
+      // Without the registry it is unknown whether a version satisfies.
       throw error instanceof BuildError && faults[0] ? faults[0] : error;
     }
   }

@@ -4,7 +4,7 @@ export interface FirewallState {
   /** Stands in the table's comment, so that another platform can remove the table when the folder is gone. */
   dataDir: string;
   /**
-   * The ports of replicas, each with the user that may listen on it. Null means nobody: the port was given back, but an edge
+   * The ports of replicas, each with the user that may listen on it. Null means no user: the port was given back, but an edge
    * may still send visitors there. To an open port every hosted process may connect: a database asks for a password.
    */
   ports: readonly { port: number; uid: number | null; open?: boolean }[];

@@ -173,7 +173,7 @@ function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   return at <= MAX_LINE_LENGTH ? 0 : bytesOf(chunk, cutAt(text, at, cutter));
 }
 
-/** The number of bytes that decode to so many characters. Invalid UTF-8 has no fixed length, so the number is searched for. */
+/** The number of bytes that decode to this many characters. Invalid UTF-8 has no fixed length, so the number is searched for. */
 function bytesOf(chunk: Buffer, characters: number): number {
   let [low, high] = [0, chunk.length];
   while (low < high) {

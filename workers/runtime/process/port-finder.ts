@@ -13,7 +13,7 @@ const ANSWER_MS = 1_000;
 /** Looking at the sockets of one sandbox among all of the host is not free, in milliseconds. */
 const POLL_INTERVAL_MS = 500;
 /**
- * The same for the sockets of one network, in milliseconds. For each look the kernel walks through its table of all
+ * Pause between looks at the sockets of one network, in milliseconds. For each look the kernel walks through its table of all
  * connections of the host, which takes 10 ms of processor.
  */
 const INSIDE_POLL_INTERVAL_MS = 100;
@@ -75,7 +75,7 @@ export class PortFinder {
   }
 
   /**
-   * The port on which an application in the host's network listens although nobody listens on its own one; null as long as
+   * The port on which an application in the host's network listens although nothing listens on the assigned one; null as long as
    * it is not known.
    */
   async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
@@ -106,7 +106,7 @@ export class PortFinder {
     return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
   }
 
-  /** The same for an application with a network of its own, if this host reaches only one port of that at a time. */
+  /** The port that answers, of an application whose network this host reaches through one port at a time. */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
     if (network?.level !== 'rootless') return this.#answering(row.address, ports);

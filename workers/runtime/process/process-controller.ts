@@ -34,7 +34,7 @@ import {
 const FOLLOW_MS = 250;
 /** A replica of which nothing was observed is looked at after this time, in milliseconds: its end or output may have been missed. */
 const WATCHED_MS = 5_000;
-/** The same if this worker did not start its process, or cannot watch its output. */
+/** The interval if this worker did not start the process, or cannot watch its output. */
 const UNWATCHED_MS = 400;
 
 type Deps = ProcessRuntimeDeps & PortDeps;
@@ -258,7 +258,7 @@ export class ProcessController implements ReplicaController {
     const stopped = sandbox.stop(sandboxIdOf(row), process, graceMs).finally(() => {
       running = false;
     });
-    // If copying the output fails first, nobody awaits this promise.
+    // If copying the output fails first, this promise is never awaited.
     stopped.catch(() => undefined);
     while (running) {
       await Promise.race([stopped, sleep(FOLLOW_MS)]);

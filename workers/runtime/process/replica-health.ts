@@ -74,7 +74,7 @@ export class ReplicaHealth {
     return 'none';
   }
 
-  /** In a network of its own nobody else can have the replica's port, but the application may have chosen another one. */
+  /** In a network of its own the replica's port is free, but the application may have chosen another one. */
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     if (Date.now() < this.#watch.nextCheckAt) return 'none';
     let port = row.port;

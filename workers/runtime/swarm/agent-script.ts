@@ -33,7 +33,7 @@ while (1) {
 }`;
 
 /**
- * The command of a task that works on the files of a volume for the platform: it runs commands for whoever knows `$TOKEN`. Images
+ * The command of a task that works on the files of a volume for the platform: it runs commands of callers that know `$TOKEN`. Images
  * without perl (those of Alpine) have the nc of busybox, which serves one connection at a time.
  */
 export function agentScript(port = AGENT_PORT): string {

@@ -40,9 +40,9 @@ export type SwarmAction =
   | { type: 'replaceService'; serviceId: string; taskId: string }
   /** Copies the rest of the output to the log, then records the end. */
   | { type: 'recordEnd'; detail: string }
-  /** The same for a task that ended by itself: the engine knows how. */
+  /** Records how a task ended by itself: the engine knows. */
   | { type: 'recordTaskEnd'; task: SwarmTask }
-  /** Records that the task is lost with its node. Nobody can read the rest of its output. */
+  /** Records that the task is lost with its node. The rest of its output cannot be read. */
   | { type: 'recordLoss'; detail: string }
   | { type: 'followOutput' }
   | { type: 'recordUnhealthy' }

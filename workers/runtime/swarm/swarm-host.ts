@@ -10,7 +10,7 @@ import { labelsOf, SwarmView } from './swarm-view.js';
 
 /** The service of a command this old, in milliseconds, is left from a worker that died. */
 const COMMAND_MS = 60 * 60_000;
-/** The same for work on a volume: large databases take their time. */
+/** The time limit of work on a volume: large databases take long. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
 /** Runs replicas as services of a swarm. The whole swarm is one host; any worker that reaches a manager can lead it. */

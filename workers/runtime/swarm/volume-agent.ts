@@ -29,7 +29,7 @@ export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, nod
     const service = await unlessGone(deps.engine.calls.getService(name).inspect());
     if (service) await removeService(deps, service.ID);
   };
-  // That of a worker that died: nobody else works on the volume now.
+  // Left by a worker that died: this worker alone works on the volume now.
   await remove();
   const token = randomBytes(24).toString('hex');
   await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));

@@ -49,7 +49,7 @@ export function HistoryRow({
   );
 }
 
-/** Asks for older rows, as long as there are some and the API answers so many. */
+/** Asks for older rows while there are some and the API's limit allows more. */
 export function ShowOlder({
   hasMore,
   limit,

@@ -108,7 +108,7 @@ function encodingFor(req: Request): Encoding | null {
   return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : null;
 }
 
-/** Of an answer whose length is not known, what the sender writes is sent on at once. */
+/** Streaming responses (no Content-Length) are flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
   // The encoder waits for each piece to be taken: of small ones it would gather more than they are worth.
   const pace = { readableHighWaterMark: 1 };

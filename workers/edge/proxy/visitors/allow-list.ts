@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Compiles a list of ranges. Null, which admits everybody, for an empty list. An entry that is not a range admits nobody. */
+/** Compiles a list of ranges. Null, which admits every address, for an empty list. An entry that is not a range admits none. */
 export function compileAllowList(ranges: readonly string[]): BlockList | null {
   if (ranges.length === 0) return null;
   const list = new BlockList();

@@ -35,11 +35,11 @@ export class ClientConnection {
   exchanges = 0;
   /** What begins the requests that wait for those before them, in order. */
   readonly waiting: (() => void)[] = [];
-  /** Whom the requests on it are of, if no proxy is in front. */
+  /** The client at its other end; null behind a trusted proxy. */
   peer: Client | null = null;
-  /** Of the exchange that is served. */
+  /** The containment of the exchange that is served. */
   containment: Containment | null = null;
-  /** Of the same exchange. */
+  /** The response of that exchange. */
   answer: ServerResponse | null = null;
   /** When an exchange ended last, or the connection began. */
   idleSince = performance.now();

@@ -21,7 +21,7 @@ import { PullRequests } from './pull-requests.js';
 type Preview = Schemas['Preview'];
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/previews';
-/** Of one service (the API refuses more). */
+/** Previews of one service (the API refuses more). */
 const MAX_PREVIEWS = 20;
 
 function isWorking({ status }: Preview): boolean {

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** What names and comments do not contain, and what they say instead. */
+const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comments' }[] = [
+  {
+    pattern: /\b(MOST|LONGEST|LARGEST|LEAST|SHORTEST|HIGHEST|LOWEST|FEWEST|SMALLEST)(_[A-Z0-9_]+)? =/,
+    instead: 'bounds are named MAX_… or MIN_…, with their unit',
+    where: 'code',
+  },
+  { pattern: /\bLOOK(_[A-Z]+)*_MS\b/, instead: 'pauses are named POLL_INTERVAL_MS, waits TIMEOUT_MS', where: 'code' },
+  { pattern: /(\/\*\*|\/\/|^\s*\*) The same( |,|;|$)/, instead: 'say what it does, with a verb', where: 'comments' },
+  { pattern: /(\/\*\*|\/\/|^\s*\*) Of /, instead: 'begin with the subject', where: 'comments' },
+  { pattern: /\b(whom|[Ww]hoever)\b/, instead: 'name the one who acts', where: 'comments' },
+  { pattern: /\b[Nn]obody\b(?! the user|`)/, instead: 'say what is not done', where: 'comments' },
+  {
+    pattern: /\bso (many|long|often)\b(?!.*\bthat\b)/,
+    instead: 'name the figure: "this time", "at most this many"',
+    where: 'comments',
+  },
+];
+/** The user `nobody` of Unix. */
+const EXEMPT = ['shared/launcher/system-user.ts', 'workers/sandbox/sandbox.ts'];
+
+const files = execFileSync('git', [
+  'ls-files',
+  '--cached',
+  '--others',
+  '--exclude-standard',
+  'api',
+  'shared',
+  'workers',
+])
+  .toString()
+  .split('\n')
+  .filter((path) => /\.tsx?$/.test(path) && !EXEMPT.includes(path));
+const problems: string[] = [];
+for (const path of files) {
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .forEach((line, i) => {
+      const isComment = /(^|\s)\/\/|^\s*\/?\*/.test(line);
+      for (const { pattern, instead, where } of RULES) {
+        if ((where === 'code' || isComment) && pattern.test(line))
+          problems.push(`${path}:${i + 1}: ${line.trim()}\n    ${instead}`);
+      }
+    });
+}
+if (problems.length > 0) {
+  process.stderr.write(
+    `${problems.join('\n')}\n${problems.length} lines. docs/development.md (How we write) has the rules.\n`,
+  );
+  process.exitCode = 1;
+}
