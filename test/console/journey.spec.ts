@@ -45,7 +45,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
 
   it('creates a service and watches it go live', async () => {
     const { page } = window;
-    await page.getByText('Nothing runs here yet').waitFor();
+    await page.getByText('No services yet').waitFor();
     await look('canvas-empty');
     await page.getByRole('banner').getByRole('link', { name: 'Deploy a repository' }).click();
     await page.getByLabel('Address of the repository').fill(repository.url);
@@ -141,7 +141,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const { page } = window;
     await tab('Metrics');
     await page
-      .getByText(/Nothing was measured yet|Processor|Requests|Replicas/)
+      .getByText(/No metrics yet|Processor|Requests|Replicas/)
       .first()
       .waitFor();
     await look('metrics');
@@ -151,13 +151,13 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByText('Waits for its record').waitFor();
     await look('domains');
     await window.follow('Workspace', 'Queue');
-    await page.getByText('Nothing waits').waitFor();
+    await page.getByText('The queue is empty').waitFor();
     await look('queue');
     await window.follow('Workspace', 'Services');
     await page.getByRole('link', { name: 'shop' }).waitFor();
     await look('services');
     await window.follow('Workspace', 'Workspace');
-    await page.getByLabel('Builds at once').waitFor();
+    await page.getByLabel('Build concurrency').waitFor();
     await look('workspace');
     await window.follow('Pages of the workspace', 'Members');
     await page.getByText('owner@example.test').waitFor();

@@ -74,7 +74,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
   it('hooks: makes one, shows its secret once, replaces it and says what the last delivery led to', async () => {
     const { page } = window;
     await openService(shop, '/hooks');
-    await page.getByText('Nobody tells of pushes').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
     await look('hooks-empty');
     await page.getByRole('button', { name: 'Make a hook' }).click();
     await page.getByText('Settings, Webhooks, Add webhook').waitFor();
@@ -104,7 +104,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
   it('previews: makes one of a branch, and closes it', async () => {
     const { page } = window;
     await openService(shop, '/previews');
-    await page.getByText('There is no preview').waitFor();
+    await page.getByText('No previews yet').waitFor();
     await look('previews-empty');
     await page.getByLabel('Branch').fill('cart');
     await page.getByRole('button', { name: 'Show it' }).click();
@@ -113,7 +113,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await look('previews');
     await page.getByRole('button', { name: 'Close the preview of cart' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
-    await page.getByText(/There is no preview|Being deleted/).waitFor();
+    await page.getByText(/No previews yet|Being deleted/).waitFor();
     for (const [index, title] of ['Count the cart', 'Mine coins'].entries()) {
       await api.db('pull_requests').insert({
         id: uuidv7(),
@@ -181,7 +181,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
 
     const data = await make('data', 'postgres', { plan: 'starter', backupEnabled: true });
     await openService(data, '/backups');
-    await page.getByText('There is no backup yet').waitFor();
+    await page.getByText('No backups yet').waitFor();
     await pretendLive(api.db, data.id);
     const base = { workspace_id: workspace.id, service_id: data.id, started_at: new Date(), finished_at: new Date() };
     const ended = [
@@ -204,7 +204,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
   it('groups: variables that services share', async () => {
     const { page } = window;
     await open('/settings/groups');
-    await page.getByText('There is no group').waitFor();
+    await page.getByText('No environment groups yet').waitFor();
     await look('groups-empty');
     await page.getByLabel('Name').fill('mail server');
     await page.getByRole('button', { name: 'Make a group' }).click();
@@ -225,13 +225,13 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('link', { name: 'mail server' }).click();
     await page.getByRole('button', { name: 'Delete the group' }).click();
     await page.getByRole('button', { name: 'Delete with its variables' }).click();
-    await page.getByText('There is no group').waitFor();
+    await page.getByText('No environment groups yet').waitFor();
   });
 
   it('webhooks: says who is told of what', async () => {
     const { page } = window;
     await open('/settings/webhooks');
-    await page.getByText('Nobody is told of events').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
     await page.getByLabel('Address').fill('https://example.com/ranvier');
     await page.getByLabel('A deployment went live').check();
     await look('webhooks-empty');
@@ -241,7 +241,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await look('webhooks');
     await page.getByRole('button', { name: 'Delete https://example.com/ranvier' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('Nobody is told of events').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
   });
 
   it('deploy key and usage', async () => {
@@ -378,7 +378,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await look('error');
     await page.unroute(failing);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Nobody is told of events').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
     await open(`/s/${uuidv7()}/hooks`);
     await page.getByText('There is nothing here').waitFor();
     await look('gone');

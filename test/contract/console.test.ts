@@ -32,7 +32,7 @@ suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, fu
     const link = await browser.link();
     window = await browser.window();
     await window.page.goto(link);
-    await window.page.getByText('Nothing runs here yet').waitFor();
+    await window.page.getByText('No services yet').waitFor();
     expect(window.page.url()).to.not.include('#');
     await window.checkAccess('the empty canvas');
     const second = await browser.window();

@@ -41,7 +41,7 @@ export function Home() {
   return (
     <main className={c.page}>
       <OwnInvitations />
-      <Empty title="You are in no workspace">
+      <Empty title="You have no workspace yet">
         An operator adds you with <code>npm run admin -- member add</code>, or an admin of a workspace invites you.
       </Empty>
     </main>
@@ -59,7 +59,7 @@ export function RouteSkeleton() {
 export function NotFound() {
   return (
     <div className={c.page}>
-      <Empty title="There is no such page" action={<Link to="/">Go to the canvas</Link>} />
+      <Empty title="Page not found" action={<Link to="/">Go to the canvas</Link>} />
     </div>
   );
 }

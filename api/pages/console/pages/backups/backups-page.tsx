@@ -66,7 +66,7 @@ export function BackupsPage() {
         <Loaded query={query} skeleton={<Skeleton rows={3} height={52} />}>
           {({ backups }) =>
             backups.length === 0 ? (
-              <Empty title="There is no backup yet">A daily one is made by itself where the settings say so.</Empty>
+              <Empty title="No backups yet">Switch daily backups on in the settings, or make one now.</Empty>
             ) : (
               <ul>
                 {backups.map((backup) => (

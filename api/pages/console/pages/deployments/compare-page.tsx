@@ -22,7 +22,7 @@ export function ComparePage() {
     <Loaded query={query} skeleton={<Skeleton rows={3} height={90} />}>
       {({ items }) => {
         const [newest, former] = items;
-        if (!newest || !former) return <Empty title="There are no two deployments to compare" />;
+        if (!newest || !former) return <Empty title="Not enough deployments to compare" />;
         const left =
           items.find(({ id }) => id === a) ??
           items.find(({ id }) => id === service.liveDeploymentId && id !== newest.id) ??

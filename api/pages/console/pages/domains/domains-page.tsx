@@ -36,7 +36,7 @@ export function DomainsPage() {
         {({ domains }) => (
           <section className={u.card}>
             {domains.length === 0 ? (
-              <Empty title="It has no domain of its own">
+              <Empty title="No custom domains yet">
                 Add a name that you own, and set the record that is shown then at its name servers.
               </Empty>
             ) : (

@@ -27,7 +27,7 @@ export function GroupsPage() {
             <h2>Environment groups</h2>
           </div>
           {environmentGroups.length === 0 ? (
-            <Empty title="There is no group">
+            <Empty title="No environment groups yet">
               A group has variables that several services share. What a service sets itself counts before it.
             </Empty>
           ) : (
@@ -79,7 +79,7 @@ function AddGroup({ workspaceId, refusal }: { workspaceId: string; refusal: stri
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={name.trim() === ''}>
         Make a group
       </Button>
-      {add.error ? <ErrorNotice title="No group was made" error={add.error} /> : null}
+      {add.error ? <ErrorNotice title="The group was not created" error={add.error} /> : null}
     </WriteForm>
   );
 }

@@ -38,7 +38,7 @@ export function LinkedServices({
   return (
     <section className={u.card}>
       <div className={u.cardHead}>
-        <h2>Services that get them</h2>
+        <h2>Linked services</h2>
       </div>
       {linked.length === 0 ? <p className={`${u.cardBody} ${u.dim}`}>None yet.</p> : null}
       <ul>

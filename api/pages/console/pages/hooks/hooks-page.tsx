@@ -52,17 +52,17 @@ export function HooksPage() {
     <>
       {service.configuration.autoDeploy === 'off' && !service.archived ? (
         <Notice tone="plain">
-          Pushes deploy nothing: “Deploys by itself” is off in the settings. A deploy hook deploys all the same.
+          Pushes deploy nothing: “Auto-deploy” is off in the settings. A deploy hook deploys all the same.
         </Notice>
       ) : null}
       <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
         {({ hooks }) => (
           <section className={u.card}>
             <div className={u.cardHead}>
-              <h2>Addresses that are told of pushes</h2>
+              <h2>Incoming webhooks</h2>
             </div>
             {hooks.length === 0 ? (
-              <Empty title="Nobody tells of pushes">
+              <Empty title="No webhooks yet">
                 The repository is looked at each minute. With a hook, a push deploys at once.
               </Empty>
             ) : (
@@ -91,7 +91,7 @@ export function HooksPage() {
               </ul>
             )}
             <AddHook refusal={refusal} pending={make.isPending} onAdd={(provider) => make.mutate(provider)} />
-            {make.error ? <ErrorNotice title="No hook was made" error={make.error} /> : null}
+            {make.error ? <ErrorNotice title="The webhook was not created" error={make.error} /> : null}
           </section>
         )}
       </Loaded>

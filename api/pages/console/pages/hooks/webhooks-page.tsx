@@ -42,10 +42,10 @@ export function WebhooksPage() {
         {({ webhooks }) => (
           <section className={u.card}>
             <div className={u.cardHead}>
-              <h2>Addresses that are told of events</h2>
+              <h2>Outgoing webhooks</h2>
             </div>
             {webhooks.length === 0 ? (
-              <Empty title="Nobody is told of events">
+              <Empty title="No webhooks yet">
                 Give the address of a chat, a pager or a program of yours. Each message is signed, and repeated until it
                 is taken.
               </Empty>

@@ -31,7 +31,7 @@ export function MetricsPage() {
       <Loaded query={query} skeleton={<Skeleton rows={3} height={220} />}>
         {({ metrics }) =>
           metrics.series.every(({ points }) => points.length === 0) ? (
-            <Empty title="Nothing was measured yet">Figures appear about a minute after the service runs.</Empty>
+            <Empty title="No metrics yet">Figures appear about a minute after the service runs.</Empty>
           ) : (
             <div className={m.charts}>
               {CHARTS.map((chart) => (

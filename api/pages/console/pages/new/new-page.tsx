@@ -116,19 +116,15 @@ export function NewPage() {
                   onChange={(event) => setKind(event.target.value as Service['kind'])}
                 />
                 <TextField
-                  label="Folder in the repository"
+                  label="Root directory"
                   placeholder="."
                   value={rootDirectory}
                   onChange={(event) => setRootDirectory(event.target.value)}
                 />
-                {command('buildCommand', 'Build command', found.detection?.buildCommand || 'found by itself')}
+                {command('buildCommand', 'Build command', found.detection?.buildCommand || 'detected')}
                 {shownKind === 'static'
-                  ? command(
-                      'publishDirectory',
-                      'Folder to publish',
-                      found.detection?.publishDirectory || 'found by itself',
-                    )
-                  : command('startCommand', 'Start command', found.detection?.startCommand || 'found by itself')}
+                  ? command('publishDirectory', 'Publish directory', found.detection?.publishDirectory || 'detected')
+                  : command('startCommand', 'Start command', found.detection?.startCommand || 'detected')}
                 {shownKind === 'cron'
                   ? command('schedule', 'Schedule', '0 * * * *', 'Minute, hour, day, month, weekday')
                   : null}

@@ -61,7 +61,7 @@ export function PreviewsPage() {
             </div>
             {previews.length === 0 ? (
               <Empty
-                title="There is no preview"
+                title="No previews yet"
                 action={
                   off ? (
                     <LinkButton to="/w/$workspaceId/s/$serviceId/settings" params={path}>
@@ -158,7 +158,7 @@ function AddPreview({ refusal }: { refusal: string | null }) {
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={branch.trim() === ''}>
         Show it
       </Button>
-      {add.error ? <ErrorNotice title="No preview was made" error={add.error} /> : null}
+      {add.error ? <ErrorNotice title="The preview was not created" error={add.error} /> : null}
     </WriteForm>
   );
 }

@@ -28,7 +28,7 @@ export function QueuePage() {
           if (items.length === 0) {
             return (
               <Empty
-                title="Nothing waits"
+                title="The queue is empty"
                 action={
                   <Link to="/w/$workspaceId" params={{ workspaceId }}>
                     Go to the canvas
@@ -50,7 +50,7 @@ export function QueuePage() {
               />
               <Part
                 title="Waiting"
-                none="Nothing waits."
+                none="No deployment waits."
                 workspaceId={workspaceId}
                 items={oldestFirst.filter(({ startedAt }) => startedAt === null)}
               />

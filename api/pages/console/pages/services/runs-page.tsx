@@ -46,7 +46,7 @@ export function RunsPage() {
         <Loaded query={query} skeleton={<Skeleton rows={4} height={52} />}>
           {({ runs }) =>
             runs.length === 0 ? (
-              <Empty title="It has not run yet">Each tick of the schedule is one run of the live release.</Empty>
+              <Empty title="No runs yet">Each tick of the schedule is one run of the live release.</Empty>
             ) : (
               <ul>
                 {runs.map((run) => (

@@ -96,7 +96,7 @@ function Row({ workspaceId, service }: { workspaceId: string; service: Service }
 export function NoServices({ workspaceId }: { workspaceId: string }) {
   return (
     <Empty
-      title="Nothing runs here yet"
+      title="No services yet"
       action={
         <LinkButton look="primary" to="/w/$workspaceId/new" params={{ workspaceId }}>
           Deploy a repository

@@ -40,7 +40,7 @@ export function PasteDialog({
       />
       <div className={v.diff} role="status">
         <List word="New" keys={added} />
-        <List word="Replaced (the stored values cannot be compared: nobody can read them)" keys={replaced} />
+        <List word="Replaced (stored values are never shown, so they cannot be compared)" keys={replaced} />
         <List word="Not in the text, they stay" keys={kept} />
       </div>
       <DialogFoot>

@@ -63,7 +63,7 @@ export function VariableEditor({
                 </Button>
               </div>
               {keys.length === 0 ? (
-                <Empty title="No variable is set">Builds and the application get them as environment variables.</Empty>
+                <Empty title="No variables yet">Builds and the application get them as environment variables.</Empty>
               ) : (
                 <VariableTable
                   keys={keys}

@@ -22,7 +22,7 @@ export function AuditPage() {
     <Loaded query={query} skeleton={<Skeleton rows={6} height={40} />}>
       {({ entries, page }) =>
         entries.length === 0 ? (
-          <Empty title="Nothing was changed yet">Every change is recorded and kept for 90 days.</Empty>
+          <Empty title="No changes yet">Every change is recorded and kept for 90 days.</Empty>
         ) : (
           <>
             <section className={`${u.card} ${u.tableWrap}`}>

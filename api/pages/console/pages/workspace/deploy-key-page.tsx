@@ -49,7 +49,7 @@ export function DeployKeyPage() {
             </section>
             <section className={u.card}>
               <div className={u.cardHead}>
-                <h2>Servers that it was used for</h2>
+                <h2>Known hosts</h2>
               </div>
               {hosts.length === 0 ? (
                 <p className={`${u.cardBody} ${u.dim}`}>

@@ -42,7 +42,7 @@ export function KeysPage() {
         {({ keys }) => (
           <section className={u.card}>
             {keys.length === 0 ? (
-              <Empty title="There is no key">Programs and the command line call the API with one.</Empty>
+              <Empty title="No keys yet">Programs and the command line call the API with one.</Empty>
             ) : (
               <ul>
                 {keys.map((key) => (
@@ -140,7 +140,7 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
       <Button type="submit" pending={add.isPending} disabled={name.trim() === ''}>
         Make a key
       </Button>
-      {add.error ? <ErrorNotice title="No key was made" error={add.error} /> : null}
+      {add.error ? <ErrorNotice title="The key was not created" error={add.error} /> : null}
     </WriteForm>
   );
 }

@@ -156,9 +156,9 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
           </div>
         </Notice>
       ) : add.error ? (
-        <ErrorNotice title="Nobody was added" error={add.error} />
+        <ErrorNotice title="The member was not added" error={add.error} />
       ) : null}
-      {invite.error ? <ErrorNotice title="Nobody was invited" error={invite.error} /> : null}
+      {invite.error ? <ErrorNotice title="The invitation was not sent" error={invite.error} /> : null}
       {invite.data?.sent === false ? (
         <Notice tone="warn">The mail server refused the e-mail. Try again later.</Notice>
       ) : null}

@@ -21,7 +21,7 @@ export function UsagePage() {
             <Fact name="Plan" value={plan} />
             <Meter name="Services" {...entitlements.services} />
             <Meter name="Build minutes this month" {...entitlements.buildMinutes} />
-            <Fact name="Builds at once" value={String(entitlements.buildConcurrency)} />
+            <Fact name="Build concurrency" value={String(entitlements.buildConcurrency)} />
             <Fact
               name="Logs are kept"
               value={`${entitlements.logDays} ${entitlements.logDays === 1 ? 'day' : 'days'}`}
@@ -94,7 +94,7 @@ function Costs({
   const rows = services
     .filter(({ archived }) => !archived)
     .sort((a, b) => b.estimatedMonthly[price] - a.estimatedMonthly[price] || a.name.localeCompare(b.name));
-  if (rows.length === 0) return <Empty title="No service costs anything yet" />;
+  if (rows.length === 0) return <Empty title="No costs yet" />;
   return (
     <section className={`${u.card} ${u.tableWrap}`}>
       <table className={u.table}>

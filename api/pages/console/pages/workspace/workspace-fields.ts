@@ -5,39 +5,39 @@ export const WORKSPACE_GROUPS: readonly FieldGroup[] = [
   {
     title: 'Deployments',
     fields: [
-      { name: 'buildConcurrency', label: 'Builds at once', hint: 'Others wait and say so' },
+      { name: 'buildConcurrency', label: 'Build concurrency', hint: 'Others wait and say so' },
       {
         name: 'overlappingDeploys',
-        label: 'A newer deployment of a service',
+        label: 'Overlapping deployments',
         hint: 'cancels the older one, or waits for it',
       },
-      { name: 'defaultRegion', label: 'Region of new services' },
+      { name: 'defaultRegion', label: 'Default region' },
       { name: 'timezone', label: 'Time zone' },
     ],
   },
   {
-    title: 'Mails',
+    title: 'E-mails',
     fields: [
       { name: 'notificationEmail', label: 'Address' },
-      { name: 'deployNotifications', label: 'About deployments' },
-      { name: 'previewNotifications', label: 'About previews as well' },
+      { name: 'deployNotifications', label: 'Deployment e-mails' },
+      { name: 'previewNotifications', label: 'Preview e-mails' },
       { name: 'includePreviewLogs', label: 'Logs of previews' },
-      { name: 'securityContact', label: 'Contact for security' },
+      { name: 'securityContact', label: 'Security contact' },
     ],
   },
   {
     title: 'Cost',
     fields: [
       { name: 'currency', label: 'Currency' },
-      { name: 'budget', label: 'Budget a month', hint: '0 for none' },
-      { name: 'budgetAlerts', label: 'Warn as it is used up' },
-      { name: 'allowOverages', label: 'Deploy beyond the budget' },
+      { name: 'budget', label: 'Monthly budget', hint: '0 for none' },
+      { name: 'budgetAlerts', label: 'Budget alerts' },
+      { name: 'allowOverages', label: 'Allow overages' },
     ],
   },
   {
-    title: 'Access and looks',
+    title: 'Access and appearance',
     fields: [
-      { name: 'requireMfa', label: 'Writes need a second factor' },
+      { name: 'requireMfa', label: 'Require a second factor for writes' },
       { name: 'description', label: 'Description' },
       { name: 'avatarColor', label: 'Colour', hint: 'As #rrggbb' },
     ],
