@@ -71,8 +71,9 @@ describe('Dockerfiles of build plans', () => {
       { 'requirements.txt': '-r base.txt\n', 'main.py': '' },
       { 'requirements.txt': './wheel.whl\n', 'main.py': '' },
       { 'requirements.txt': 'own @ file:///app/own\n', 'main.py': '' },
-      { 'pyproject.toml': '[project]\nname = "x"', 'main.py': '' },
-      { 'go.mod': 'module x\nreplace y => ../y\n' },
+      { 'pyproject.toml': '[project]\nname = "x"\n[build-system]\n', 'main.py': '' },
+      { 'pyproject.toml': '[project]\nname = "x"\n[tool.uv.sources]\nown = { path = "own" }\n', 'main.py': '' },
+      { 'go.mod': 'module x\nrequire y v1.0.0\nreplace y => ../y\n' },
     ];
     for (const files of needy) {
       expect(lines(input(files), 'COPY')[0], JSON.stringify(files)).to.equal('COPY ["app/", "/app/"]');
@@ -80,7 +81,10 @@ describe('Dockerfiles of build plans', () => {
     expect(lines(input({ 'requirements.txt': 'flask==3.0\n', 'main.py': '' }), 'COPY')[0]).to.equal(
       'COPY ["app/requirements.txt","./"]',
     );
-    expect(lines(input({ 'go.mod': 'module x', 'go.sum': '' }), 'COPY')[0]).to.equal(
+    expect(
+      lines(input({ 'pyproject.toml': '[project]\nname = "x"\n', 'uv.lock': '', 'main.py': '' }), 'COPY')[0],
+    ).to.equal('COPY ["app/pyproject.toml","app/uv.lock","./"]');
+    expect(lines(input({ 'go.mod': 'module x\nrequire y v1.0.0', 'go.sum': '' }), 'COPY')[0]).to.equal(
       'COPY ["app/go.mod","app/go.sum","./"]',
     );
   });
