@@ -95,6 +95,14 @@ const PARAMETERS = {
   },
 };
 
+/** Parameters whose schema several places share. */
+const QUERY_TEXTS: Readonly<Record<string, string>> = {
+  active: 'true: only deployments that wait or run',
+  projectId: 'Only this project',
+  environmentId: 'Only this environment',
+  source: 'Lines of this source only',
+};
+
 const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   400: 'Invalid JSON, values, cursor, confirmation or operation',
   401: 'Authentication is missing, invalid or expired',
@@ -168,12 +176,14 @@ function parametersOf({ method, path, query, keyed, access }: Endpoint, componen
       name,
       in: 'path',
       required: true,
+      description: `The id of the ${name?.replace(/Id$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
       schema: components.refer(Uuid),
     })),
     ...Object.entries(query.properties).map(([name, schema]) => ({
       name,
       in: 'query',
       required: required.has(name),
+      description: ('description' in schema ? schema.description : undefined) ?? QUERY_TEXTS[name],
       schema: components.refer(schema),
     })),
     ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` })),

@@ -46,8 +46,10 @@ export const ErrorResponse = Strict(
 export type ErrorResponse = Static<typeof ErrorResponse>;
 
 export const PageQuery = Strict({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-  cursor: Type.Optional(Type.String({ maxLength: 512 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items on the page' })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 512, description: 'The nextCursor of the page before; absent for the first page' }),
+  ),
 });
 export type PageQuery = Static<typeof PageQuery>;
 

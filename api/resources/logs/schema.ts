@@ -2,16 +2,18 @@ import { type Static, Type } from 'typebox';
 import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/logs/model.js';
 import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
+const lineId = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+
 export const LogQuery = Strict({
-  after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  /** The newest lines with a smaller id. Not together with `after`. */
-  before: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-  deploymentId: Type.Optional(Uuid),
+  after: Type.Optional(lineId('Lines with a larger id, oldest first')),
+  before: Type.Optional(lineId('The newest lines with a smaller id; not together with after')),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Lines in the answer' })),
+  deploymentId: Type.Optional(Type.String({ ...Uuid, description: 'Lines of this deployment only' })),
   source: Type.Optional(oneOf(LOG_SOURCES)),
-  search: Type.Optional(Type.String({ maxLength: 200 })),
-  /** Not refused but clamped, to at least one and at most the hours that the plan retains. */
-  hours: Type.Optional(Type.Integer()),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Lines that contain this text, in any case' })),
+  hours: Type.Optional(
+    Type.Integer({ description: 'How far back; clamped to at least one and at most the hours that the plan retains' }),
+  ),
 });
 
 const LogLineSchema = Strict(

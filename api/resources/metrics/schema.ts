@@ -3,7 +3,7 @@ import { MAX_HOURS, SERIES_NAMES } from '../../../shared/metrics/model.js';
 import { oneOf, Strict, Timestamp } from '../../http/schema.js';
 
 export const MetricsQuery = Strict({
-  hours: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_HOURS })),
+  hours: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_HOURS, description: 'How far back the series reach' })),
 });
 
 /** A timestamp and a value. TypeBox writes tuples in an older dialect of JSON Schema than the API's document has. */

@@ -201,6 +201,17 @@ describe('The OpenAPI document', () => {
     }
   });
 
+  it('every parameter of a path or a query is described', () => {
+    for (const { method, path, operation } of OPERATIONS) {
+      for (const { $ref, name, description } of operation.parameters) {
+        if ($ref === undefined)
+          expect(description, `${method} ${path} ${name}`)
+            .to.be.a('string')
+            .and.match(/^\w.{5,}/);
+      }
+    }
+  });
+
   it('every request and response body has a name, and operations that refuse keys do not offer them', () => {
     for (const { method, path, operation } of OPERATIONS) {
       const { content } = operation.requestBody ?? {};

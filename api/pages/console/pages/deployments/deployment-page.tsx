@@ -83,7 +83,7 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
           )}
           {startedAt === null ? null : (
             <span>
-              took <Duration from={startedAt} to={finishedAt} />
+              {finishedAt === null ? 'running for' : 'took'} <Duration from={startedAt} to={finishedAt} />
             </span>
           )}
         </div>
