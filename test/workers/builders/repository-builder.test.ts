@@ -251,6 +251,15 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     expect(output).to.contain('wrote dist/index.html');
   });
 
+  it('keeps the release line of a Procfile, with the programs of its dependencies in the PATH', async () => {
+    const Procfile = 'web: node x\nrelease: node migrate.js\n';
+    const { manifest } = await build({ files: { ...script('true'), Procfile } });
+    expect(manifest.releaseCommand).to.match(/^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; node migrate\.js$/);
+    expect((await build({ files: { 'index.html': 'x', Procfile: 'release: x' } })).manifest).to.not.have.property(
+      'releaseCommand',
+    );
+  });
+
   it('publishes a site without a build script unchanged', async () => {
     const { folder, manifest } = await build({
       files: { 'index.html': 'x', 'css/a.css': 'y' },
