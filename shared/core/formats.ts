@@ -10,6 +10,7 @@ export function stringFormats(now: () => Date): Record<string, (value: string) =
   return {
     'ip-range': atMost(MAX_IP_RANGE_LENGTH, isIpRange),
     'time-zone': atMost(MAX_TIME_ZONE_LENGTH, isTimeZone),
+    branch: isBranchName,
     cron: atMost(MAX_SCHEDULE_LENGTH, (value) => isSchedule(value, now())),
   };
 }
@@ -25,6 +26,16 @@ export function isIpRange(value: string): boolean {
   if (family === 0 || rest.length > 0) return false;
   if (prefix === undefined) return true;
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+/** True for names that git accepts for a branch, a tag or a commit, less those with characters that need quoting. */
+export function isBranchName(name: string): boolean {
+  return (
+    /^[A-Za-z0-9._/#@+-]{1,255}$/.test(name) &&
+    !/^[-/]|\.\.|\/\/|[/.]$/.test(name) &&
+    !name.split('/').some((part) => part.startsWith('.') || part.endsWith('.lock')) &&
+    name !== '@'
+  );
 }
 
 function isTimeZone(value: string): boolean {

@@ -1,9 +1,8 @@
+import { isBranchName } from '../core/formats.js';
 import { field, text } from '../core/json-fields.js';
 import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
-/** As `configuration.branch` takes them. */
-const BRANCH = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 const MAX_NUMBER = 2_000_000_000;
 
 /** Actions after which there may be something to deploy or to end. Labels, reviews and assignments are none. */
@@ -33,7 +32,7 @@ export function readPull(provider: 'github' | 'gitlab' | 'gitea', payload: unkno
   if (!(Number.isSafeInteger(facts.number) && facts.number > 0 && facts.number < MAX_NUMBER))
     return 'the report has no number';
   if (!SHA.test(facts.headSha)) return 'the report names no commit';
-  if (!BRANCH.test(facts.branch)) return 'the name of the branch has characters that are not accepted';
+  if (!isBranchName(facts.branch)) return 'the name of the branch has characters that are not accepted';
   const short = (line: string) => line.replace(/\p{Cc}/gu, ' ').slice(0, MAX_TEXT_LENGTH);
   return {
     ...facts,

@@ -1,3 +1,5 @@
+import { isBranchName } from '../core/formats.js';
+
 /** A ref that a push changes. An id of zeros stands for "there is none". */
 export interface RefUpdate {
   from: string;
@@ -11,8 +13,6 @@ const HEADS = 'refs/heads/';
 export const MAX_BRANCHES = 200;
 /** Branches that one push may change. */
 export const MAX_UPDATES = 1000;
-/** The names that `configuration.branch` accepts. */
-const BRANCH = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 
 export type RefDecision =
   /** Stores the commit, deploys it, and moves the branch when the deployment is live. */
@@ -27,7 +27,7 @@ export function decideRef(update: RefUpdate, deployed: string, branches: Readonl
   if (!update.ref.startsWith(HEADS)) return { type: 'refuse', reason: 'only branches can be pushed' };
   const branch = update.ref.slice(HEADS.length);
   if (NOTHING.test(update.to)) return { type: 'delete', branch };
-  if (!BRANCH.test(branch))
+  if (!isBranchName(branch))
     return { type: 'refuse', reason: 'the name of the branch has characters that are not accepted' };
   if (branch === deployed) return { type: 'deploy', branch };
   if (!branches.has(branch) && branches.size >= MAX_BRANCHES) {

@@ -53,7 +53,7 @@ const databaseIdentifier = Type.String({
 export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
 
 /**
- * A service's configuration with its bounds and defaults (specification, Service). `ip-range`, `cron` and `time-zone`
+ * A service's configuration with its bounds and defaults (specification, Service). `branch`, `ip-range`, `cron` and `time-zone`
  * are formats that `shared/core/formats.ts` defines.
  */
 const FIELDS = {
@@ -63,8 +63,8 @@ const FIELDS = {
   branch: Type.String({
     minLength: 1,
     maxLength: 255,
-    pattern: '^(?!-)(?!.*\\.\\.)[A-Za-z0-9._/#@+-]+$',
-    description: 'the name of a branch: letters, digits and . _ / # @ + -, without - at its start and without ..',
+    format: 'branch',
+    description: 'A branch, a tag or a commit, as git names it: letters, digits and . _ / # @ + -',
     default: 'main',
   }),
   buildCommand: text(4096),

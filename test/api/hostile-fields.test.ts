@@ -12,7 +12,7 @@ import { bestOf, hostileTexts, processorMs } from '../support/hostile-texts.js';
 const LIMIT_MS = 20;
 const TRIES = 8;
 /** Formats whose check looks at no more than a fixed number of characters. */
-const BOUNDED_FORMATS = ['cron', 'email', 'ip-range', 'time-zone', 'uuid', 'date-time'];
+const BOUNDED_FORMATS = ['branch', 'cron', 'email', 'ip-range', 'time-zone', 'uuid', 'date-time'];
 
 /** A schema as JSON has it. */
 interface JsonSchema extends TSchema {

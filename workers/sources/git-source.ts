@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
+import { isBranchName } from '../../shared/core/formats.js';
 import type { ChildLimits } from '../../shared/core/limited-child.js';
 import type { Logger } from '../../shared/core/log.js';
 import { removeUnused } from '../core/folders.js';
@@ -9,7 +10,7 @@ import { missesBranch, refusesCommits } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
 import { type AddressPolicy, hostPolicy, type Remote } from './remote.js';
-import { type FoundRef, REF, RepositoryServer } from './repository-server.js';
+import { type FoundRef, RepositoryServer } from './repository-server.js';
 import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
 import type { SshAccess } from './ssh-access.js';
 
@@ -55,7 +56,7 @@ class GitSource implements RepositorySource {
   }
 
   async resolve({ url, signal, ref, pullRef }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
-    if (!REF.test(ref)) throw new SourceError(`"${ref}" is not a name that a branch or tag can have`);
+    if (!isBranchName(ref)) throw new SourceError(`"${ref}" is not a name that a branch or tag can have`);
     const remote = await this.#open(url);
     const path = await mirrorPath(this.#mirrors, url);
     if (!SHA.test(ref)) {
@@ -97,7 +98,9 @@ class GitSource implements RepositorySource {
   }: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>> {
     const remote = await this.#open(url);
     const names =
-      branches === 'all' ? null : branches.filter((branch) => REF.test(branch)).map((branch) => `${HEADS}${branch}`);
+      branches === 'all'
+        ? null
+        : branches.filter((branch) => isBranchName(branch)).map((branch) => `${HEADS}${branch}`);
     const { commits } = await this.#server.refs(remote, names ?? 'branches', signal);
     return new Map([...commits].map(([name, sha]) => [name.slice(HEADS.length), sha]));
   }

@@ -1,3 +1,4 @@
+import { isBranchName } from '../../shared/core/formats.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { SourceError } from '../failures/explained.js';
 import type { Git, GitResult } from './git-command.js';
@@ -15,8 +16,6 @@ const MAX_LIST = {
   error: TooManyBranches,
 };
 const SHA = /^[0-9a-f]{40}$/;
-/** Names that `configuration.branch` accepts. */
-export const REF = /^(?!-)(?!.*\.\.)[A-Za-z0-9._/#@+-]{1,255}$/;
 
 export interface FoundRef {
   remote: Remote;
@@ -57,7 +56,7 @@ export class RepositoryServer {
     if (found.result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(found.result)}`);
     // A name also matches as the end of a longer one.
     const commits = [...parseRefs(found.result.stdout)].filter(
-      ([name, sha]) => SHA.test(sha) && (all ? REF.test(name.slice(HEADS.length)) : names.includes(name)),
+      ([name, sha]) => SHA.test(sha) && (all ? isBranchName(name.slice(HEADS.length)) : names.includes(name)),
     );
     return { remote: found.remote, commits: new Map(commits) };
   }
@@ -81,7 +80,7 @@ export class RepositoryServer {
     const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
     const branch = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(stdout)?.[1] ?? '';
     const sha = parseRefs(stdout).get('HEAD') ?? '';
-    return code === 0 && REF.test(branch) && SHA.test(sha) ? { remote, sha, defaultBranch: branch } : null;
+    return code === 0 && isBranchName(branch) && SHA.test(sha) ? { remote, sha, defaultBranch: branch } : null;
   }
 
   async #missingRef(remote: Remote, ref: string, signal: AbortSignal): Promise<SourceError> {
