@@ -314,7 +314,9 @@ describe('The command line rnv', function () {
     // An earlier test has scaled it to one replica. Two would print the same lines.
     await eventually('one replica is left', async () => {
       const shop = db('services').where({ name: 'shop' }).select('id');
-      return (await db('replicas').whereIn('service_id', shop).whereNot({ state: 'stopped' })).length === 1;
+      const replicas = await db('replicas').whereIn('service_id', shop).whereNot({ state: 'stopped' });
+      if (replicas.length !== 1) throw new Error(JSON.stringify(replicas));
+      return true;
     });
     const cable = new Cable(platform.apiPort);
     const env = { RNV_URL: await cable.start(), RNV_KEY: key, RNV_SERVICE: 'shop' };
