@@ -8,6 +8,7 @@ import { deployJob } from '../../../../workers/deploy/deploy-job.js';
 import { JobFailed } from '../../../../workers/failures/interrupted.js';
 import { routingJob } from '../../../../workers/operations/routing-job.js';
 import { runtimeActionJob } from '../../../../workers/operations/runtime-action-job.js';
+import type { RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';
@@ -96,6 +97,31 @@ describe('Jobs that change what runs', () => {
     expect(await running(deploymentId))
       .to.have.length(3)
       .and.include(first);
+  });
+
+  it('an operation that was overtaken by a newer number of replicas does not leave its own', async () => {
+    const { db } = workshop.database;
+    const { service, deploymentId } = await live();
+    const configure = (replicas: number) =>
+      db('services')
+        .where({ id: service.id })
+        .update({ configuration: { ...service.configuration, replicas } });
+    await configure(3);
+    let overtaken = false;
+    const scale: RuntimeDriver['scale'] = async (spec, replicas, signal) => {
+      if (!overtaken) {
+        overtaken = true;
+        await configure(1);
+        expect(await operate(service, 'routing', routingJob)).to.include({ status: 'succeeded' });
+      }
+      await workshop.runtime.scale(spec, replicas, signal);
+    };
+    const slow: RuntimeDriver = Object.create(workshop.runtime, { scale: { value: scale } });
+    const slowly: typeof routingJob = (deps, payload, helpers) =>
+      routingJob({ ...deps, runtime: slow }, payload, helpers);
+    expect(await operate(service, 'routing', slowly)).to.include({ status: 'succeeded' });
+    expect(overtaken).to.equal(true);
+    expect(await running(deploymentId)).to.have.length(1);
   });
 
   it('a restart of a suspended service fails', async () => {
