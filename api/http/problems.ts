@@ -7,7 +7,7 @@ const MAX_COMPARED = 200;
 
 /** What a text of a format looks like. */
 const FORMATS: Record<string, string> = {
-  branch: 'the name of a branch, as git accepts it: letters, digits and . _ / # @ + -',
+  branch: 'the name of a branch: letters, digits and . _ / # @ + -, as git accepts it',
   cron: 'a schedule of five fields, such as 0 * * * *',
   'date-time': 'a time such as 2026-01-31T12:00:00Z',
   email: 'an e-mail address',
