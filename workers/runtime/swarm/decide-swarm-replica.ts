@@ -1,4 +1,4 @@
-import type { Service } from 'dockerode';
+import type { ContainerTaskSpec, Service } from 'dockerode';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { TaskPlace } from '../../replicas/swarm-tasks.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
@@ -21,6 +21,8 @@ const PORT_MS = 10_000;
  * moment, a manager of Docker 20.10 panics.
  */
 const FORGET_MS = 3_000;
+/** On a busy machine Swarm may never report that a task that was starting ended. It ends the tasks of a removed service. */
+const UNREPORTED_END_MS = 20_000;
 const REMOVED = 'was removed from the swarm by somebody else';
 
 /** One thing that a controller does to a replica that runs as a Swarm service. */
@@ -51,6 +53,8 @@ export type SwarmAction =
   /** Waits, within a bound, until no edge sends requests to the replica. */
   | { type: 'drain' }
   | { type: 'scaleToZero'; serviceId: string }
+  /** Remembers since when the service of a replica that stops is scaled to zero. */
+  | { type: 'noteScaled' }
   /** Copies the rest of the output to the log. */
   | { type: 'finishOutput' }
   /** Remembers since when no task of the service runs. */
@@ -63,6 +67,8 @@ export type SwarmAction =
 /** What a controller remembers of one replica between two passes. Times are milliseconds since the epoch. */
 export interface SwarmMemory {
   drained: boolean;
+  /** Since when the service of a replica that stops is scaled to zero. */
+  scaledSince: number | null;
   /** When no task of a service that stops ran any more. */
   overSince: number | null;
   portless: { taskId: string; since: number } | null;
@@ -203,7 +209,7 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   return task ? take(seen, task) : [];
 }
 
-/** Drains, scales to zero, waits for the tasks, copies their output, waits until Swarm has forgotten them, removes. */
+/** Drains, scales to zero, waits for the tasks (within a bound if there is no volume), copies their output, waits until Swarm has forgotten them, removes. */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
   const service = view.serviceOf(row.id);
@@ -218,9 +224,21 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   if (service.Spec?.Mode?.Replicated?.Replicas !== 0) {
     return [...drain, ...follow, { type: 'scaleToZero', serviceId: service.ID }];
   }
-  if (!tasks.every((task) => view.isOver(task) || neverStarts(task))) return [...drain, ...follow];
+  const isOver = tasks.every((task) => view.isOver(task) || neverStarts(task));
+  if (!isOver && memory.scaledSince === null) return [...drain, ...follow, { type: 'noteScaled' }];
+  // Two servers must never write one volume: its service stays until each task is known to be over.
+  if (!isOver && (row.volume_id !== null || now < overdueAt(service, memory.scaledSince ?? now))) {
+    return [...drain, ...follow];
+  }
   const finish: SwarmAction[] = tasks.some((task) => view.isLost(task)) ? [] : [{ type: 'finishOutput' }];
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
+}
+
+/** When a task of a service that was scaled to zero must have ended, in milliseconds since the epoch. */
+function overdueAt(service: Service, scaledSince: number): number {
+  const { ContainerSpec: container } = (service.Spec?.TaskTemplate ?? {}) as ContainerTaskSpec;
+  const graceNs = container?.StopGracePeriod ?? 0;
+  return scaledSince + graceNs / 1_000_000 + UNREPORTED_END_MS;
 }
 
 /** Why the task of a data service's server does not run yet. */

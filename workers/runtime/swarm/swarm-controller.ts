@@ -35,7 +35,7 @@ export class SwarmController implements ReplicaController {
   readonly #logShare: HostAllowance;
   #log: TaskLog | null = null;
   #checkedTask: string | null = null;
-  #memory: SwarmMemory = { drained: false, overSince: null, portless: null };
+  #memory: SwarmMemory = { drained: false, scaledSince: null, overSince: null, portless: null };
   #nextCheckAt = 0;
 
   constructor(deps: SwarmRuntimeDeps, id: string, view: () => SwarmView, logShare: HostAllowance) {
@@ -59,7 +59,9 @@ export class SwarmController implements ReplicaController {
   async reconcile(row: ReplicaRow): Promise<void> {
     const now = Date.now();
     this.#nextCheckAt = now + CHANGING_MS;
-    if (row.desired === 'running') this.#memory = { ...this.#memory, drained: false, overSince: null };
+    if (row.desired === 'running') {
+      this.#memory = { ...this.#memory, drained: false, scaledSince: null, overSince: null };
+    }
     // A new attempt loads its release when it is created.
     const spec = row.state === 'pending' ? null : await this.#release.readable(row.deployment_id);
     const observed = { row, view: this.#view(), spec, memory: this.#memory };
@@ -112,6 +114,9 @@ export class SwarmController implements ReplicaController {
         return;
       case 'scaleToZero':
         return scaleToZero(this.#deps, action.serviceId);
+      case 'noteScaled':
+        this.#memory.scaledSince = Date.now();
+        return;
       case 'finishOutput':
         return this.#finishOutput(row);
       case 'noteOver':

@@ -58,11 +58,14 @@ const coming = (changes: Partial<ReplicaRow> = {}) => row({ state: 'starting', r
 const unstarted = () => coming({ task_id: null, port: null });
 const stopping = (changes: Partial<ReplicaRow> = {}) => row({ desired: 'stopped', ...changes });
 
-function service({ replicas = 1, constraints = [] as string[], volume = false } = {}): Service {
+function service({ replicas = 1, constraints = [] as string[], volume = false, graceSeconds = 10 } = {}): Service {
   const spec = {
     Labels: { [LABELS.replica]: 'replica', ...(volume ? { [LABELS.volume]: 'service' } : {}) },
     Mode: { Replicated: { Replicas: replicas } },
-    TaskTemplate: { Placement: { Constraints: constraints } },
+    TaskTemplate: {
+      Placement: { Constraints: constraints },
+      ContainerSpec: { StopGracePeriod: graceSeconds * 1_000_000_000 },
+    },
   };
   return { ID: 'swarm-service', Spec: spec } as unknown as Service;
 }
@@ -125,7 +128,7 @@ function decide(of: ReplicaRow, world: World = {}) {
       row: of,
       view: new SwarmView(services, tasks, nodes, disturbed),
       spec,
-      memory: { drained: false, overSince: null, portless: null, ...memory },
+      memory: { drained: false, scaledSince: null, overSince: null, portless: null, ...memory },
     },
     NOW,
   );
@@ -312,7 +315,7 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
 
     it('waits for its tasks, copies the rest of their output, and waits until Swarm has forgotten them', () => {
       const services = [service({ replicas: 0 })];
-      const memory = { drained: true };
+      const memory = { drained: true, scaledSince: NOW };
       expect(types(decide(stopping(), { services, tasks: [task({})], memory }))).to.deep.equal(['followOutput']);
       const tasks = [task({ state: 'shutdown' })];
       expect(types(decide(stopping(), { services, tasks, memory }))).to.deep.equal([
@@ -327,7 +330,7 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
 
     it('waits for no task whose container the swarm will not start, but for one that it starts', () => {
       const services = [service({ replicas: 0 })];
-      const memory = { drained: true };
+      const memory = { drained: true, scaledSince: NOW };
       const next = (state: string, desired: string) => {
         const tasks = [task({ state: 'complete', desired: 'shutdown' }), task({ id: 'task-2', state, desired })];
         return types(decide(stopping(), { services, tasks, memory }));
@@ -335,6 +338,23 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
       expect(next('ready', 'remove')).to.include('noteOver');
       expect(next('ready', 'ready')).to.not.include('noteOver');
       expect(next('starting', 'remove')).to.not.include('noteOver');
+    });
+
+    it('waits for an end that the swarm does not report within a bound, and without one if the replica has a volume', () => {
+      const services = [service({ replicas: 0, graceSeconds: 10 })];
+      const tasks = [task({ state: 'starting', desired: 'remove' })];
+      const after = (ms: number, changes: Partial<ReplicaRow> = {}) =>
+        types(
+          decide(stopping(changes), {
+            services,
+            tasks,
+            memory: { drained: true, scaledSince: ms < 0 ? null : NOW - ms },
+          }),
+        );
+      expect(after(-1)).to.include('noteScaled');
+      expect(after(29_999)).to.deep.equal(['followOutput']);
+      expect(after(30_000)).to.deep.equal(['followOutput', 'finishOutput', 'noteOver']);
+      expect(after(30_000, { volume_id: 'volume-1' })).to.deep.equal(['followOutput']);
     });
 
     it('does not wait for the output of a task that was lost with its node', () => {
@@ -364,7 +384,11 @@ describe('What a controller does to a replica that runs as a Swarm service', () 
       services: fc.constantFrom<Service[]>([], [service()], [service({ replicas: 0 })]),
       tasks: tasks.map((all) => all.map(task)),
       nodes: fc.constantFrom<SwarmNode[]>([], [node()], [node('down')], [node('ready', 'drain')]),
-      memory: fc.record({ drained: fc.boolean(), overSince: fc.constantFrom(null, NOW - 1, NOW - 5_000) }),
+      memory: fc.record({
+        drained: fc.boolean(),
+        scaledSince: fc.constantFrom(null, NOW - 1, NOW - 60_000),
+        overSince: fc.constantFrom(null, NOW - 1, NOW - 5_000),
+      }),
       spec: fc.constantFrom(SPEC, null),
     });
     const rows = fc.record({
