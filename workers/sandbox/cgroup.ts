@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../shared/core/errors.js';
 import type { ResourceUsage, SandboxLimits } from './sandbox.js';
@@ -16,6 +16,10 @@ export interface CgroupRoots {
   accounting: string | null;
   /** A folder in the version 2 hierarchy, to which rules for sockets are attached; null if the host has none. */
   sockets: string | null;
+  /** The parent of the sandboxes' groups as `cgroupsPath` of an OCI container names it. */
+  runtimePath: string;
+  /** The folder in each hierarchy of the host: an OCI runtime makes a group in all of them. */
+  all: readonly string[];
 }
 
 /** A control group that holds one sandbox. */
@@ -84,7 +88,15 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   const mount = mounts.find(([, , type]) => type === 'cgroup2')?.[1];
   const path = own.find(([id]) => id === '0')?.[2];
   if (memory && pids && cpu) {
-    const roots = { version: 1 as const, memory, pids, cpu };
+    const all = own.flatMap(([, controllers = '', way = '']) => {
+      const names = controllers.split(',');
+      const found = mounts.find(([, , type, options]) => {
+        return type === 'cgroup' && names.some((name) => name !== '' && options?.split(',').includes(name));
+      });
+      return found?.[1] === undefined ? [] : [join(found[1], way, name)];
+    });
+    // A runtime puts a group with a relative path below its own in each hierarchy, as we do.
+    const roots = { version: 1 as const, memory, pids, cpu, runtimePath: name, all };
     const sockets = mount === undefined || path === undefined ? [] : [join(mount, path, name)];
     // Limits matter more than figures: a host may have a group for processor time that we cannot use.
     return [accounting, ...(accounting === null ? [] : [null])].flatMap((counted) =>
@@ -94,7 +106,9 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (mount === undefined || path === undefined) return [];
   // Only the root group can both have processes and delegate controllers. Otherwise our group is beside the platform's.
   return [...new Set([join(mount, path, name), join(mount, name)])].map((folder) => {
-    return { version: 2, memory: folder, pids: folder, cpu: folder, accounting: folder, sockets: folder };
+    const runtimePath = `/${relative(mount, folder)}`;
+    const same = { memory: folder, pids: folder, cpu: folder, accounting: folder, sockets: folder };
+    return { version: 2, ...same, runtimePath, all: [] };
   });
 }
 
@@ -121,16 +135,13 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
   const cpu = join(roots.cpu, id);
   const bytes = String(limits.memoryMb * 1024 * 1024);
   const quota = quotaOf(limits.cpu);
-  const sockets = roots.sockets === null ? null : join(roots.sockets, id);
-  const folders = foldersOf(roots).map((root) => join(root, id));
-  for (const folder of folders) await mkdir(folder, { recursive: true });
+  for (const root of foldersOf(roots)) await mkdir(join(root, id), { recursive: true });
   await writeFile(join(pids, 'pids.max'), String(limits.pids));
   if (roots.version === 1) {
     await writeFile(join(memory, 'memory.limit_in_bytes'), bytes);
     // The file is absent if the kernel does not account swap.
     await writeFile(join(memory, 'memory.memsw.limit_in_bytes'), bytes, { flag: 'r+' }).catch(() => undefined);
-    // Version 1 counts the memory of sockets apart, and only if it has a limit.
-    await writeFile(join(memory, 'memory.kmem.tcp.limit_in_bytes'), bytes, { flag: 'r+' }).catch(() => undefined);
+    await limitSockets(memory, bytes);
     await writeFile(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
     await writeFile(join(cpu, 'cpu.cfs_quota_us'), String(quota));
   } else {
@@ -138,10 +149,32 @@ export async function makeCgroup(roots: CgroupRoots, id: string, limits: Sandbox
     await writeFile(join(memory, 'memory.swap.max'), '0', { flag: 'r+' }).catch(() => undefined);
     await writeFile(join(cpu, 'cpu.max'), `${quota} ${CPU_PERIOD_US}`);
   }
+  return cgroupOf(roots, id);
+}
+
+/** Makes what an OCI runtime, which makes the rest of the group, does not. */
+export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }: SandboxLimits): Promise<Cgroup> {
+  const cgroup = cgroupOf(roots, id);
+  if (cgroup.sockets !== null) await mkdir(cgroup.sockets, { recursive: true });
+  if (roots.version === 1) {
+    const memory = join(roots.memory, id);
+    await mkdir(memory, { recursive: true });
+    await limitSockets(memory, String(memoryMb * 1024 * 1024));
+  }
+  return cgroup;
+}
+
+/** Version 1 counts the memory of sockets apart, and only if it has a limit. */
+async function limitSockets(folder: string, bytes: string): Promise<void> {
+  const file = join(folder, 'memory.kmem.tcp.limit_in_bytes');
+  await writeFile(file, bytes, { flag: 'r+' }).catch(() => undefined);
+}
+
+function cgroupOf(roots: CgroupRoots, id: string): Cgroup {
   return {
-    procsFiles: folders.map((folder) => join(folder, 'cgroup.procs')),
-    oomFile: join(memory, roots.version === 1 ? 'memory.oom_control' : 'memory.events'),
-    sockets,
+    procsFiles: procsFilesOf(roots, id),
+    oomFile: join(roots.memory, id, roots.version === 1 ? 'memory.oom_control' : 'memory.events'),
+    sockets: roots.sockets === null ? null : join(roots.sockets, id),
   };
 }
 
@@ -188,7 +221,7 @@ export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
 
 /** Removes the group of a sandbox whose processes have ended. The kernel may need a moment to notice that. */
 export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void> {
-  for (const root of foldersOf(roots)) {
+  for (const root of new Set([...foldersOf(roots), ...roots.all])) {
     for (let attempt = 0; ; attempt++) {
       try {
         await rmdir(join(root, id));

@@ -4,6 +4,7 @@ import type { Logger } from '../../shared/core/log.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { type CgroupRoots, detectCgroups, TRIAL } from './cgroup.js';
 import { HostSandbox } from './host-sandbox.js';
+import { findOci } from './oci/oci-host.js';
 import { type PortRange, portGuardProblem } from './port-guard.js';
 import type { Sandbox, SandboxLevel } from './sandbox.js';
 import { strongest } from './sandbox-level.js';
@@ -32,7 +33,9 @@ export async function createSandbox({ log, dataDir, level, ports, network }: San
   const cgroups = wanted ? await detectCgroups(`ranvier-${token}`, explain) : null;
   const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
   const dependencies = { log, dataDir: real, token, cgroups, guardedPorts };
-  const sandbox = await strongest(real, log, (host) => new HostSandbox({ ...dependencies, host }), level);
+  const oci = cgroups === null ? null : await findOci(real, cgroups);
+  const options = { dataDir: real, log, oci, forced: level };
+  const sandbox = await strongest(options, (host) => new HostSandbox({ ...dependencies, host }));
   if (sandbox.level === 'user') await protectLinks();
   if (network !== undefined) sandbox.useNetworks(await network(sandbox.level));
   return sandbox;

@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
-import { processStart } from '../../shared/core/process-identity.js';
 import { concurrently } from '../core/concurrently.js';
 import { discardTree } from '../core/folders.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
 import { noteStorage } from './disk-guard.js';
+import { launchDetached, launchTied } from './launch.js';
 import { startRelay } from './loopback-relay.js';
 import {
   type Made,
@@ -36,8 +35,8 @@ import {
   type SandboxSpec,
   type StartedProcess,
 } from './sandbox.js';
-import { ended, handOver, outcomeOf, runChild, spawned } from './sandbox-child.js';
-import { APP_PATH, detachedArguments, sandboxArguments, USUAL_PATH, withoutPrivileges } from './sandbox-plan.js';
+import { outcomeOf, runChild } from './sandbox-child.js';
+import { APP_PATH, withoutPrivileges } from './sandbox-plan.js';
 import { isSandboxId, SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
 import { uidOf } from './service-users.js';
@@ -52,9 +51,6 @@ interface Dependencies extends SandboxPlace {
  * host, so they are few.
  */
 const ENDED_AT_ONCE = 4;
-
-/** PATH of the sandbox's own programs, which never get the command's variables. */
-const INIT_PATH = USUAL_PATH.join(':');
 
 /** Runs commands on this host at the level that was found at start. */
 export class HostSandbox implements Sandbox {
@@ -135,17 +131,12 @@ export class HostSandbox implements Sandbox {
 
   async start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess> {
     const prepared = await this.#prepare(spec, false);
-    const argv = detachedArguments(this.#place.host, prepared.plan, options.exitFile, prepared.cgroup?.oomFile ?? '');
     const output = await open(options.logFile, 'a', 0o600);
     try {
-      const child = this.#spawn(argv, prepared, ['ignore', output.fd, output.fd, 'pipe']);
-      const exited = ended(child);
-      const pid = await spawned(child);
-      const startedAt = await processStart(pid);
-      const made = await handOver(child, prepared.script);
-      if (!made || startedAt === null) {
-        throw new Error(`The sandbox could not be made; the reason stands at the end of ${options.logFile}`);
-      }
+      // A command that is its own log's owner can empty it if no worker reads it.
+      if (hasUsers(this.level)) await output.chown(prepared.plan.uid, prepared.plan.uid);
+      const files = { output: output.fd, exitFile: options.exitFile, logFile: options.logFile };
+      const { child, pid, startedAt, exited } = await launchDetached(this.#place, spec.id, prepared, files);
       void exited.then(() => options.onExit?.());
       child.unref();
       const { network } = prepared.plan;
@@ -258,18 +249,9 @@ export class HostSandbox implements Sandbox {
     }
   }
 
-  #spawn(argv: string[], { plan }: Prepared, stdio: ('ignore' | 'pipe' | number)[]): ChildProcess {
-    const [file = '', ...args] = argv;
-    const env = { PATH: INIT_PATH, [MARKER]: plan.marker };
-    return spawn(file, args, { cwd: '/', env, stdio, detached: true });
-  }
-
   async #runPrepared(id: string, prepared: Prepared, options: RunOptions): Promise<RunOutcome> {
-    // At the other levels no namespace ends with the worker. The init notices its end by the end of descriptor 4.
-    const lifeline = hasMounts(this.level) ? [] : (['pipe'] as const);
-    const argv = sandboxArguments(this.#place.host, prepared.plan);
-    const child = this.#spawn(argv, prepared, ['ignore', 'pipe', 'pipe', 'pipe', ...lifeline]);
-    const { code, cut } = await runChild(child, prepared.script, options, () => this.#processes.kill(id, null, false));
+    const { child, script } = await launchTied(this.#place, id, prepared);
+    const { code, cut } = await runChild(child, script, options, () => this.#processes.kill(id, null, false));
     if (this.#filled.has(id)) return { reason: 'disk' };
     if (cut !== null) return { reason: cut };
     return outcomeOf(code, prepared.cgroup);

@@ -4,12 +4,12 @@ import type { Logger } from '../../shared/core/log.js';
 import { identityOf } from '../../shared/core/process-identity.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { Attachment, NetworkSpec } from '../network/network-model.js';
-import { type Cgroup, type CgroupRoots, makeCgroup } from './cgroup.js';
+import { type Cgroup, type CgroupRoots, makeCgroup, prepareCgroup } from './cgroup.js';
+import type { HostedCommand } from './oci/container-config.js';
 import { guardPorts, type PortRange } from './port-guard.js';
 import { MARKER } from './proc.js';
 import { hasMounts, type SandboxGround, type SandboxSpec } from './sandbox.js';
 import { APP_PATH, HOME_PATH, type Host, joinBelow, type Plan, searchPath } from './sandbox-plan.js';
-import { commandScript } from './sandbox-scripts.js';
 import { prepareScratch } from './scratch-folder.js';
 import { uidOf } from './service-users.js';
 
@@ -27,7 +27,7 @@ export interface SandboxPlace {
 export interface Prepared {
   plan: Plan;
   cgroup: Cgroup | null;
-  script: string;
+  command: HostedCommand;
 }
 
 /** The folders, the control group and the network of a sandbox whose command may not be known yet. */
@@ -95,7 +95,7 @@ export function prepareCommand(
     tied,
     network,
   };
-  return { plan, cgroup, script: commandScript(cwd, env, spec.command) };
+  return { plan, cgroup, command: { cwd, env, command: spec.command } };
 }
 
 /** The user of this host that runs the commands of a service. */
@@ -114,7 +114,8 @@ async function makeFolders(
   const { level } = host;
   const mounted = hasMounts(level) && host.overlay;
   const folders = await prepareScratch({ ...spec, ...own, mounted, dataDir, log, level });
-  const cgroup = cgroups === null ? null : await makeCgroup(cgroups, spec.id, spec.limits);
+  const cgroup =
+    cgroups === null ? null : await (host.oci === null ? makeCgroup : prepareCgroup)(cgroups, spec.id, spec.limits);
   // A sandbox with a network of its own shares no port with another.
   if (!hasNetwork && guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
     await guardPorts(cgroup.sockets, guardedPorts, spec.port ?? 0);

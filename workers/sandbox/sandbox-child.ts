@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
 import { onAbort } from '../../shared/core/on-abort.js';
+import { identityOf } from '../../shared/core/process-identity.js';
 import { signalGroup } from '../../shared/core/signal-process.js';
 import { LastLines } from '../core/last-lines.js';
 import { type Cgroup, ranOutOfMemory } from './cgroup.js';
@@ -14,7 +15,7 @@ import { SETUP_FAILED } from './sandbox-scripts.js';
 const PROBLEM_LINES = 3;
 
 /** The exit code of a child as a shell counts it: 128 and the signal's number for one that was killed. */
-export function ended(child: ChildProcess): Promise<number> {
+function ended(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', () => resolve(SETUP_FAILED));
     child.once('exit', (code, name) => resolve(code ?? 128 + constants.signals[name ?? 'SIGKILL']));
@@ -22,21 +23,41 @@ export function ended(child: ChildProcess): Promise<number> {
 }
 
 /** Resolves to the pid when the child has started. Rejects if it cannot be started. */
-export async function spawned(child: ChildProcess): Promise<number> {
+async function spawned(child: ChildProcess): Promise<number> {
   if (child.pid === undefined) await once(child, 'spawn');
   if (child.pid === undefined) throw new Error('The command could not be started');
   return child.pid;
 }
 
-/** Sends the loader its program. Resolves to true when the sandbox is made, to false if the child ended before that. */
-export function handOver(child: ChildProcess, script: string): Promise<boolean> {
+/** The child of a sandbox that outlives this process. */
+export interface Launched {
+  child: ChildProcess;
+  pid: number;
+  startedAt: string;
+  /** Its exit code as a shell counts it. */
+  exited: Promise<number>;
+}
+
+/** Names a child that has just been spawned. Rejects if it cannot be started. */
+export async function launched(child: ChildProcess): Promise<Launched> {
+  const exited = ended(child);
+  const pid = await spawned(child);
+  const { startedAt } = await identityOf(pid);
+  return { child, pid, startedAt, exited };
+}
+
+/**
+ * Sends the loader its program; a container has none. Resolves to true when the sandbox is made, to false if the child ended before
+ * that.
+ */
+export function handOver(child: ChildProcess, script: string | null): Promise<boolean> {
   const channel = child.stdio[3] as Duplex;
   return new Promise((resolve) => {
     channel.once('data', () => resolve(true));
     channel.once('close', () => resolve(false));
     // The loader may have ended already. The child's exit code tells the reason.
     channel.on('error', () => undefined);
-    channel.end(script);
+    if (script !== null) channel.end(script);
   });
 }
 
@@ -70,7 +91,7 @@ export interface ChildEnd {
  */
 export async function runChild(
   child: ChildProcess,
-  script: string,
+  script: string | null,
   options: RunOptions,
   killRest: () => Promise<void>,
 ): Promise<ChildEnd> {

@@ -9,6 +9,7 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/folders.js';
 import { OWN_FOLDERS } from '../core/own-programs.js';
 import { mountProgram } from './mount-program.js';
+import type { OciHost } from './oci/oci-host.js';
 import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
 import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';
@@ -20,7 +21,7 @@ const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
 
 /** Describes what this host may offer at a level. `probe` then tries it. */
-async function describeHost(level: SandboxLevel, overlay: boolean, dataDir: string): Promise<Host> {
+async function describeHost({ level, overlay, oci }: Candidate, dataDir: string): Promise<Host> {
   const [setsid, prlimit] = await Promise.all([hasTool('setsid'), hasTool('prlimit')]);
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {
@@ -31,14 +32,15 @@ async function describeHost(level: SandboxLevel, overlay: boolean, dataDir: stri
     level,
     overlay,
     tools: { setsid, prlimit },
-    filter: level === 'none' ? [] : await usableFilter(),
-    mounter: hasMounts(level) ? await usableMounter(level) : [],
+    filter: level === 'none' || oci !== null ? [] : await usableFilter(),
+    mounter: hasMounts(level) && oci === null ? await usableMounter(level) : [],
     ownFolders: OWN_FOLDERS,
     hidden: hiddenFolders(existing, [
       await realpath(dataDir),
       await platformFolder(),
       ...(level === 'rootless' ? await ownHome() : []),
     ]),
+    oci,
   };
 }
 
@@ -105,39 +107,57 @@ async function hasTool(name: string): Promise<boolean> {
   return false;
 }
 
+interface Candidate {
+  level: SandboxLevel;
+  overlay: boolean;
+  oci: OciHost | null;
+}
+
+/** What may work here, the strongest first. */
+function candidates(oci: OciHost | null, forced: SandboxLevel | undefined): Candidate[] {
+  const levels = forced === undefined ? (isRoot() ? LEVELS_OF_ROOT : LEVELS_OF_USERS) : [forced];
+  return levels.flatMap((level): Candidate[] => {
+    if (level !== 'namespaces') return [{ level, overlay: false, oci: null }];
+    const ways = oci === null ? [null] : [oci, null];
+    return ways.flatMap((way) => [true, false].map((overlay) => ({ level, overlay, oci: way })));
+  });
+}
+
 /**
  * Tries the levels from the strongest on by running a real command, and returns the first sandbox that passes. A level below
  * `namespaces` is logged with the reasons: as an error if hosted commands run as root, otherwise as a warning. Throws if no
  * level works.
  */
 export async function strongest<S extends Sandbox>(
-  dataDir: string,
-  log: Logger,
+  {
+    dataDir,
+    log,
+    oci,
+    forced,
+  }: { dataDir: string; log: Logger; oci: OciHost | null; forced: SandboxLevel | undefined },
   make: (host: Host) => S,
-  forced?: SandboxLevel,
 ): Promise<S> {
   const reasons: string[] = [];
-  const levels = forced === undefined ? (isRoot() ? LEVELS_OF_ROOT : LEVELS_OF_USERS) : [forced];
-  for (const level of levels) {
+  for (const candidate of candidates(oci, forced)) {
+    const { level, overlay } = candidate;
     if (level === 'namespaces') await mkdir(INSIDE, { recursive: true }).catch(() => undefined);
-    for (const overlay of level === 'namespaces' ? [true, false] : [false]) {
-      const host = await describeHost(level, overlay, dataDir).catch((error: unknown) => errorMessage(error));
-      const sandbox = typeof host === 'string' ? null : make(host);
-      const problem = sandbox === null ? host : await probe(sandbox, dataDir, overlay);
-      if (problem === null && sandbox !== null && typeof host !== 'string') {
-        const detail = { level, overlay, reasons };
-        if (level !== 'none' && host.filter.length === 0) {
-          log.warn('hosted commands can make user namespaces: no filter of system calls works here (it needs perl)');
-        }
-        if (level === 'none' && isRoot()) log.error(detail, 'hosted commands run as root: nothing contains them');
-        else if (level === 'rootless') {
-          log.warn(detail, "hosted commands see nothing of this user's home, but run as this user");
-        } else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
-        else log.info(detail, 'hosted commands run in namespaces of their own');
-        return sandbox;
+    const host = await describeHost(candidate, dataDir).catch((error: unknown) => errorMessage(error));
+    const sandbox = typeof host === 'string' ? null : make(host);
+    const problem = sandbox === null ? host : await probe(sandbox, dataDir, overlay);
+    if (problem === null && sandbox !== null && typeof host !== 'string') {
+      const detail = { level, overlay, runtime: host.oci?.runtime ?? null, reasons };
+      if (level !== 'none' && host.oci === null && host.filter.length === 0) {
+        log.warn('hosted commands can make user namespaces: no filter of system calls works here (it needs perl)');
       }
-      reasons.push(`${level}${overlay ? ' with overlay' : ''}: ${problem}`);
+      if (level === 'none' && isRoot()) log.error(detail, 'hosted commands run as root: nothing contains them');
+      else if (level === 'rootless') {
+        log.warn(detail, "hosted commands see nothing of this user's home, but run as this user");
+      } else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
+      else if (host.oci === null) log.info(detail, 'hosted commands run in namespaces of their own');
+      else log.info(detail, 'hosted commands run in OCI containers');
+      return sandbox;
     }
+    reasons.push(`${level}${candidate.oci ? ' in containers' : ''}${overlay ? ' with overlay' : ''}: ${problem}`);
   }
   throw new Error(`No command can be run on this host (${reasons.join('; ')})`);
 }

@@ -1,5 +1,6 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import type { Attachment } from '../network/network-model.js';
+import type { OciHost } from './oci/oci-host.js';
 import { hasMounts, hasUsers, type SandboxLevel, type SandboxLimits } from './sandbox.js';
 import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
 
@@ -8,7 +9,7 @@ export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
 export const HOME_PATH = `${INSIDE}/home`;
 /** The folders above the platform's own programs, if they are hidden: node, node1, … */
-function ownName(index: number): string {
+export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
 }
 const TOOLS_PATH = `${INSIDE}/tools`;
@@ -16,7 +17,7 @@ const TOOLS_PATH = `${INSIDE}/tools`;
 /** Folders of the host with secrets, sockets or files of other users. */
 const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'];
 /** Files and folders of the kernel with figures of the host or of other sandboxes. Nothing is at those that the kernel does not have. */
-const MASKED = [
+export const MASKED = [
   ...[
     'acpi',
     'asound',
@@ -37,7 +38,7 @@ const MASKED = [
 const SHARED_FILES = 65_536;
 /** Possible places of the stage: the mounts are made there before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];
-const OPEN_FILES = 16_384;
+export const OPEN_FILES = 16_384;
 /** Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory stands behind it. */
 const V8_RESERVED_MB = 512;
 /** The folders of the host's programs. */
@@ -57,6 +58,8 @@ export interface Host {
   ownFolders: readonly string[];
   /** Real folders of the host that no command may see. */
   hidden: string[];
+  /** What commands run in as OCI containers; null if the programs of this folder make their sandbox. */
+  oci: OciHost | null;
 }
 
 /** One sandbox with all its paths. */
@@ -88,9 +91,11 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
 export const HIDE_CANDIDATES: readonly string[] = HIDDEN;
 
 /** The folders above the platform's own that are hidden from commands and have to be mounted. */
-function hiddenOwn({ ownFolders, hidden }: Host): string[] {
+export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
-  return ownFolders.filter((folder) => covers.some((path) => isBelow(folder, path))).map((folder) => dirname(folder));
+  const isSeen = (folder: string) => oci === null || oci.system.some((path) => isBelow(folder, path));
+  const isHidden = (folder: string) => !isSeen(folder) || covers.some((path) => isBelow(folder, path));
+  return ownFolders.filter(isHidden).map((folder) => dirname(folder));
 }
 
 /** The path at which a command sees the folder of a tool. With mounts of its own it is the same for builds and replicas. */

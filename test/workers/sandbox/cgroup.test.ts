@@ -20,6 +20,8 @@ const IMPOSSIBLE: CgroupRoots = {
   cpu: '/dev/null/nowhere',
   accounting: null,
   sockets: null,
+  runtimePath: '',
+  all: [],
 };
 
 describe('control groups of sandboxes (skipped if the host does not allow any)', () => {

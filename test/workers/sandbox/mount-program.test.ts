@@ -64,7 +64,7 @@ describe('The program that makes the mounts of a sandbox', () => {
   async function operations(name: string): Promise<string[]> {
     await mkdir(join(folder, name));
     const host = { level: 'namespaces', overlay: true, tools: { setsid: false, prlimit: false } } as const;
-    const place = { ownFolders: ['/usr/bin'], hidden: ['/run', '/root', folder], filter: [], mounter: [] };
+    const place = { ownFolders: ['/usr/bin'], hidden: ['/run', '/root', folder], filter: [], mounter: [], oci: null };
     return mountOperations(
       { ...host, ...place },
       {

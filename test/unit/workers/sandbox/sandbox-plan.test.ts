@@ -21,6 +21,7 @@ const HOST: Host = {
   mounter: [],
   ownFolders: ['/usr/bin'],
   hidden: ['/run', '/root', '/var/lib/ranvier'],
+  oci: null,
 };
 const PLAN: Plan = {
   marker: 'token:id',

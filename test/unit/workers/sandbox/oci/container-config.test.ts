@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { containerConfig } from '../../../../../workers/sandbox/oci/container-config.js';
+import type { Plan } from '../../../../../workers/sandbox/sandbox-plan.js';
+
+const HOST = {
+  level: 'namespaces',
+  overlay: true,
+  tools: { setsid: true, prlimit: true },
+  filter: [],
+  mounter: [],
+  ownFolders: ['/root/node/bin'],
+  hidden: ['/root', '/var/lib/ranvier'],
+  oci: {
+    runtime: '/usr/sbin/runc',
+    conmon: '/usr/bin/conmon',
+    rootfs: '/var/lib/ranvier/containers/root',
+    record: '/var/lib/ranvier/containers/record',
+    system: ['/etc', '/usr', '/var'],
+    seccomp: null,
+    overlayOptions: ['volatile'],
+    limitsSwap: true,
+    resolver: '/etc/resolv.conf',
+    hasHosts: true,
+  },
+} as const;
+const PLAN: Plan = {
+  marker: 'token:id',
+  uid: 300_007,
+  directory: '/var/lib/ranvier/work',
+  image: '/var/lib/ranvier/image',
+  scratch: '/var/lib/ranvier/sandboxes/id',
+  writable: ['/var/lib/ranvier/cache'],
+  tools: ['/var/lib/ranvier/tools/x'],
+  limits: { memoryMb: 64, cpu: 0.5, pids: 32, fileSizeMb: 10 },
+  procsFiles: [],
+  tied: false,
+  network: { join: [], address: '10.0.0.2', hostsFile: '/h', resolvFile: '/r' },
+};
+const GROUPS = {
+  id: 'id',
+  roots: {
+    version: 1 as const,
+    memory: '/sys/fs/cgroup/memory/x/token',
+    pids: '',
+    cpu: '',
+    accounting: null,
+    sockets: null,
+    runtimePath: 'token',
+    all: [],
+  },
+};
+const COMMAND = { cwd: '/mnt/app', env: { A: "it's $(x)" }, command: 'node .' };
+
+function config(plan: Partial<Plan> = {}) {
+  const { hidden, ownFolders } = HOST;
+  const host = { ...HOST, hidden: [...hidden], ownFolders, filter: [], mounter: [] };
+  return containerConfig(host, { ...PLAN, ...plan }, COMMAND, GROUPS);
+}
+
+describe('The configuration of a container', () => {
+  it('runs the command without privileges, within its limits', () => {
+    const { process, linux } = config();
+    expect(process.user).to.deep.equal({ uid: 300_007, gid: 300_007 });
+    expect(process.noNewPrivileges).to.equal(true);
+    expect(Object.values(process.capabilities).flat()).to.deep.equal([]);
+    expect(process.args).to.deep.equal(['/bin/sh', '/.init', 'free', '/mnt/app', '/bin/sh', '-c', 'node .']);
+    expect(process.env).to.deep.equal(["A=it's $(x)"]);
+    expect(process.rlimits).to.deep.include({ type: 'RLIMIT_FSIZE', hard: 10 * 2 ** 20, soft: 10 * 2 ** 20 });
+    expect(linux.cgroupsPath).to.equal('token/id');
+    expect(linux.resources).to.deep.include({
+      memory: { limit: 64 * 2 ** 20, swap: 64 * 2 ** 20 },
+      cpu: { quota: 50_000, period: 100_000 },
+      pids: { limit: 32 },
+    });
+    expect(config({ tied: true }).process.args[2]).to.equal('tied');
+  });
+
+  it("sees the host's system read only, nothing of the platform, and its own folders", () => {
+    const { mounts } = config();
+    const at = (path: string) => mounts.filter(({ destination }) => destination === path).at(-1);
+    expect(at('/usr')).to.deep.include({ source: '/usr', options: ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'] });
+    expect(at('/var/lib/ranvier')).to.deep.include({ type: 'tmpfs' });
+    expect(at('/root')).to.equal(undefined);
+    expect(at('/mnt/node')).to.deep.include({ source: '/root/node' });
+    expect(at('/mnt/tools/x')).to.deep.include({ source: '/var/lib/ranvier/tools/x' });
+    expect(at('/etc/resolv.conf')).to.deep.include({ source: '/r' });
+    expect(at('/etc/hosts')).to.deep.include({ source: '/h' });
+    expect(at('/var/lib/ranvier/cache')?.options).to.include('rw');
+    expect(at('/mnt/app')?.options).to.include.members([
+      'lowerdir=/var/lib/ranvier/image',
+      'upperdir=/var/lib/ranvier/work/upper',
+    ]);
+  });
+
+  it('gives the files of an image to the user of the service, and mounts a folder as it is', () => {
+    expect(config().hooks.createContainer[0]?.args).to.include('300007:300007');
+    const folder = config({ image: null });
+    expect(folder.hooks.createContainer).to.deep.equal([]);
+    expect(folder.mounts.find(({ destination }) => destination === '/mnt/app')).to.deep.include({
+      source: '/var/lib/ranvier/work',
+      options: ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'],
+    });
+  });
+
+  it('refuses variables that cannot be passed', () => {
+    const withEnv = (env: Record<string, string>) => () =>
+      containerConfig(
+        { ...HOST, hidden: [], ownFolders: [], filter: [], mounter: [] },
+        PLAN,
+        { ...COMMAND, env },
+        null,
+      );
+    expect(withEnv({ 'A;B': '1' })).to.throw('not a name');
+    expect(withEnv({ A: 'a\0b' })).to.throw('NUL');
+  });
+});

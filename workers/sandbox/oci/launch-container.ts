@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { runLimited } from '../../../shared/core/run-limited.js';
+import { removeTree } from '../../core/folders.js';
+import type { CgroupRoots } from '../cgroup.js';
+import { MARKER } from '../proc.js';
+import { type Launched, launched } from '../sandbox-child.js';
+import { type Host, type Plan, USUAL_PATH } from '../sandbox-plan.js';
+import { containerConfig, type HostedCommand, overlayFolders } from './container-config.js';
+import type { OciHost } from './oci-host.js';
+
+/** What a container is made of. */
+export interface Container {
+  id: string;
+  host: Host & { oci: OciHost };
+  plan: Plan;
+  command: HostedCommand;
+  cgroups: CgroupRoots | null;
+}
+
+/** The folders and files of a container in its scratch folder, which is removed with it. */
+function pathsOf({ plan: { scratch } }: Container) {
+  return {
+    bundle: join(scratch, 'bundle'),
+    config: join(scratch, 'bundle', 'config.json'),
+    state: join(scratch, 'state'),
+    exits: join(scratch, 'exits'),
+    pidFile: join(scratch, 'pid'),
+  };
+}
+
+/** The configuration has the variables of the command, so it is readable by the platform's user alone and does not stay. */
+async function writeBundle(container: Container): Promise<void> {
+  const { host, plan, command, cgroups, id } = container;
+  const { bundle, config, exits } = pathsOf(container);
+  const text = JSON.stringify(containerConfig(host, plan, command, cgroups === null ? null : { roots: cgroups, id }));
+  const { upper, work } = overlayFolders(plan.directory);
+  // The kernel refuses to mount a volatile overlay a second time unless its working folder is new.
+  if (plan.image !== null) await removeTree(work);
+  const folders = plan.image === null ? [bundle, exits] : [bundle, exits, upper, work];
+  await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
+  await writeFile(config, text, { mode: 0o600 });
+}
+
+/**
+ * Starts a container that ends with this process. Its output comes through pipes; descriptor 3 gets a line when the command starts.
+ * The runtime keeps the control group after the end, so that it can tell whether memory ran out.
+ */
+export async function spawnContainer(container: Container): Promise<ChildProcess> {
+  await writeBundle(container);
+  const { host, plan, id } = container;
+  const { bundle, config, state } = pathsOf(container);
+  const run = ['--root', state, 'run', '--keep', '--preserve-fds', '1', '--bundle', bundle, id];
+  const [file = '', ...args] = [
+    ...(plan.network?.join ?? []),
+    'setpriv',
+    '--pdeathsig',
+    'KILL',
+    host.oci.runtime,
+    ...run,
+  ];
+  const child = spawn(file, args, {
+    cwd: '/',
+    env: environmentOf(plan),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  child.stdio[3]?.once('data', () => void rm(config, { force: true }).catch(() => undefined));
+  return child;
+}
+
+/**
+ * Makes a container that outlives this process and starts its command. Its output goes to `output`. The child is conmon, which passes
+ * TERM on to the command and, after its end, has the exit code recorded in `exitFile`. Rejects, with the runtime's message, if the
+ * container cannot be made; something of it may be left then.
+ */
+export async function startContainer(
+  container: Container,
+  { output, exitFile, oomFile }: { output: number; exitFile: string; oomFile: string | null },
+): Promise<Launched> {
+  await writeBundle(container);
+  const { host, plan, id } = container;
+  const { bundle, config, state, exits, pidFile } = pathsOf(container);
+  const { oci } = host;
+  const own = [
+    '--sync',
+    '--api-version',
+    '1',
+    '--runtime',
+    oci.runtime,
+    '--runtime-arg',
+    '--root',
+    '--runtime-arg',
+    state,
+  ];
+  const about = ['--bundle', bundle, '--cid', id, '--cuuid', id, '--name', id, '--container-pidfile', pidFile];
+  const streams = ['--log-path', 'passthrough', '--full-attach', '--exit-dir', exits];
+  const record = [oci.record, join(exits, id), oomFile ?? '', exitFile].flatMap((word) => ['--exit-command-arg', word]);
+  const exit = ['--exit-command', '/bin/sh', ...record];
+  const [file = '', ...args] = [...(plan.network?.join ?? []), oci.conmon, ...own, ...about, ...streams, ...exit];
+  const child = spawn(file, args, {
+    cwd: '/',
+    env: { ...environmentOf(plan), _OCI_SYNCPIPE: '3' },
+    stdio: ['ignore', output, output, 'pipe'],
+    detached: true,
+  });
+  const channel = child.stdio[3] as Readable;
+  try {
+    const conmon = await launched(child);
+    const problem = await problemOf(channel);
+    if (problem !== null) throw new Error(`The sandbox could not be made: ${problem}`);
+    await runLimited(oci.runtime, ['--root', state, 'start', id]);
+    return conmon;
+  } finally {
+    channel.destroy();
+    await rm(config, { force: true });
+  }
+}
+
+/** What conmon says about the container once it is made: null if it is, otherwise the reason why it is not. */
+async function problemOf(channel: Readable): Promise<string | null> {
+  let text = '';
+  for await (const chunk of channel) {
+    text += String(chunk);
+    if (text.includes('\n')) break;
+  }
+  if (text === '') return 'conmon ended without a word';
+  const { data, message } = JSON.parse(text) as { data: number; message?: string };
+  return data > 0 ? null : (message ?? `the runtime ended with ${data}`);
+}
+
+/** The variables of conmon and of the runtime: none of the platform's own. */
+function environmentOf({ marker }: Plan): NodeJS.ProcessEnv {
+  return { PATH: USUAL_PATH.join(':'), [MARKER]: marker };
+}

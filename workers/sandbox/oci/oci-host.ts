@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, lstat, mkdir, mkdtemp, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { exists, unlessAbsent } from '../../../shared/core/exists.js';
+import { runLimited } from '../../../shared/core/run-limited.js';
+import { removeTree } from '../../core/folders.js';
+import type { CgroupRoots } from '../cgroup.js';
+import { HIDE_CANDIDATES, INSIDE, USUAL_PATH } from '../sandbox-plan.js';
+import { INIT, RECORD } from './scripts.js';
+import { hostSeccomp, type Seccomp } from './seccomp.js';
+
+/** The folders of the host's system that every container sees, read only. Nothing else of the host is in a container. */
+const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
+/** Folders that are empty or made for each container. */
+const MADE = [
+  'dev',
+  'proc',
+  'sys',
+  'tmp',
+  'media',
+  'srv',
+  INSIDE.slice(1),
+  ...HIDE_CANDIDATES.map((path) => path.slice(1)),
+];
+/** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
+const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
+/** The path of the init in a container. */
+export const INIT_PATH = '/.init';
+
+/** What this host has to run OCI containers with. It is found once at start. */
+export interface OciHost {
+  /** Paths of the OCI runtime and of conmon, which outlives the worker and records the exit code. */
+  runtime: string;
+  conmon: string;
+  /** The root of containers: an empty folder with places for the mounts. */
+  rootfs: string;
+  /** The program that records how a detached container ended. */
+  record: string;
+  /** Real folders of the host's system that containers see. */
+  system: readonly string[];
+  seccomp: Seccomp | null;
+  overlayOptions: readonly string[];
+  /** True if the kernel can limit swap. */
+  limitsSwap: boolean;
+  /** The file with the host's name servers; null if there is none. */
+  resolver: string | null;
+  /** True if the host has a file of names of its own, which a network can replace. */
+  hasHosts: boolean;
+}
+
+/** Finds the programs and prepares the root of containers below DATA_DIR. Null if the runtime or conmon is not installed. */
+export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<OciHost | null> {
+  const [runtime, conmon] = await Promise.all([programPath('runc'), programPath('conmon')]);
+  if (runtime === null || conmon === null) return null;
+  const folder = join(dataDir, 'containers');
+  const rootfs = join(folder, 'root');
+  await mkdir(rootfs, { recursive: true });
+  await chmod(rootfs, 0o755);
+  const system = await prepareRoot(rootfs);
+  await replaceFile(join(rootfs, INIT_PATH), INIT);
+  const record = join(folder, 'record');
+  await replaceFile(record, RECORD);
+  const swap = cgroups.version === 1 ? 'memory.memsw.limit_in_bytes' : 'memory.swap.max';
+  const [seccomp, overlayOptions, limitsSwap, hasHosts] = await Promise.all([
+    hostSeccomp(),
+    usableOverlay(folder),
+    exists(join(cgroups.memory, swap)),
+    exists('/etc/hosts'),
+  ]);
+  const resolver = await realpath('/etc/resolv.conf').catch(() => null);
+  return { runtime, conmon, rootfs, record, system, seccomp, overlayOptions, limitsSwap, resolver, hasHosts };
+}
+
+/** The path of a program in the usual folders or in PATH; null if there is none. */
+async function programPath(name: string): Promise<string | null> {
+  for (const folder of new Set([...USUAL_PATH, ...(process.env.PATH ?? '').split(delimiter)])) {
+    if (folder !== '' && (await exists(join(folder, name)))) return join(folder, name);
+  }
+  return null;
+}
+
+/** Makes the folders and links of the root. Returns the folders of the system that are to be mounted. */
+async function prepareRoot(rootfs: string): Promise<string[]> {
+  const system: string[] = [];
+  for (const name of MADE) await mkdir(join(rootfs, name), { recursive: true });
+  for (const name of SYSTEM) {
+    const info = await unlessAbsent(lstat(join('/', name)));
+    if (info === null) continue;
+    if (info.isSymbolicLink()) {
+      const target = await readlink(join('/', name));
+      await symlink(target, join(rootfs, name)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
+    } else if (info.isDirectory()) {
+      await mkdir(join(rootfs, name), { recursive: true });
+      system.push(join('/', name));
+    }
+  }
+  return system;
+}
+
+/** A shell reads its program as it goes, so a file that one may be reading is replaced as a whole. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const candidate = `${path}.${randomUUID()}`;
+  await writeFile(candidate, text, { mode: 0o755 });
+  await chmod(candidate, 0o755);
+  await rename(candidate, path).catch(async (error: unknown) => {
+    await rm(candidate, { force: true });
+    throw error;
+  });
+}
+
+/** The best options with which this kernel mounts an overlay below DATA_DIR. */
+async function usableOverlay(parent: string): Promise<readonly string[]> {
+  const folder = await mkdtemp(join(parent, 'overlay-'));
+  try {
+    for (const [index, options] of OVERLAY_OPTIONS.entries()) {
+      const [upper, work] = [join(folder, `upper${index}`), join(folder, `work${index}`)];
+      await mkdir(upper);
+      await mkdir(work);
+      const layers = [`lowerdir=${parent}`, `upperdir=${upper}`, `workdir=${work}`, ...options].join(',');
+      const mount = ['mount', '-n', '-t', 'overlay', 'overlay', '-o', layers, INSIDE];
+      const tried = await runLimited('unshare', ['--mount', '--propagation', 'private', ...mount]).catch(() => null);
+      if (tried !== null) return options;
+    }
+    return [];
+  } finally {
+    await removeTree(folder);
+  }
+}
