@@ -195,6 +195,7 @@ try {
       deploy_slots: config.workerConcurrency,
       run_slots: config.runConcurrency,
       network_isolation: sandbox.network !== null,
+      runs_images: containers !== null || sandbox.runsImages,
       measures_usage: config.runtime === 'swarm' || sandbox.measuresUsage,
       data_kinds: dataKinds,
     },

@@ -22,13 +22,7 @@ export async function assertSource(
 ): Promise<void> {
   if (isDataKind(service.kind)) return assertDataService(trx, deps, service, configuration);
   const isImage = isImageSource(configuration);
-  if (deps.config.runtime === 'process' && (isImage || configuration.buildMethod === 'dockerfile')) {
-    throw invalidSource(
-      'buildMethod',
-      'Dockerfile and image sources need a container runtime; this installation runs RUNTIME=process',
-    );
-  }
-  const registry = await registryOf(trx, deps, service, configuration);
+  const registry = await registryOf(trx, service, configuration);
   if (isImage) return assertImage(deps, configuration, registry);
   if (isPushSource(configuration)) {
     if (commitSha !== undefined || (await wasPushed(trx, service.id))) return;
@@ -41,14 +35,13 @@ export async function assertSource(
   if (problem) throw invalidSource('repository', problem);
 }
 
-/** The registry that the configuration names; null if it names none or this runtime needs none. */
+/** The registry that the configuration names; null if it names none. */
 async function registryOf(
   trx: Transaction,
-  { config }: CommandDeps,
   service: ServiceRow,
   { registryId }: ServiceConfiguration,
 ): Promise<string | null> {
-  if (registryId === '' || config.runtime === 'process') return null;
+  if (registryId === '') return null;
   const registry = await findRegistry(trx, service.workspace_id, registryId);
   if (!registry) throw invalidSource('registryId', 'does not name a registry of this workspace');
   return registry.server;

@@ -15,6 +15,8 @@ export interface ImageManifest {
   shownCommand?: string;
   /** The shell command line of the Procfile's line `release`, which runs before each release; absent if it has none. */
   releaseCommand?: string;
+  /** The process of an image with a root file system of its own, which is the image's folder; absent for built folders. */
+  process?: ImageProcess;
   /** Below the image's folder; '' is the folder itself. */
   workingDirectory: string;
   /** Below the image's folder; what a static site serves. */
@@ -27,6 +29,15 @@ export interface ImageManifest {
   environment: Record<string, string>;
   /** The tools that it runs with, as the host keeps them (`node-22.1.0`); absent if the platform's own will do. */
   tools?: string[];
+}
+
+/** How the process of an image is started, as the image says. */
+export interface ImageProcess {
+  /** ENTRYPOINT and CMD; empty if it names none. */
+  args: string[];
+  user: { uid: number; gid: number; groups: number[] };
+  /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
+  stopSignal?: string;
 }
 
 /** How many images a service keeps for rollback. */

@@ -11,9 +11,9 @@ export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> 
   await rowsOf(
     db,
     `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, measures_usage,
-                          data_kinds, running, event_loop_p99_ms)
+                          runs_images, data_kinds, running, event_loop_p99_ms)
      values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :network_isolation, :measures_usage,
-             :data_kinds, :running,
+             :runs_images, :data_kinds, :running,
              :event_loop_p99_ms)
      on conflict (id) do update
        set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
@@ -41,6 +41,8 @@ export interface WorkerAbilities {
   networkIsolation: boolean;
   /** Each of them measures what replicas use. */
   measuresUsage: boolean;
+  /** Each of them pulls, builds and runs images. */
+  runsImages: boolean;
   /** The kinds of data services that some host can run. */
   dataKinds: DataKind[];
 }
@@ -53,6 +55,7 @@ export async function workersOnline(db: Db): Promise<WorkerAbilities> {
     online,
     networkIsolation: online && workers.every((worker) => worker.network_isolation),
     measuresUsage: online && workers.every((worker) => worker.measures_usage),
+    runsImages: online && workers.every((worker) => worker.runs_images),
     dataKinds: [...new Set(workers.flatMap((worker) => worker.data_kinds))],
   };
 }
@@ -87,6 +90,7 @@ export interface WorkerRow {
   deploy_slots: number;
   run_slots: number;
   network_isolation: boolean;
+  runs_images: boolean;
   measures_usage: boolean;
   /** The kinds of data services that its host can run. */
   data_kinds: DataKind[];

@@ -27,11 +27,11 @@ export const NO_REGISTRY =
     : 'docker-registry is not installed';
 
 /**
- * A registry on the loopback of an engine's machine, where engines trust one without TLS. Those that are given one `data`
- * folder are one registry, on every machine at the same address.
+ * A registry on the loopback of an engine's machine, where engines trust one without TLS; of this one if `node` is null. Those that
+ * are given one `data` folder are one registry, on every machine at the same address.
  */
 export async function startRegistry(
-  node: DockerNode,
+  node: DockerNode | null,
   folder: string,
   port: number,
   { users = false, data = '' }: { users?: boolean; data?: string } = {},
@@ -45,7 +45,7 @@ export async function startRegistry(
     join(own, 'config.yml'),
     `version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ${storage}}}\n${auth}http: {addr: 127.0.0.1:${port}, relativeurls: true}\n`,
   );
-  const inside = ['-t', String(node.pid), '-n'];
+  const inside = ['-t', String(node?.pid ?? process.pid), '-n'];
   // Ends with this process, however it ends.
   const serve = [...inside, 'setpriv', '--pdeathsig', 'KILL', 'docker-registry', 'serve', join(own, 'config.yml')];
   const registry = spawn('nsenter', serve, { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -108,6 +108,7 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     deploy_slots: slots,
     run_slots: slots,
     network_isolation: false,
+    runs_images: false,
     measures_usage: false,
     data_kinds: [],
     running: [],

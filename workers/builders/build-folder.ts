@@ -5,7 +5,7 @@ import { exists } from '../../shared/core/exists.js';
 import { identityOf, isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
 import { planOf } from '../../shared/services/catalog.js';
 import { type DiscardDeps, discardTree, removeTree, touch } from '../core/folders.js';
-import { ownDirectory } from '../sandbox/service-users.js';
+import { ownByImages, ownDirectory } from '../sandbox/service-users.js';
 import type { BuildContext, BuildRequest } from './builder.js';
 import { usedMb } from './folder-size.js';
 import { dependenciesFolder } from './kept-dependencies.js';
@@ -122,12 +122,27 @@ const MIN_CACHE_MB = 2048;
  * Makes the folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set, or if
  * it has become larger than the plan allows.
  */
-export async function openCache(
+export function openCache(deps: DiscardDeps, request: CacheOwner, context: Pick<BuildContext, 'log'>): Promise<string> {
+  const own = (path: string) => ownDirectory(path, request.userNumber);
+  return openFolder(deps, cacheFolder(deps.dataDir, request.serviceId), request, context, own);
+}
+
+/** As `openCache`, for the layers that builds of the service's Dockerfile have made. */
+export function openImageCache(
   deps: DiscardDeps,
-  { serviceId, clearCache, userNumber, configuration }: CacheOwner,
-  { log }: Pick<BuildContext, 'log'>,
+  request: CacheOwner,
+  context: Pick<BuildContext, 'log'>,
 ): Promise<string> {
-  const cache = cacheFolder(deps.dataDir, serviceId);
+  return openFolder(deps, `${cacheFolder(deps.dataDir, request.serviceId)}-images`, request, context, ownByImages);
+}
+
+async function openFolder(
+  deps: DiscardDeps,
+  cache: string,
+  { clearCache, configuration }: CacheOwner,
+  { log }: Pick<BuildContext, 'log'>,
+  own: (path: string) => Promise<void>,
+): Promise<string> {
   const reason = clearCache ? 'clearCache is set' : await oversize(cache, mostCacheMb(configuration.plan));
   if (reason !== null) {
     await discardTree(deps, cache);
@@ -135,7 +150,7 @@ export async function openCache(
   }
   if (!(await exists(cache))) {
     await mkdir(cache, { recursive: true, mode: 0o700 });
-    await ownDirectory(cache, userNumber);
+    await own(cache);
   }
   await touch(cache);
   return cache;

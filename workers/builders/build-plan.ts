@@ -1,5 +1,5 @@
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
-import { BuildError } from '../failures/explained.js';
+import { BuildError, IMAGES_MISSING } from '../failures/explained.js';
 import type { DetectedProject } from './detection/detected-project.js';
 import { ENTRY_FILES } from './detection/entry-files.js';
 import type { Language, LanguagePlan } from './languages/language.js';
@@ -12,7 +12,6 @@ import type { ProjectFiles } from './project-files.js';
 
 /** The languages that have a base image by default (BASE_IMAGES). Of others a Dockerfile knows more. */
 const IMAGED: readonly string[] = ['node', 'python', 'go'];
-const CONTAINERS = 'the runtime of this installation ("process") builds no containers; set RUNTIME=swarm, or';
 
 /**
  * Decides how to build and start a project. Settings take precedence over what the files suggest. With `containers`,
@@ -71,10 +70,10 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
 
 function refuseContainers({ sourceType, runtime, buildMethod }: Settings): void {
   if (sourceType === 'image' || runtime === 'image' || buildMethod === 'image') {
-    throw new BuildError(`an image cannot be deployed: ${CONTAINERS} deploy from a repository`);
+    throw new BuildError(IMAGES_MISSING);
   }
   if (runtime === 'docker' || buildMethod === 'dockerfile') {
-    throw new BuildError(`a Dockerfile cannot be built: ${CONTAINERS} set runtime to auto and buildMethod to railpack`);
+    throw new BuildError(IMAGES_MISSING);
   }
 }
 
@@ -142,7 +141,7 @@ function unfolded({ folder, notes }: DetectedProject, plan: LanguagePlan, { buil
 
 function unknownProject(files: ProjectFiles, containers: boolean): BuildError {
   if (files.has('Dockerfile') && !containers) {
-    return new BuildError(`a Dockerfile cannot be built: ${CONTAINERS} set startCommand (and buildCommand)`);
+    return new BuildError(IMAGES_MISSING);
   }
   return new NoApplicationError(
     `the project is of no kind that can be built: there is no ${[...MARKS, 'Procfile'].join(', ')} or index.html` +

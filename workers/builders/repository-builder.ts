@@ -3,11 +3,13 @@ import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
+import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
+import { isImageSource } from '../../shared/services/source.js';
 import { discardTree, removeUnused } from '../core/folders.js';
-import { BuildError } from '../failures/explained.js';
+import { BuildError, IMAGES_MISSING } from '../failures/explained.js';
 import { diskProblem } from '../sandbox/disk-guard.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { RepositorySource } from '../sources/repository-source.js';
@@ -27,11 +29,14 @@ import type { BuildContext, Builder, BuildRequest } from './builder.js';
 import { checkOut } from './checkout.js';
 import { explain } from './detection/explain.js';
 import type { LocalImageStore } from './folder-image-store.js';
+import { buildDockerfile } from './images/dockerfile-build.js';
+import { adoptImage, type ImageBuilderOptions } from './images/image-builder.js';
 import { dependenciesFolder, KeptDependencies } from './kept-dependencies.js';
 import { MARKS } from './languages/languages.js';
 import type { BuildPlan } from './plan-model.js';
 import { below, projectOf } from './project-files.js';
 import { readFiles } from './reader/read-files.js';
+import type { OPERATIONS } from './reader/reader-operations.js';
 import { warmReader } from './reader/reader-pool.js';
 import { LOCK_FILES } from './toolchains/manager-version.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
@@ -43,6 +48,8 @@ export interface RepositoryBuilderOptions {
   source: RepositorySource;
   images: LocalImageStore;
   toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
+  /** What images are pulled and built with; absent or null if this host cannot run them. */
+  imageBuilds?: ImageBuilderOptions | null;
 }
 
 /**
@@ -60,6 +67,7 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
       const deps = { dataDir: options.config.dataDir, log: options.log };
       const folder = await openBuildFolder(options.config.dataDir, request.id);
       try {
+        if (isImageSource(request.configuration)) return await adopt(options, request, context, folder);
         return await new RepositoryBuild(options, request, context, folder).run();
       } finally {
         await discardTree(deps, folder.path);
@@ -69,9 +77,20 @@ export function createRepositoryBuilder(options: RepositoryBuilderOptions): Buil
       await leftovers.remove();
       const deps = { dataDir: options.config.dataDir, log: options.log };
       await removeUnused(deps, dependenciesFolder(deps.dataDir));
+      await options.imageBuilds?.registry.sweep();
       return removeUnused(deps, cachesFolder(deps.dataDir));
     },
   };
+}
+
+async function adopt(
+  { imageBuilds }: RepositoryBuilderOptions,
+  request: BuildRequest,
+  context: BuildContext,
+  folder: BuildFolder,
+): Promise<BuiltImage> {
+  if (!imageBuilds) throw new BuildError(IMAGES_MISSING);
+  return adoptImage({ options: imageBuilds, request, context, folder, limit: new TimeLimit(request, context) });
 }
 
 /** The shortest time between two removals that builds cause, in milliseconds. */
@@ -114,6 +133,7 @@ class RepositoryBuild {
   readonly #options: RepositoryBuilderOptions;
   readonly #request: BuildRequest;
   #context: BuildContext;
+  readonly #folder: BuildFolder;
   readonly #app: string;
   readonly #limit: TimeLimit;
   readonly #cache: Promise<string>;
@@ -122,6 +142,7 @@ class RepositoryBuild {
     this.#options = options;
     this.#request = request;
     this.#context = context;
+    this.#folder = folder;
     this.#app = folder.app;
     this.#limit = new TimeLimit(request, context);
     this.#cache = openCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
@@ -156,8 +177,11 @@ class RepositoryBuild {
     const { sandbox, config, toolchains } = this.#options;
     const app = await realpath(this.#app);
     const { signal } = this.#limit;
+    const about = { app, ...projectOf(configuration, kind) };
+    const dockerfileProject = await this.#dockerfileProject(about);
+    if (dockerfileProject !== null) return this.#buildDockerfile(dockerfileProject, app);
     const { project, plan, locked } = await this.#limit.within('looking at the repository', () =>
-      readFiles('planProcess', { app, ...projectOf(configuration, kind) }, { signal }),
+      readFiles('planProcess', about, { signal }),
     );
     for (const line of explain(plan)) await this.#context.log(line);
     let tools = await this.#limit.within('installing the tools that the project names', () =>
@@ -175,6 +199,24 @@ class RepositoryBuild {
     const image = await this.#limit.within('storing the image', () => this.#store(plan, tools, app, project));
     if (dependencies !== null) await kept.remember(dependencies, image.digest);
     return image;
+  }
+
+  /** The folder of the project if its Dockerfile is to be built; otherwise null. Most repositories need no look at their files for it. */
+  async #dockerfileProject(about: Parameters<(typeof OPERATIONS)['dockerfileProject']>[0]): Promise<string | null> {
+    const { runtime, buildMethod } = this.#request.configuration;
+    const isAsked = runtime === 'docker' || buildMethod === 'dockerfile';
+    if (!isAsked && !(await exists(join(about.app, about.rootDirectory, 'Dockerfile')))) return null;
+    return readFiles('dockerfileProject', about, { signal: this.#limit.signal });
+  }
+
+  #buildDockerfile(project: string, app: string): Promise<BuiltImage> {
+    const options = this.#options.imageBuilds;
+    if (!options) throw new BuildError(IMAGES_MISSING);
+    const folder = { ...this.#folder, app };
+    return buildDockerfile(
+      { options, request: this.#request, context: this.#context, limit: this.#limit, folder },
+      project,
+    );
   }
 
   async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {

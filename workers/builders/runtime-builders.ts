@@ -4,11 +4,12 @@ import type { Engine } from '../docker/engine.js';
 import type { RegistryAccount } from '../docker/registry.js';
 import { registryOf } from '../docker/registry.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
-import { createOriginResolver, type OriginResolver } from '../sources/deployment-origin.js';
+import { createOriginResolver, type DigestResolver, type OriginResolver } from '../sources/deployment-origin.js';
 import type { RepositorySource } from '../sources/repository-source.js';
 import type { Builder, ImageStore } from './builder.js';
 import type { Railpack } from './container/railpack.js';
 import { createImageStore, type LocalImageStore } from './folder-image-store.js';
+import { RegistryClient } from './images/registry-client.js';
 import { createRepositoryBuilder } from './repository-builder.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
@@ -39,13 +40,21 @@ export interface Builders {
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
   const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
   const folders = createImageStore({ dataDir: config.dataDir, log });
-  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders, toolchains });
+  const registryClient = new RegistryClient(config.dataDir);
+  const { allowLocalRepositories: allowLocal } = config;
+  const imageBuilds =
+    engine === null && sandbox.runsImages
+      ? { config, log, sandbox, images: folders, registry: registryClient, allowLocal, findAccount }
+      : null;
+  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders, toolchains, imageBuilds });
   const registry = registryOf(config);
   const policy = {
     allowLocal: config.allowLocalRepositories,
     ownPrefix: registry === null ? null : `${registry.prefix}/ranvier`,
   };
-  const origins = createOriginResolver({ source, policy, images: engine && { engine, findAccount } });
+  const resolveDigest = engine === null ? registryClient.resolve.bind(registryClient) : inEngine(engine);
+  const ofImages = engine !== null || imageBuilds !== null ? { resolveDigest, findAccount } : null;
+  const origins = createOriginResolver({ source, policy, images: ofImages });
   if (engine === null) return { builder: sites, images: folders, origins };
   // The client of the engine is large, and only this runtime needs it.
   const { createContainerBuilder } = await import('./container/container-builder.js');
@@ -66,6 +75,14 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
     }),
     images: joined(folders, images),
     origins,
+  };
+}
+
+/** Resolves digests by a container engine, whose client is large: it is loaded when the first image is deployed. */
+function inEngine(engine: Engine): DigestResolver {
+  return async (name, account) => {
+    const { resolveDigest } = await import('../docker/pull-image.js');
+    return resolveDigest(engine, name, account);
   };
 }
 

@@ -1,15 +1,8 @@
 import type { Readable } from 'node:stream';
+import { explainPull } from '../failures/pull-error.js';
 import { type Engine, engineMessage, engineStatus } from './engine.js';
 import { readEvents } from './engine-events.js';
 import { authconfig, type RegistryAccount } from './registry.js';
-
-/** Why an image cannot be pulled from its registry, for the person who deployed. */
-export class PullError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'PullError';
-  }
-}
 
 /** The digest that an image's name stands for at its registry now: 64 hex digits. Throws `PullError`. */
 export async function resolveDigest(
@@ -49,22 +42,4 @@ export async function pullImage(
     signal.throwIfAborted();
     throw engineStatus(error) === undefined ? error : explainPull(name, engineMessage(error), account);
   }
-}
-
-function explainPull(name: string, message: string, account: RegistryAccount | undefined): PullError {
-  if (
-    /unauthorized|authentication required|no basic auth|access denied|denied:|forbidden|incorrect username/i.test(
-      message,
-    )
-  ) {
-    return new PullError(
-      account === undefined
-        ? `${name} does not exist or needs credentials: name a registry of the workspace in registryId (${message})`
-        : `${name} is refused to "${account.username}" at ${account.serveraddress}: check the registry that registryId names (${message})`,
-    );
-  }
-  if (/manifest unknown|not found|no such image|name unknown/i.test(message)) {
-    return new PullError(`${name} does not exist (${message})`);
-  }
-  return new PullError(`${name} cannot be pulled from its registry: ${message}; deploy again later`);
 }

@@ -88,6 +88,11 @@ export class HostSandbox implements Sandbox {
     return this.#place.cgroups !== null && this.#place.cgroups.accounting !== null;
   }
 
+  get runsImages(): boolean {
+    const { host } = this.#place;
+    return host.oci !== null && host.overlay;
+  }
+
   get level(): SandboxLevel {
     return this.#place.host.level;
   }

@@ -9,9 +9,9 @@ import type { HostedCommand } from './oci/container-config.js';
 import { guardPorts, type PortRange } from './port-guard.js';
 import { MARKER } from './proc.js';
 import { hasMounts, type SandboxGround, type SandboxSpec } from './sandbox.js';
-import { APP_PATH, HOME_PATH, type Host, joinBelow, type Plan, searchPath } from './sandbox-plan.js';
+import { APP_PATH, HOME_PATH, type Host, joinBelow, type Plan, searchPath, USUAL_PATH } from './sandbox-plan.js';
 import { prepareScratch } from './scratch-folder.js';
-import { uidOf } from './service-users.js';
+import { firstImageUser, uidOf } from './service-users.js';
 
 /** Where sandboxes are made, and what this host can do for them. */
 export interface SandboxPlace {
@@ -51,12 +51,12 @@ export function scratchRoot(dataDir: string): string {
  */
 export async function makeSandbox(
   place: SandboxPlace,
-  spec: SandboxGround & Pick<SandboxSpec, 'image' | 'writable' | 'tools' | 'port'>,
+  spec: SandboxGround & Partial<SandboxSpec>,
   { tied, network }: { tied: boolean; network: HostNetwork | null },
 ): Promise<Made> {
   const { host } = place;
   const scratch = join(scratchRoot(place.dataDir), spec.id);
-  const uid = userOf(host, spec.userNumber);
+  const uid = ownerOfFiles(host, spec);
   const owner = tied ? await identityOf(process.pid) : null;
   const attached = network?.attach(spec.id, spec.network ?? aloneIn(spec), spec.port) ?? Promise.resolve(null);
   const folders = makeFolders(place, spec, { scratch, uid, owner, hasNetwork: network !== null });
@@ -74,14 +74,18 @@ export function prepareCommand(
   { marker, tied }: { marker: string; tied: boolean },
 ): Prepared {
   const inside = hasMounts(host.level);
-  const env = {
-    PATH: searchPath(host, spec.tools),
-    HOME: inside ? HOME_PATH : join(scratch, 'home'),
-    TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
-    ...spec.env,
-    [MARKER]: marker,
-  };
-  const cwd = joinBelow(inside ? APP_PATH : directory, spec.cwd);
+  const { process } = spec;
+  const env =
+    process !== undefined
+      ? imageVariables(spec, marker)
+      : {
+          PATH: searchPath(host, spec.tools),
+          HOME: inside ? HOME_PATH : join(scratch, 'home'),
+          TMPDIR: inside ? '/tmp' : join(scratch, 'tmp'),
+          ...spec.env,
+          [MARKER]: marker,
+        };
+  const cwd = joinBelow(process !== undefined ? '/' : inside ? APP_PATH : directory, spec.cwd);
   const plan: Plan = {
     marker,
     uid,
@@ -94,8 +98,24 @@ export function prepareCommand(
     procsFiles: cgroup?.procsFiles ?? [],
     tied,
     network,
+    mapped: isMapped(spec) ? { firstUser: firstImageUser(), process: process ?? null } : null,
   };
   return { plan, cgroup, command: { cwd, env, command: spec.command } };
+}
+
+function isMapped({ process, imageTools }: Partial<SandboxSpec>): boolean {
+  return process !== undefined || imageTools === true;
+}
+
+/** The variables of an image's process; those of the image are among `env`. */
+function imageVariables({ env }: SandboxSpec, marker: string): Record<string, string> {
+  return { PATH: USUAL_PATH.join(':'), ...env, [MARKER]: marker };
+}
+
+/** The user of this host that owns the files of a sandbox. */
+function ownerOfFiles(host: Host, spec: SandboxGround & Partial<SandboxSpec>): number {
+  if (!isMapped(spec)) return userOf(host, spec.userNumber);
+  return firstImageUser() + (spec.process?.user.uid ?? 0);
 }
 
 /** The user of this host that runs the commands of a service. */

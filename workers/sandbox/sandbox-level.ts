@@ -9,7 +9,7 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/folders.js';
 import { OWN_FOLDERS } from '../core/own-programs.js';
 import { mountProgram } from './mount-program.js';
-import type { OciHost } from './oci/oci-host.js';
+import type { OciHost } from './oci/oci-model.js';
 import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
 import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';

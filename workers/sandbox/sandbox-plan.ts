@@ -1,6 +1,7 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import type { ImageProcess } from '../../shared/images/model.js';
 import type { Attachment } from '../network/network-model.js';
-import type { OciHost } from './oci/oci-host.js';
+import type { OciHost } from './oci/oci-model.js';
 import { hasMounts, hasUsers, type SandboxLevel, type SandboxLimits } from './sandbox.js';
 import { INIT, LOADER, RECORDER } from './sandbox-scripts.js';
 
@@ -79,6 +80,17 @@ export interface Plan {
   tied: boolean;
   /** Its own network, if it has one. */
   network?: Attachment | null;
+  /** What it has in place of the host's system and an ordinary user of the host; null if nothing. Needs OCI containers. */
+  mapped?: MappedRoot | null;
+}
+
+/**
+ * A root that is not the host's, in a user namespace. `firstUser` of the host stands for its user 0. Without a `process` it is the host's
+ * system for the programs that unpack and build images.
+ */
+export interface MappedRoot {
+  firstUser: number;
+  process: ImageProcess | null;
 }
 
 /** The folders that exist and must be hidden: outermost first, none below another, never the root. */

@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from '../../shared/core/process-identity.js';
+import type { ImageProcess } from '../../shared/images/model.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { NetworkSpec } from '../network/network-model.js';
 import type { LineCutter } from './line-splitter.js';
@@ -27,6 +28,13 @@ export interface SandboxSpec {
   tools?: readonly string[];
   /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
   image?: string;
+  /**
+   * Makes the image the root of the command's file system, with the image's users. Without a command the image's own process is
+   * started. Only if `runsImages`.
+   */
+  process?: ImageProcess;
+  /** Runs the command as the root of a user namespace, for programs that unpack and build images. Only if `runsImages`. */
+  imageTools?: true;
   /** The network that the command joins if this host gives each one its own. By default it is alone in one, as a build. */
   network?: NetworkSpec;
   /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */
@@ -96,6 +104,8 @@ export interface ResourceUsage {
 export interface Sandbox {
   /** The strongest level this host allows. */
   readonly level: SandboxLevel;
+  /** True if commands can have the root of an image. */
+  readonly runsImages: boolean;
   /** False if this host does not count what a sandbox uses. */
   readonly measuresUsage: boolean;
   /** The networks of new commands; null if they share the network of the host. */

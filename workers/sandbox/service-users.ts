@@ -19,15 +19,23 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** The users of this platform's services. */
+/** How many users an image has. The end of the range is theirs: all images have the same, in user namespaces. */
+export const IMAGE_USERS = 65_536;
+
+/** The user of this host that is user 0 of every image. */
+export function firstImageUser(): number {
+  return firstUser + USERS - IMAGE_USERS;
+}
+
+/** The users of this platform's services and images. */
 export function userRange(): UserRange {
   return { first: firstUser, last: firstUser + USERS - 1 };
 }
 
 /** The unprivileged user and group that build and run a service if the platform is root. Throws if the range is used up. */
 export function uidOf(userNumber: number): number {
-  if (userNumber >= USERS) {
-    throw new Error(`Service number ${userNumber} has no user: this host's range ends at ${userRange().last}`);
+  if (userNumber >= USERS - IMAGE_USERS) {
+    throw new Error(`Service number ${userNumber} has no user: this host's range ends at ${firstImageUser() - 1}`);
   }
   return firstUser + userNumber;
 }
@@ -113,8 +121,15 @@ export async function protectLinks(setting = '/proc/sys/fs/protected_hardlinks')
 
 /** Makes the user of a service the owner of a folder and everything below it. Follows no link. Does nothing without root. */
 export async function ownDirectory(path: string, userNumber: number, signal?: AbortSignal): Promise<void> {
-  if (!isRoot()) return;
-  const uid = uidOf(userNumber);
+  if (isRoot()) await own(path, uidOf(userNumber), signal);
+}
+
+/** Makes the user that is root in images the owner of a folder and all that is in it. */
+export function ownByImages(path: string, signal?: AbortSignal): Promise<void> {
+  return own(path, firstImageUser(), signal);
+}
+
+async function own(path: string, uid: number, signal?: AbortSignal): Promise<void> {
   if (await ownSmallTree(path, uid, uid)) return;
   await runLimited('chown', ['-hR', '--', `${uid}:${uid}`, path], signal ? { signal } : {});
 }

@@ -2,9 +2,9 @@ import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import { isImageSource, isPushSource, repositoryProblem } from '../../shared/services/source.js';
 import { givenAddress } from '../../shared/ssh/model.js';
-import type { Engine } from '../docker/engine.js';
 import type { RegistryAccount } from '../docker/registry.js';
-import { SourceError } from '../failures/explained.js';
+import { IMAGES_MISSING, SourceError } from '../failures/explained.js';
+import { PullError } from '../failures/pull-error.js';
 import { type AddressPolicy, hostPolicy, refusePrivateHost } from './remote.js';
 import type { RepositorySource } from './repository-source.js';
 
@@ -31,12 +31,19 @@ export interface OriginResolver {
   resolve(request: OriginRequest): Promise<Origin>;
 }
 
+/** The digest that an image's name stands for at its registry now: 64 hex digits. Throws `PullError`. */
+export type DigestResolver = (
+  name: string,
+  account: RegistryAccount | undefined,
+  signal: AbortSignal,
+) => Promise<string>;
+
 export interface OriginOptions {
   source: RepositorySource;
   policy: ImagePolicy;
-  /** The engine that resolves images, and the accounts for it; null if this installation runs no images. */
+  /** What resolves the names of images, and the accounts for it; null if this host runs no images. */
   images: {
-    engine: Engine;
+    resolveDigest: DigestResolver;
     findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
   } | null;
   /** How the names of registries are checked; by default as this host resolves them. */
@@ -78,7 +85,7 @@ export function pullRefOf(branch: string): { pullRef?: string } {
 }
 
 async function resolveImage({ images, policy, addresses }: OriginOptions, request: OriginRequest): Promise<Origin> {
-  if (images === null) throw new SourceError('this installation runs no images; set RUNTIME=swarm');
+  if (images === null) throw new SourceError(IMAGES_MISSING);
   const { image, registryId } = request.configuration;
   const account = registryId === '' ? null : await images.findAccount(request.workspaceId, registryId);
   if (registryId !== '' && account === null) throw new SourceError('registryId names no registry of the workspace');
@@ -95,16 +102,17 @@ async function resolveImage({ images, policy, addresses }: OriginOptions, reques
   }
   const { name, tag, digest } = reference;
   const named = digest?.slice('sha256:'.length);
-  const sha = request.sha || named || (await digestOf(images.engine, `${name}:${tag}`, account ?? undefined));
+  const sha =
+    request.sha ||
+    named ||
+    (await digestOf(images.resolveDigest, `${name}:${tag}`, account ?? undefined, request.signal));
   request.signal.throwIfAborted();
   return { sha, message: image, description: `Deploys image ${name}@sha256:${sha}` };
 }
 
-async function digestOf(engine: Engine, name: string, account: RegistryAccount | undefined): Promise<string> {
-  // The client of the engine is large, and workers without an engine never come here.
-  const { PullError, resolveDigest } = await import('../docker/pull-image.js');
+async function digestOf(resolve: DigestResolver, ...image: Parameters<DigestResolver>): Promise<string> {
   try {
-    return await resolveDigest(engine, name, account);
+    return await resolve(...image);
   } catch (error) {
     throw error instanceof PullError ? new SourceError(error.message) : error;
   }

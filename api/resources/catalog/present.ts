@@ -22,8 +22,8 @@ export function presentCatalog(config: Config, workers: WorkerAbilities): Catalo
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,
-      dockerfileBuilds: containers,
-      imageDeploys: containers,
+      dockerfileBuilds: workers.runsImages,
+      imageDeploys: workers.runsImages,
       cronJobs: true,
       /** Some host of this installation can run their servers. */
       databases: workers.dataKinds.includes('postgres'),

@@ -106,9 +106,9 @@ describe('The plan of a build', () => {
   });
 
   it('reports what this runtime cannot build, and what to do', () => {
-    expect(refusal({ Dockerfile: '' })).to.match(/Dockerfile cannot be built.*RUNTIME=swarm/);
+    expect(refusal({ Dockerfile: '' })).to.match(/images and Dockerfiles need OCI containers.*RUNTIME=swarm/);
     expect(refusal({ 'package.json': START }, { buildMethod: 'dockerfile' })).to.match(/RUNTIME=swarm/);
-    expect(refusal({}, { sourceType: 'image', image: 'x' })).to.match(/image cannot be deployed.*RUNTIME=swarm/);
+    expect(refusal({}, { sourceType: 'image', image: 'x' })).to.match(/images and Dockerfiles need OCI containers/);
     expect(refusal({ README: '' })).to.match(/no package\.json/);
     expect(refusal({ 'package.json': packageJson({}) })).to.match(/set startCommand.*"start" script/);
     expect(refusal({ 'package.json': packageJson({}) }, {}, 'worker')).to.match(/"worker:" line/);

@@ -24,25 +24,25 @@ describe('Users with something on this host', function () {
     for (const [i, place] of places.entries()) {
       await mkdir(join(dataDir, place), { recursive: true });
       await writeFile(join(dataDir, place, 'file'), '');
-      await ownDirectory(join(dataDir, place), 150_000 + i);
+      await ownDirectory(join(dataDir, place), 130_000 + i);
     }
     const found = await usersInUse(dataDir);
-    expect(found).to.include.members([150_000, 150_001, 150_002, 150_003]);
+    expect(found).to.include.members([130_000, 130_001, 130_002, 130_003]);
     await rm(join(dataDir, 'caches'), { recursive: true });
-    expect(await usersInUse(dataDir)).to.not.include(150_000);
+    expect(await usersInUse(dataDir)).to.not.include(130_000);
   });
 
   it('are found by a process, also by one that hides its owner', async () => {
-    const uid = uidOf(150_010);
+    const uid = uidOf(130_010);
     const hide = `syscall(${process.arch === 'x64' ? 157 : 167}, 4, 0, 0, 0, 0) == 0 or die; $| = 1; print "hidden\\n"; sleep 60`;
     const child = spawn('setpriv', [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', 'perl', '-e', hide]);
     try {
       await once(child.stdout, 'data');
-      expect(await usersInUse(dataDir)).to.include(150_010);
+      expect(await usersInUse(dataDir)).to.include(130_010);
     } finally {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
-    expect(await usersInUse(dataDir)).to.not.include(150_010);
+    expect(await usersInUse(dataDir)).to.not.include(130_010);
   });
 });

@@ -49,6 +49,22 @@ export function declaredArguments(text: string): Set<string> {
   return names;
 }
 
+/** The images that a Dockerfile takes from elsewhere: each name once, with the values of `ARG`s, without its own stages. */
+export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']): string[] {
+  const values = new Map<string, string>();
+  const stages = new Set(['scratch', '']);
+  const found = new Set<string>();
+  for (const instruction of parseDockerfile(text).instructions) {
+    if (instruction.name === 'ARG') declare(instruction.rest, values, buildArgs);
+    for (const image of imagesOf(instruction).map((name) => expand(name, values))) {
+      if (!stages.has(image.toLowerCase()) && !/^\d+$/.test(image)) found.add(image);
+    }
+    const [, stage] = instruction.name === 'FROM' ? (/\sAS\s+(\S+)\s*$/i.exec(instruction.rest) ?? []) : [];
+    if (stage !== undefined) stages.add(stage.toLowerCase());
+  }
+  return [...found];
+}
+
 function refuseOwnImages({ instructions, joined }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
   const values = new Map<string, string>();
   for (const instruction of instructions) {

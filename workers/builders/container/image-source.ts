@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { parseImage } from '../../../shared/images/reference.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
-import { PullError, pullImage } from '../../docker/pull-image.js';
+import { pullImage } from '../../docker/pull-image.js';
 import { BuildError } from '../../failures/explained.js';
+import { PullError } from '../../failures/pull-error.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { packContext } from './build-context.js';
 import { buildInEngine, type EngineBuild } from './engine-build.js';

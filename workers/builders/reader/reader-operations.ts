@@ -51,6 +51,13 @@ export const OPERATIONS = {
     return removeFiles(directory, (path) => !filter.keeps(path));
   },
 
+  /** The real path of the project's folder if its Dockerfile is to be built; otherwise null. */
+  dockerfileProject: async ({ app, rootDirectory, kind, settings }: Project): Promise<string | null> => {
+    const folder = await folderInside(app, rootDirectory, 'rootDirectory');
+    const { wantsDockerfile } = await import('../build-plan.js');
+    return wantsDockerfile(await readProject(folder), kind, settings) ? folder : null;
+  },
+
   planProcess: async (input: Project): Promise<ProcessPlan> => {
     const { detectAndPlan } = await detection();
     const { project, plan: full, applications } = await detectAndPlan(input, { containers: false });

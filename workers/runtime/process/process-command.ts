@@ -9,7 +9,14 @@ import type { RunOutcome } from '../../sandbox/sandbox.js';
 import { commandMessage, exitDetail, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
 import type { CommandOptions, ReleaseSpec } from '../runtime-driver.js';
-import { COMMAND_SANDBOX, imageFolder, type ProcessRuntimeDeps, releaseVariables, toolsOf } from './replica-sandbox.js';
+import {
+  COMMAND_SANDBOX,
+  imageFolder,
+  type ProcessRuntimeDeps,
+  processOfImage,
+  releaseVariables,
+  toolsOf,
+} from './replica-sandbox.js';
 
 /**
  * Runs one command as the release's replicas run: same image, environment, user and limits. What it writes is thrown away.
@@ -37,6 +44,7 @@ export async function runReleaseCommand(
         command,
         directory,
         image: imageFolder(config.dataDir, spec),
+        ...processOfImage(spec, sandbox),
         tools: await toolsOf(spec, toolchains, signal),
         cwd: manifest.workingDirectory,
         env: releaseVariables(spec),

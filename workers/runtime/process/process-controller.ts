@@ -25,6 +25,7 @@ import {
   NOBODY,
   type ProcessRuntimeDeps,
   processOf,
+  processOfImage,
   replicaSandbox,
   sandboxIdOf,
   toolsOf,
@@ -159,7 +160,7 @@ export class ProcessController implements ReplicaController {
       await this.#files.prepare();
       const described = isData
         ? { ...(await dataServicesOf(this.#deps).prepare(spec, port ?? 0, work)), id: sandboxIdOf(row) }
-        : replicaSandbox(row, spec, { port, image, directory: work, tools });
+        : replicaSandbox(row, spec, { port, image, directory: work, tools, ...processOfImage(spec, sandbox) });
       return await sandbox.start(described, {
         logFile: this.#files.output,
         exitFile: this.#files.exit,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { planOf } from '../../../shared/services/catalog.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
 import type { DataServices } from '../../data/data-services.js';
+import { IMAGES_MISSING, ReleaseError } from '../../failures/explained.js';
 import { scopeOf } from '../../network/network-model.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { DetachedProcess, Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
@@ -57,9 +58,17 @@ export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGrac
   return Math.max(stopGraceSeconds * 1000, volume_id === null ? 0 : SERVER_GRACE_MS);
 }
 
-/** The folder of a release's image. */
+/** The folder that the commands of a release see as their own: of an image with a process, its root file system. */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
-  return join(dataDir, 'images', image.digest);
+  return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
+}
+
+/** What a sandbox has to know about the process of a release's image. Throws `ReleaseError` if this host cannot run it. */
+export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: Sandbox): Pick<SandboxSpec, 'process'> {
+  const { process } = image.manifest;
+  if (process === undefined) return {};
+  if (!sandbox.runsImages) throw new ReleaseError(IMAGES_MISSING);
+  return { process };
 }
 
 /** The variables of every command of a release. */
@@ -71,16 +80,15 @@ export function releaseVariables({ environment, serviceId, deploymentId }: Relea
 export function replicaSandbox(
   row: ReplicaRow,
   spec: ReleaseSpec,
-  { port, image, directory, tools }: { port: number | null; image: string; directory: string; tools: string[] },
+  place: Pick<SandboxSpec, 'image' | 'directory' | 'tools' | 'process'> & { port: number | null },
 ): SandboxSpec {
+  const { port, ...files } = place;
   const { manifest } = spec.image;
   const plan = planOf(spec.configuration.plan);
   return {
     id: sandboxIdOf(row),
     command: manifest.startCommand,
-    directory,
-    image,
-    tools,
+    ...files,
     cwd: manifest.workingDirectory,
     env: {
       ...releaseVariables(spec),

@@ -6,9 +6,10 @@ import type { DataKind } from '../../../shared/services/model.js';
 import { createEngineImageStore } from '../../builders/container/engine-image-store.js';
 import type { DataBuilder } from '../../data/data-builder.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
-import { PullError, pullImage, resolveDigest } from '../../docker/pull-image.js';
+import { pullImage, resolveDigest } from '../../docker/pull-image.js';
 import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry.js';
 import { BuildError } from '../../failures/explained.js';
+import { PullError } from '../../failures/pull-error.js';
 
 interface Deps {
   config: Pick<Config, 'dataImages'>;

@@ -1,35 +1,29 @@
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { CgroupRoots } from '../cgroup.js';
-import {
-  HOME_PATH,
-  type Host,
-  hiddenOwn,
-  INSIDE,
-  isBelow,
-  MASKED,
-  OPEN_FILES,
-  ownName,
-  type Plan,
-} from '../sandbox-plan.js';
-import { INIT_PATH, type OciHost } from './oci-host.js';
+import { type Host, INSIDE, MASKED, type MappedRoot, OPEN_FILES, type Plan } from '../sandbox-plan.js';
+import { IMAGE_USERS } from '../service-users.js';
+import { CAPABILITIES, type ContainerKind } from './capabilities.js';
+import { CGROUPS, hostMounts, imageMounts, type Mount } from './mounts.js';
+import { INIT_PATH, MAPPED_ROOT, type OciHost } from './oci-model.js';
 import type { Seccomp } from './seccomp.js';
 
 const CPU_PERIOD_US = 100_000;
-/** How many files `/dev/shm` may hold; their memory counts for the plan. */
-const SHARED_FILES = 65_536;
 /** If the host's memory runs out, the kernel ends hosted code before the platform. */
 const OOM_SCORE = 500;
-const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
-const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /** Dependencies are read only; to make thousands of files somebody's own would hold every start up. */
 const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
-const NO_CAPABILITIES = { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] };
+interface Capabilities {
+  bounding: readonly string[];
+  effective: readonly string[];
+  inheritable: readonly string[];
+  permitted: readonly string[];
+  ambient: readonly string[];
+}
 
-interface Mount {
-  destination: string;
-  type: string;
-  source: string;
-  options: string[];
+interface IdMapping {
+  containerID: number;
+  hostID: number;
+  size: number;
 }
 
 /** The parts of the OCI runtime specification that are used here. */
@@ -38,11 +32,11 @@ export interface ContainerConfig {
   root: { path: string; readonly: boolean };
   process: {
     terminal: boolean;
-    user: { uid: number; gid: number };
+    user: { uid: number; gid: number; additionalGids?: number[] };
     cwd: string;
     args: string[];
     env: string[];
-    capabilities: typeof NO_CAPABILITIES;
+    capabilities: Capabilities;
     noNewPrivileges: boolean;
     oomScoreAdj: number;
     rlimits: { type: string; hard: number; soft: number }[];
@@ -51,6 +45,8 @@ export interface ContainerConfig {
   hooks: { createContainer: { path: string; args: string[]; env: string[] }[] };
   linux: {
     namespaces: { type: string }[];
+    uidMappings?: IdMapping[];
+    gidMappings?: IdMapping[];
     cgroupsPath?: string;
     resources: object;
     seccomp?: Seccomp;
@@ -67,8 +63,8 @@ export interface HostedCommand {
 }
 
 /**
- * The configuration of a container on the host's own system: the system's folders read only, the command's folder, no privileges.
- * It joins the network of the process that starts it. Throws if a variable has a name or a value that cannot be passed.
+ * The configuration of a container: on the host's own system without privileges, or with the root and the users of `plan.mapped`. It
+ * joins the network of the process that starts it. Throws if a variable has a name or a value that cannot be passed.
  */
 export function containerConfig(
   host: Host & { oci: OciHost },
@@ -77,34 +73,61 @@ export function containerConfig(
   groups: { roots: CgroupRoots; id: string } | null,
 ): ContainerConfig {
   const { oci } = host;
-  const { uid, limits } = plan;
+  const { uid, limits, mapped = null } = plan;
   const rlimits = [limit('RLIMIT_CORE', 0), limit('RLIMIT_NOFILE', OPEN_FILES)];
   if (limits.fileSizeMb !== undefined) rlimits.push(limit('RLIMIT_FSIZE', limits.fileSizeMb * 1024 * 1024));
+  const kind = kindOf(plan);
+  const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
+  const byInit = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, '/bin/sh', '-c', command];
   return {
     ociVersion: '1.0.2',
-    root: { path: oci.rootfs, readonly: true },
+    root: { path: mapped === null ? oci.rootfs : MAPPED_ROOT, readonly: kind !== 'image' },
     process: {
       terminal: false,
-      user: { uid, gid: uid },
-      cwd: '/',
-      args: ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, '/bin/sh', '-c', command],
+      user: userOf(plan),
+      cwd: ofImage.length > 0 ? cwd : '/',
+      args: ofImage.length > 0 ? ofImage : byInit,
       env: Object.entries(env).map(variable),
-      capabilities: NO_CAPABILITIES,
-      noNewPrivileges: true,
+      capabilities: capabilitiesOf(kind),
+      // Programs of a Dockerfile may change their user, in the user namespace.
+      noNewPrivileges: kind !== 'imageTools',
       oomScoreAdj: OOM_SCORE,
       rlimits,
     },
-    mounts: mountsOf(host, plan),
-    hooks: { createContainer: plan.image === null ? [] : [ownHook(oci, uid)] },
+    mounts: kind === 'image' ? imageMounts(host, plan) : hostMounts(host, plan),
+    hooks: { createContainer: plan.image === null || mapped !== null ? [] : [ownHook(oci, uid)] },
     linux: {
-      namespaces: ['pid', 'ipc', 'mount', 'cgroup'].map((type) => ({ type })),
+      namespaces: ['pid', 'ipc', 'mount', 'cgroup', ...(mapped === null ? [] : ['user'])].map((type) => ({ type })),
+      ...(mapped === null ? {} : mappingsOf(mapped)),
       ...(groups === null ? {} : { cgroupsPath: join(groups.roots.runtimePath, groups.id) }),
       resources: resourcesOf(oci, plan),
-      ...(oci.seccomp === null ? {} : { seccomp: oci.seccomp }),
-      maskedPaths: [...MASKED],
+      ...(oci.seccomp === null ? {} : { seccomp: oci.seccomp[kind] }),
+      maskedPaths: MASKED.filter((path) => path !== CGROUPS),
       readonlyPaths: ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`),
     },
   };
+}
+
+function kindOf({ mapped = null }: Plan): ContainerKind {
+  if (mapped === null) return 'command';
+  return mapped.process === null ? 'imageTools' : 'image';
+}
+
+function userOf({ uid, mapped = null }: Plan): ContainerConfig['process']['user'] {
+  if (mapped === null) return { uid, gid: uid };
+  if (mapped.process === null) return { uid: 0, gid: 0 };
+  const { user } = mapped.process;
+  return { uid: user.uid, gid: user.gid, additionalGids: user.groups };
+}
+
+function capabilitiesOf(kind: ContainerKind): Capabilities {
+  const names = CAPABILITIES[kind];
+  return { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] };
+}
+
+function mappingsOf({ firstUser }: MappedRoot): { uidMappings: IdMapping[]; gidMappings: IdMapping[] } {
+  const mapping = [{ containerID: 0, hostID: firstUser, size: IMAGE_USERS }];
+  return { uidMappings: mapping, gidMappings: mapping };
 }
 
 function variable([name, value]: [string, string]): string {
@@ -137,55 +160,4 @@ function ownHook({ rootfs }: OciHost, uid: number) {
     args: ['find', path, ...own, '(', ...pruned, ')', '-prune'],
     env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'],
   };
-}
-
-/** The folders below a working folder in which an overlay keeps the changes. */
-export function overlayFolders(directory: string) {
-  return { upper: join(directory, 'upper'), work: join(directory, 'work') };
-}
-
-function mountsOf(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
-  const { oci } = host;
-  const { scratch, directory, image, network, limits, writable, tools } = plan;
-  const bind = (source: string, destination: string, options = READ_ONLY): Mount => {
-    return { destination, type: 'bind', source, options };
-  };
-  const tmpfs = (destination: string, ...options: string[]): Mount => {
-    return { destination, type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', ...options] };
-  };
-  const hide = (path: string) => tmpfs(path, 'ro', 'mode=0755', 'size=64k');
-  const isVisible = (path: string) => oci.system.some((folder) => isBelow(path, folder));
-  const { upper, work } = overlayFolders(directory);
-  const layers = [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...oci.overlayOptions];
-  const app: Mount =
-    image === null
-      ? bind(directory, `${INSIDE}/app`, WRITABLE)
-      : { destination: `${INSIDE}/app`, type: 'overlay', source: 'overlay', options: ['nosuid', 'nodev', ...layers] };
-  return [
-    { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
-    { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'noexec', 'mode=755', 'size=64k'] },
-    {
-      destination: '/dev/pts',
-      type: 'devpts',
-      source: 'devpts',
-      options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'],
-    },
-    tmpfs('/dev/shm', 'mode=1777', `size=${limits.memoryMb}m`, `nr_inodes=${SHARED_FILES}`),
-    { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] },
-    { destination: '/sys/fs/cgroup', type: 'cgroup', source: 'cgroup', options: ['nosuid', 'noexec', 'nodev', 'ro'] },
-    ...oci.system.map((folder) => bind(folder, folder)),
-    ...host.hidden.filter(isVisible).map(hide),
-    bind(join(scratch, 'tmp'), '/tmp', WRITABLE),
-    bind(join(scratch, 'tmp'), '/var/tmp', WRITABLE),
-    bind(join(scratch, 'passwd'), '/etc/passwd'),
-    bind(join(scratch, 'group'), '/etc/group'),
-    ...(network && oci.hasHosts ? [bind(network.hostsFile, '/etc/hosts')] : []),
-    ...(oci.resolver === null ? [] : [bind(network?.resolvFile ?? oci.resolver, '/etc/resolv.conf')]),
-    hide(INSIDE),
-    app,
-    bind(join(scratch, 'home'), HOME_PATH, WRITABLE),
-    ...hiddenOwn(host).map((path, index) => bind(path, `${INSIDE}/${ownName(index)}`)),
-    ...tools.map((path) => bind(path, `${INSIDE}/tools/${basename(path)}`)),
-    ...writable.map((path) => bind(path, path, WRITABLE)),
-  ];
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { runLimited } from '../../../shared/core/run-limited.js';
@@ -8,8 +8,9 @@ import type { CgroupRoots } from '../cgroup.js';
 import { MARKER } from '../proc.js';
 import { type Launched, launched } from '../sandbox-child.js';
 import { type Host, type Plan, USUAL_PATH } from '../sandbox-plan.js';
-import { containerConfig, type HostedCommand, overlayFolders } from './container-config.js';
-import type { OciHost } from './oci-host.js';
+import { containerConfig, type HostedCommand } from './container-config.js';
+import { overlayFolders, overlayLayers } from './mounts.js';
+import { MAPPED_ROOT, type OciHost } from './oci-model.js';
 
 /** What a container is made of. */
 export interface Container {
@@ -31,6 +32,21 @@ function pathsOf({ plan: { scratch } }: Container) {
   };
 }
 
+/** Arguments before the runtime that make it join the network of the container. */
+function joinOf({ plan: { network } }: Container): readonly string[] {
+  return network?.join ?? [];
+}
+
+/** Arguments before the runtime that mount the root of a container with users of its own. No other process sees that mount. */
+function rootOf({ host: { oci }, plan: { mapped, image, directory } }: Container): string[] {
+  if (!mapped) return [];
+  const root =
+    mapped.process !== null && image !== null
+      ? ['overlay', ['nodev', ...overlayLayers(oci, image, directory)].join(',')]
+      : ['bind', oci.rootfs];
+  return ['unshare', '--mount', '--propagation', 'private', '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+}
+
 /** The configuration has the variables of the command, so it is readable by the platform's user alone and does not stay. */
 async function writeBundle(container: Container): Promise<void> {
   const { host, plan, command, cgroups, id } = container;
@@ -41,6 +57,11 @@ async function writeBundle(container: Container): Promise<void> {
   if (plan.image !== null) await removeTree(work);
   const folders = plan.image === null ? [bundle, exits] : [bundle, exits, upper, work];
   await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
+  if (plan.image !== null && plan.mapped) {
+    // The root of an overlay has the owner and the mode of its upper folder.
+    await chown(upper, plan.mapped.firstUser, plan.mapped.firstUser);
+    await chmod(upper, 0o755);
+  }
   await writeFile(config, text, { mode: 0o600 });
 }
 
@@ -54,10 +75,9 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
   const { bundle, config, state } = pathsOf(container);
   const run = ['--root', state, 'run', '--keep', '--preserve-fds', '1', '--bundle', bundle, id];
   const [file = '', ...args] = [
-    ...(plan.network?.join ?? []),
-    'setpriv',
-    '--pdeathsig',
-    'KILL',
+    ...joinOf(container),
+    ...['setpriv', '--pdeathsig', 'KILL'],
+    ...rootOf(container),
     host.oci.runtime,
     ...run,
   ];
@@ -99,7 +119,12 @@ export async function startContainer(
   const streams = ['--log-path', 'passthrough', '--full-attach', '--exit-dir', exits];
   const record = [oci.record, join(exits, id), oomFile ?? '', exitFile].flatMap((word) => ['--exit-command-arg', word]);
   const exit = ['--exit-command', '/bin/sh', ...record];
-  const [file = '', ...args] = [...(plan.network?.join ?? []), oci.conmon, ...own, ...about, ...streams, ...exit];
+  const [file = '', ...args] = [
+    ...joinOf(container),
+    ...rootOf(container),
+    oci.conmon,
+    ...[...own, ...about, ...streams, ...exit],
+  ];
   const child = spawn(file, args, {
     cwd: '/',
     env: { ...environmentOf(plan), _OCI_SYNCPIPE: '3' },

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, lstat, mkdir, mkdtemp, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { exists, unlessAbsent } from '../../../shared/core/exists.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 import { removeTree } from '../../core/folders.js';
 import type { CgroupRoots } from '../cgroup.js';
 import { HIDE_CANDIDATES, INSIDE, USUAL_PATH } from '../sandbox-plan.js';
-import { INIT, RECORD } from './scripts.js';
-import { hostSeccomp, type Seccomp } from './seccomp.js';
+import { INIT_PATH, MAPPED_ROOT, type OciHost } from './oci-model.js';
+import { ENTER, INIT, RECORD } from './scripts.js';
+import { hostSeccomp } from './seccomp.js';
 
 /** The folders of the host's system that every container sees, read only. Nothing else of the host is in a container. */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
@@ -24,30 +25,6 @@ const MADE = [
 ];
 /** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
-/** The path of the init in a container. */
-export const INIT_PATH = '/.init';
-
-/** What this host has to run OCI containers with. It is found once at start. */
-export interface OciHost {
-  /** Paths of the OCI runtime and of conmon, which outlives the worker and records the exit code. */
-  runtime: string;
-  conmon: string;
-  /** The root of containers: an empty folder with places for the mounts. */
-  rootfs: string;
-  /** The program that records how a detached container ended. */
-  record: string;
-  /** Real folders of the host's system that containers see. */
-  system: readonly string[];
-  seccomp: Seccomp | null;
-  overlayOptions: readonly string[];
-  /** True if the kernel can limit swap. */
-  limitsSwap: boolean;
-  /** The file with the host's name servers; null if there is none. */
-  resolver: string | null;
-  /** True if the host has a file of names of its own, which a network can replace. */
-  hasHosts: boolean;
-}
-
 /** Finds the programs and prepares the root of containers below DATA_DIR. Null if the runtime or conmon is not installed. */
 export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<OciHost | null> {
   const [runtime, conmon] = await Promise.all([programPath('runc'), programPath('conmon')]);
@@ -60,6 +37,9 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<Oc
   await replaceFile(join(rootfs, INIT_PATH), INIT);
   const record = join(folder, 'record');
   await replaceFile(record, RECORD);
+  const enter = join(folder, 'enter');
+  await replaceFile(enter, ENTER);
+  await mkdir(MAPPED_ROOT, { recursive: true });
   const swap = cgroups.version === 1 ? 'memory.memsw.limit_in_bytes' : 'memory.swap.max';
   const [seccomp, overlayOptions, limitsSwap, hasHosts] = await Promise.all([
     hostSeccomp(),
@@ -68,13 +48,13 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<Oc
     exists('/etc/hosts'),
   ]);
   const resolver = await realpath('/etc/resolv.conf').catch(() => null);
-  return { runtime, conmon, rootfs, record, system, seccomp, overlayOptions, limitsSwap, resolver, hasHosts };
+  return { runtime, conmon, rootfs, record, enter, system, seccomp, overlayOptions, limitsSwap, resolver, hasHosts };
 }
 
-/** The path of a program in the usual folders or in PATH; null if there is none. */
+/** The path of a program; null if the host does not have it. */
 async function programPath(name: string): Promise<string | null> {
-  for (const folder of new Set([...USUAL_PATH, ...(process.env.PATH ?? '').split(delimiter)])) {
-    if (folder !== '' && (await exists(join(folder, name)))) return join(folder, name);
+  for (const folder of USUAL_PATH) {
+    if (await exists(join(folder, name))) return join(folder, name);
   }
   return null;
 }

@@ -43,7 +43,7 @@ trap : INT HUP
   trap - TERM INT HUP
   exec 3>&-
   PATH=$path
-  exec "$session" "$@"
+  exec \${session:+"$session"} "$@"
 ) &
 child=$!
 # What the shell says about its child ("Killed") is no output of the command.
@@ -95,4 +95,18 @@ if [ "$code" -ne 0 ] && [ -n "$2" ]; then
   done <"$2"
 fi
 printf '%s\\n' "$how" >"$3.new" && mv "$3.new" "$3"
+`;
+
+/**
+ * Runs on the host, in a mount namespace of its own: mounts the root of a container with users of its own and becomes the program that
+ * starts it.
+ * Arguments: `overlay` and its options, or `bind` and a folder; where to mount it; the program's argument vector.
+ */
+export const ENTER = `#!/bin/sh
+case $1 in
+  overlay) mount -n -t overlay overlay -o "$2" "$3" || exit ;;
+  *) mount -n --bind "$2" "$3" || exit ;;
+esac
+shift 3
+exec "$@"
 `;

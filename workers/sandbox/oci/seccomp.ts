@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { unlessAbsent } from '../../../shared/core/exists.js';
+import { CAPABILITIES, type ContainerKind } from './capabilities.js';
 
 /** The profile that Debian, Ubuntu and Fedora keep for containers. */
 const PROFILE = '/usr/share/containers/seccomp.json';
@@ -22,18 +23,25 @@ const ARCHITECTURES: Readonly<Record<string, { profile: string; names: string[] 
  * namespaces, mounts, kernel keys and asynchronous I/O to everybody.
  */
 const REFUSED = [
-  ...['unshare', 'setns', 'chroot', 'pivot_root', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount'],
-  ...['open_tree', 'fsopen', 'fsmount', 'fsconfig', 'fspick', 'name_to_handle_at', 'open_by_handle_at'],
   ...['keyctl', 'add_key', 'request_key', 'bpf', 'perf_event_open', 'userfaultfd', 'fanotify_init'],
-  ...['quotactl', 'quotactl_fd', 'swapon', 'swapoff', 'acct'],
-  ...['reboot', 'syslog', 'vhangup', 'init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'],
+  ...['quotactl', 'quotactl_fd', 'swapon', 'swapoff', 'acct', 'open_by_handle_at', 'reboot', 'syslog', 'vhangup'],
+  ...['init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'],
+];
+/** What only the programs for images need, in a user namespace. */
+const NAMESPACES = [
+  ...['unshare', 'setns', 'pivot_root', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount'],
+  ...['open_tree', 'fsopen', 'fsmount', 'fsconfig', 'fspick', 'name_to_handle_at'],
 ];
 /**
  * What programs do in another way if the kernel does not have it. Contexts of asynchronous I/O are counted for the whole host. The flags
  * of clone3 are in memory, which a filter cannot read: the C library falls back to clone.
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
-const DECIDED_HERE = new Set([...REFUSED, ...ABSENT, 'clone', 'socket']);
+
+function refusedTo(kind: ContainerKind): string[] {
+  if (kind === 'imageTools') return REFUSED;
+  return [...REFUSED, ...NAMESPACES, ...(kind === 'command' ? ['chroot'] : [])];
+}
 
 interface Argument {
   index: number;
@@ -67,24 +75,32 @@ interface ProfileRule extends SeccompRule {
  * The filter of hosted commands: the distribution's profile for a process without capabilities, less what is refused here. On a
  * host without the profile everything else is allowed.
  */
-export async function hostSeccomp(machine: string = process.arch): Promise<Seccomp | null> {
+export async function hostSeccomp(machine: string = process.arch): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
-  return seccompOf(text === null ? null : JSON.parse(text), machine);
+  const profile = text === null ? null : JSON.parse(text);
+  const [command, image, imageTools] = (['command', 'image', 'imageTools'] as const).map((kind) => {
+    return seccompOf(profile, machine, kind);
+  });
+  return command && image && imageTools ? { command, image, imageTools } : null;
 }
 
 /** Null on a machine whose architecture is not listed. */
 export function seccompOf(
   profile: { defaultAction: string; defaultErrnoRet?: number; syscalls: ProfileRule[] } | null,
   machine: string,
+  kind: ContainerKind = 'command',
 ): Seccomp | null {
   const architecture = ARCHITECTURES[machine];
   if (architecture === undefined) return null;
+  const refused = refusedTo(kind);
+  const makesNamespaces = kind === 'imageTools';
+  const decided = new Set([...refused, ...ABSENT, 'socket', ...(makesNamespaces ? [] : ['clone'])]);
   const own: SeccompRule[] = [
     { names: ABSENT, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
-    { names: REFUSED, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
+    { names: refused, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
   ];
   if (profile === null) {
-    for (const flag of bitsOf(NAMESPACE_FLAGS)) {
+    for (const flag of makesNamespaces ? [] : bitsOf(NAMESPACE_FLAGS)) {
       const args = [{ index: 0, value: flag, valueTwo: flag, op: 'SCMP_CMP_MASKED_EQ' }];
       own.push({ names: ['clone'], action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, args });
     }
@@ -92,16 +108,16 @@ export function seccompOf(
     return { defaultAction: 'SCMP_ACT_ALLOW', architectures: architecture.names, syscalls: own };
   }
   const kept = profile.syscalls
-    .filter((rule) => applies(rule, architecture.profile))
+    .filter((rule) => applies(rule, architecture.profile, CAPABILITIES[kind]))
     .map(({ names, action, args, errnoRet }) => ({
-      names: names.filter((name) => !DECIDED_HERE.has(name)),
+      names: names.filter((name) => !decided.has(name)),
       action,
       ...(args?.length ? { args } : {}),
       ...(errnoRet === undefined ? {} : { errnoRet }),
     }))
     .filter(({ names }) => names.length > 0);
   const noNamespaces = [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }];
-  own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
+  if (!makesNamespaces) own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
   // One rule has conditions that all hold; rules of the same call are alternatives. The families in between are allowed too.
   own.push(
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG, op: 'SCMP_CMP_LT' }] },
@@ -117,8 +133,13 @@ export function seccompOf(
   };
 }
 
-function applies({ includes = {}, excludes = {} }: ProfileRule, architecture: string): boolean {
-  if (includes.caps?.length) return false;
+function applies(
+  { includes = {}, excludes = {} }: ProfileRule,
+  architecture: string,
+  capabilities: readonly string[],
+): boolean {
+  if (includes.caps?.some((name) => !capabilities.includes(name))) return false;
+  if (excludes.caps?.some((name) => capabilities.includes(name))) return false;
   if (includes.arches !== undefined && !includes.arches.includes(architecture)) return false;
   return !excludes.arches?.includes(architecture);
 }

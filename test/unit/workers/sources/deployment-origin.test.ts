@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
-import type { Engine } from '../../../../workers/docker/engine.js';
 import { createOriginResolver, type OriginOptions } from '../../../../workers/sources/deployment-origin.js';
 import type { RepositorySource } from '../../../../workers/sources/repository-source.js';
 
@@ -12,21 +11,15 @@ const ADDRESSES: Record<string, string[]> = {
 
 describe('The registry of an image', () => {
   const asked: string[] = [];
-  const engine = {
-    calls: {
-      getImage: (name: string) => ({
-        distribution: async () => {
-          asked.push(name);
-          return { Descriptor: { digest: `sha256:${'a'.repeat(64)}` } };
-        },
-      }),
-    },
-  } as unknown as Engine;
+  const resolveDigest = async (name: string) => {
+    asked.push(name);
+    return 'a'.repeat(64);
+  };
   const resolver = (allowLocal: boolean, account: Awaited<ReturnType<Account>> = null) =>
     createOriginResolver({
       source: {} as RepositorySource,
       policy: { allowLocal, ownPrefix: null },
-      images: { engine, findAccount: async () => account },
+      images: { resolveDigest, findAccount: async () => account },
       addresses: {
         allowLocal,
         resolve: async (host) => ADDRESSES[host] ?? Promise.reject(new Error('no such name')),

@@ -19,6 +19,7 @@ import {
 import type { Railpack } from '../../../../workers/builders/container/railpack.js';
 import { createToolchains } from '../../../../workers/builders/toolchains/toolchain-store.js';
 import { connectEngine, type Engine } from '../../../../workers/docker/engine.js';
+import { resolveDigest } from '../../../../workers/docker/pull-image.js';
 import type { RegistryAccount } from '../../../../workers/docker/registry.js';
 import { registryOf } from '../../../../workers/docker/registry.js';
 import { createSandbox } from '../../../../workers/sandbox/create-sandbox.js';
@@ -126,7 +127,10 @@ export class BuildGround {
     return createOriginResolver({
       source: createGitSource({ config, log }),
       policy: { allowLocal: true, ownPrefix: null },
-      images: { engine: this.engine, findAccount: async () => account },
+      images: {
+        resolveDigest: (name, found) => resolveDigest(this.engine, name, found),
+        findAccount: async () => account,
+      },
     });
   }
 

@@ -15,6 +15,7 @@ const HOST = {
     conmon: '/usr/bin/conmon',
     rootfs: '/var/lib/ranvier/containers/root',
     record: '/var/lib/ranvier/containers/record',
+    enter: '/var/lib/ranvier/containers/enter',
     system: ['/etc', '/usr', '/var'],
     seccomp: null,
     overlayOptions: ['volatile'],

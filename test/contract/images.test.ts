@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type AppRepository, makeRepository } from '../support/apps.js';
+import { visit } from '../support/client.js';
+import { createService, deploy, ended, queueDeploy, readLogs } from '../support/deployments.js';
+import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
+import { type Platform, startPlatform } from '../support/platform.js';
+import { NO_IMAGES, pushImage } from '../support/test-image.js';
+
+const REASON = NO_IMAGES || NO_REGISTRY;
+const PORT = 5077;
+
+/** Images and Dockerfiles on a host without a container engine. */
+describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON}`}`, function () {
+  this.timeout(120_000);
+  let folder: string;
+  let registry: TestRegistry;
+  let platform: Platform;
+  const repositories: AppRepository[] = [];
+
+  before(async function () {
+    if (REASON !== '') this.skip();
+    folder = await mkdtemp(join(tmpdir(), 'ranvier-images-'));
+    registry = await startRegistry(null, folder, PORT);
+    const serve = [
+      '--config.entrypoint',
+      'httpd',
+      '--config.env',
+      'PATH=/bin',
+      '--config.env',
+      'GREETING=from the image',
+    ];
+    await pushImage(folder, `${registry.address}/web:1`, {
+      files: { 'www/index.html': 'an image' },
+      config: [
+        ...serve,
+        ...['-f', '-p', '80', '-h', '/www'].flatMap((word) => ['--config.cmd', word]),
+        '--config.user',
+        'web',
+        '--config.workingdir',
+        '/www',
+      ],
+    });
+    await pushImage(folder, `${registry.address}/base:1`, { files: { 'www/index.html': 'a base' }, config: serve });
+    await pushImage(folder, `${registry.address}/silent:1`, {});
+    platform = await startPlatform({ engine: 'postgres', env: {} });
+  });
+  after(async () => {
+    await platform?.stop({ hosted: false });
+    await registry?.stop();
+    for (const repository of repositories) await repository.remove();
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  const ofImage = (image: string, more: object = {}) => ({
+    sourceType: 'image',
+    image: `${registry.address}/${image}`,
+    ...more,
+  });
+  const bodyOf = async (url: string) => (await visit(url, platform.edgePort)).body;
+
+  it('run with their own command, user, folder and variables, on the port on which they listen', async () => {
+    const { client } = platform;
+    const service = await createService(client, { name: 'image', configuration: ofImage('web:1') });
+    const first = await deploy(client, service.id);
+    expect(await bodyOf(service.url)).to.equal('an image');
+    expect(first).to.have.property('status', 'live');
+    const second = await deploy(client, service.id);
+    expect(second.id).not.to.equal(first.id);
+    expect(await bodyOf(service.url)).to.equal('an image');
+  });
+
+  it('start what startCommand says instead', async () => {
+    const { client } = platform;
+    const startCommand =
+      'id -u; pwd; echo "$GREETING"; mkdir /x && echo given >/x/index.html; exec httpd -f -p $PORT -h /x';
+    const service = await createService(client, { name: 'given', configuration: ofImage('base:1', { startCommand }) });
+    const { id } = await deploy(client, service.id);
+    expect(await bodyOf(service.url)).to.equal('given\n');
+    const lines = (await readLogs(client, service.id, `&deploymentId=${id}`)).map(({ message }) => message);
+    expect(lines).to.include.members(['0', '/', 'from the image']);
+  });
+
+  it('that cannot be had or started are explained', async () => {
+    const { client } = platform;
+    const service = await createService(client, { name: 'wrong', configuration: ofImage('absent:1') });
+    const absent = await ended(client, service.id, (await queueDeploy(client, service.id)).id);
+    expect(absent).to.have.property('status', 'failed');
+    expect(absent.error).to.match(/absent:1 does not exist/);
+    await client.expect('PATCH', `/services/${service.id}`, { configuration: ofImage('silent:1') });
+    const silent = await ended(client, service.id, (await queueDeploy(client, service.id)).id);
+    expect(silent.error).to.match(/neither ENTRYPOINT nor CMD/);
+  });
+
+  it('are built from a Dockerfile of several stages, with arguments and secrets', async () => {
+    const { client } = platform;
+    const repository = await makeRepository({
+      Dockerfile: [
+        `FROM ${registry.address}/base:1 AS made`,
+        'ARG WORD=nothing',
+        'RUN --mount=type=secret,id=TOKEN test "$(cat /run/secrets/TOKEN)" = hidden && echo "$WORD" >/www/index.html',
+        `FROM ${registry.address}/base:1`,
+        'COPY --from=made /www /www',
+        'COPY *.txt /www/',
+        'USER web',
+        'CMD ["-f", "-p", "8080", "-h", "/www"]',
+      ].join('\n'),
+      'a.txt': 'a file',
+      'b.txt': 'left out',
+      '.dockerignore': 'b.txt',
+    });
+    repositories.push(repository);
+    const service = await createService(client, {
+      name: 'docker',
+      configuration: { repository: repository.url },
+      variables: [
+        { key: 'WORD', value: 'built' },
+        { key: 'TOKEN', value: 'hidden' },
+      ],
+    });
+    const { id } = await deploy(client, service.id);
+    const lines = (await readLogs(client, service.id, `&deploymentId=${id}`)).map(({ message }) => message);
+    expect(lines.join('\n')).to.include('STEP');
+    expect(await bodyOf(service.url)).to.equal('built\n');
+    expect((await visit(service.url, platform.edgePort, '/a.txt')).body).to.equal('a file');
+    expect((await visit(service.url, platform.edgePort, '/b.txt')).status).to.equal(404);
+  });
+});

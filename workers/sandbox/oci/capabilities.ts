@@ -1,0 +1,15 @@
+/** Who a container is for: a command on the host's system, the processes of an image, or the programs that unpack and build images. */
+export type ContainerKind = 'command' | 'image' | 'imageTools';
+
+/** Docker's list. */
+const OF_IMAGES = [
+  ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE', 'NET_RAW'],
+  ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
+].map((name) => `CAP_${name}`);
+
+/** What the processes of a container may do. Those of images count in their user namespace alone. */
+export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = {
+  command: [],
+  image: OF_IMAGES,
+  imageTools: [...OF_IMAGES, 'CAP_SYS_ADMIN'],
+};

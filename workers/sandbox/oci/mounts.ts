@@ -1,0 +1,111 @@
+import { basename, join } from 'node:path';
+import { HOME_PATH, type Host, hiddenOwn, INSIDE, isBelow, ownName, type Plan } from '../sandbox-plan.js';
+import { INIT_PATH, type OciHost } from './oci-model.js';
+
+/** Where programs read how much memory they may use. */
+export const CGROUPS = '/sys/fs/cgroup';
+/** How many files `/dev/shm` may hold; their memory counts for the plan. */
+const SHARED_FILES = 65_536;
+const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
+const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
+/** Folders in which the programs for images keep what they need while they run. */
+const OF_IMAGE_TOOLS = ['/run', '/root', '/var/cache', '/var/lib'];
+
+/** A mount as the OCI runtime specification writes it. */
+export interface Mount {
+  destination: string;
+  type: string;
+  source: string;
+  options: string[];
+}
+
+/** The folders below a working folder in which an overlay keeps the changes. */
+export function overlayFolders(directory: string) {
+  return { upper: join(directory, 'upper'), work: join(directory, 'work') };
+}
+
+/** The options of the overlay that shows an image under a working folder. */
+export function overlayLayers({ overlayOptions }: OciHost, image: string, directory: string): string[] {
+  const { upper, work } = overlayFolders(directory);
+  return [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...overlayOptions];
+}
+
+/** The mounts of a container on the host's own system, which is read only. The command's folder is at `/mnt/app`. */
+export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
+  const { oci } = host;
+  const { scratch, directory, image, writable, tools, mapped = null } = plan;
+  const isVisible = (path: string) => oci.system.some((folder) => isBelow(path, folder));
+  const app: Mount =
+    image === null
+      ? bind(directory, `${INSIDE}/app`, WRITABLE)
+      : {
+          destination: `${INSIDE}/app`,
+          type: 'overlay',
+          source: 'overlay',
+          options: ['nosuid', 'nodev', ...overlayLayers(oci, image, directory)],
+        };
+  return [
+    ...kernelMounts(plan),
+    ...oci.system.map((folder) => bind(folder, folder)),
+    ...host.hidden.filter(isVisible).map(hide),
+    ...(mapped === null ? [] : OF_IMAGE_TOOLS.map((folder) => tmpfs(folder, 'mode=0700'))),
+    bind(join(scratch, 'tmp'), '/tmp', WRITABLE),
+    bind(join(scratch, 'tmp'), '/var/tmp', WRITABLE),
+    ...(mapped === null
+      ? [bind(join(scratch, 'passwd'), '/etc/passwd'), bind(join(scratch, 'group'), '/etc/group')]
+      : []),
+    ...nameMounts(oci, plan),
+    hide(INSIDE),
+    app,
+    bind(join(scratch, 'home'), HOME_PATH, WRITABLE),
+    ...hiddenOwn(host).map((path, index) => bind(path, `${INSIDE}/${ownName(index)}`)),
+    ...tools.map((path) => bind(path, `${INSIDE}/tools/${basename(path)}`)),
+    ...writable.map((path) => bind(path, path, WRITABLE)),
+  ];
+}
+
+/** The mounts over the root of an image. */
+export function imageMounts({ oci }: Host & { oci: OciHost }, plan: Plan): Mount[] {
+  return [...kernelMounts(plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
+}
+
+function kernelMounts({ limits, mapped = null }: Plan): Mount[] {
+  // Only the owner of a network namespace can mount this for it, and a user namespace owns none here.
+  const sys: Mount =
+    mapped === null
+      ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }
+      : bind('/sys', '/sys', ['rbind', 'ro', 'nosuid', 'noexec', 'nodev', 'rprivate']);
+  return [
+    { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
+    { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'noexec', 'mode=755', 'size=64k'] },
+    {
+      destination: '/dev/pts',
+      type: 'devpts',
+      source: 'devpts',
+      options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'],
+    },
+    tmpfs('/dev/shm', 'mode=1777', `size=${limits.memoryMb}m`, `nr_inodes=${SHARED_FILES}`),
+    sys,
+    { destination: CGROUPS, type: 'cgroup', source: 'cgroup', options: ['nosuid', 'noexec', 'nodev', 'ro'] },
+  ];
+}
+
+/** The files that tell how names are resolved. */
+function nameMounts({ hasHosts, resolver }: OciHost, { network }: Plan): Mount[] {
+  return [
+    ...(network && hasHosts ? [bind(network.hostsFile, '/etc/hosts')] : []),
+    ...(resolver === null ? [] : [bind(network?.resolvFile ?? resolver, '/etc/resolv.conf')]),
+  ];
+}
+
+function bind(source: string, destination: string, options = READ_ONLY): Mount {
+  return { destination, type: 'bind', source, options };
+}
+
+function tmpfs(destination: string, ...options: string[]): Mount {
+  return { destination, type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', ...options] };
+}
+
+function hide(path: string): Mount {
+  return tmpfs(path, 'ro', 'mode=0755', 'size=64k');
+}
