@@ -2,7 +2,7 @@
  * Sends a signal to a process. Returns false if the process has already ended. Throws any other error of the system, for
  * instance EPERM.
  */
-export function signalProcess(pid: number, name: NodeJS.Signals): boolean {
+export function signalProcess(pid: number, name: NodeJS.Signals | number): boolean {
   try {
     process.kill(pid, name);
     return true;

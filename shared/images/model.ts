@@ -36,6 +36,8 @@ export interface ImageProcess {
   /** ENTRYPOINT and CMD; empty if it names none. */
   args: string[];
   user: { uid: number; gid: number; groups: number[] };
+  /** EXPOSE: the TCP ports on which it may listen. */
+  ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;
 }

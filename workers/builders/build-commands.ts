@@ -135,6 +135,11 @@ export function firstSandbox(request: BuildRequest, app: string): SandboxGround 
   return groundOf(request, app, 1);
 }
 
+/** The sandbox of the programs that unpack and build an image. */
+export function imageSandbox(request: BuildRequest, app: string): SandboxGround {
+  return groundOf(request, app, 0);
+}
+
 function groundOf(request: BuildRequest, app: string, number: number): SandboxGround {
   return {
     id: `${BUILD_SANDBOX}${request.id}-${number}`,

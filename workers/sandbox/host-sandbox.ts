@@ -2,6 +2,7 @@ import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
+import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { concurrently } from '../core/concurrently.js';
 import { discardTree } from '../core/folders.js';
 import type { HostNetwork } from '../network/host-network.js';
@@ -10,6 +11,8 @@ import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cg
 import { noteStorage } from './disk-guard.js';
 import { launchDetached, launchTied } from './launch.js';
 import { startRelay } from './loopback-relay.js';
+import { canHideFromImageTools } from './oci/mounts.js';
+import { stopRequest } from './oci/stop-signal.js';
 import {
   type Made,
   makeSandbox,
@@ -90,7 +93,7 @@ export class HostSandbox implements Sandbox {
 
   get runsImages(): boolean {
     const { host } = this.#place;
-    return host.oci !== null && host.overlay;
+    return host.oci?.hasImageTools === true && host.overlay && canHideFromImageTools(host);
   }
 
   get level(): SandboxLevel {
@@ -172,7 +175,13 @@ export class HostSandbox implements Sandbox {
 
   async stop(id: string, process: DetachedProcess, graceMs: number): Promise<void> {
     const wasAlive = await this.isAlive(process);
-    if (graceMs > 0 && wasAlive) await this.#processes.terminate(process, graceMs);
+    if (graceMs > 0 && wasAlive) {
+      const request = await stopRequest(this.#scratchOf(id));
+      await this.#processes.terminate(process, graceMs, () => {
+        if (request === null) signalGroup(process.pid, 'SIGTERM');
+        else signalProcess(request.pid, request.signal);
+      });
+    }
     // If the leader is alive, it ends its helpers or they are in its group. If it had ended before, one may be left.
     await this.#end(id, process, !wasAlive);
   }

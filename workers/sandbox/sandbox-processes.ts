@@ -66,10 +66,10 @@ export class SandboxProcesses {
     return counts;
   }
 
-  /** Asks a process group to end, and resolves when it has or after `graceMs`. */
-  async terminate(process: DetachedProcess, graceMs: number): Promise<void> {
+  /** Asks a process to end, by `ask`, and resolves when it has or after `graceMs`. */
+  async terminate(process: DetachedProcess, graceMs: number, ask: () => void): Promise<void> {
     const deadline = Date.now() + graceMs;
-    signalGroup(process.pid, 'SIGTERM');
+    ask();
     while (Date.now() < deadline && (await this.isAlive(process))) await sleep(STEP_MS);
   }
 

@@ -16,6 +16,13 @@ const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-
 /** Docker's own frontend, which every engine contains. */
 const USUAL_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 
+const MARK = '# The engine builds this with its own frontend.';
+
+/** How many lines of a guarded Dockerfile are the platform's own. */
+export function guardedHeader(lines: readonly string[]): number {
+  return lines.indexOf(MARK) + 1;
+}
+
 /**
  * The Dockerfile that the engine gets. It begins with a comment, so that the engine reads no `syntax` directive in any
  * of its forms: another frontend would not separate the caches of services. Throws `BuildError` if the Dockerfile asks
@@ -32,10 +39,7 @@ export function guardDockerfile(text: string, options: GuardOptions): { text: st
   }
   refuseOwnImages(parsed, options);
   const mark = parsed.directives.get('escape');
-  const header = [
-    ...(mark === '`' || mark === '\\' ? [`# escape=${mark}`] : []),
-    '# The engine builds this with its own frontend.',
-  ];
+  const header = [...(mark === '`' || mark === '\\' ? [`# escape=${mark}`] : []), MARK];
   const notes = syntax === undefined ? [] : [`The "# syntax=" line is left out: the engine's own frontend builds`];
   return { text: [...header, text.replace(/^\ufeff/, ''), ''].join('\n'), notes };
 }

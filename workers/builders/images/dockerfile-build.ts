@@ -1,38 +1,49 @@
+import { createHash } from 'node:crypto';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { imageProblem, parseImage } from '../../../shared/images/reference.js';
 import { BuildError } from '../../failures/explained.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
+import { quote } from '../../sandbox/sandbox-scripts.js';
 import { firstImageUser, ownByImages } from '../../sandbox/service-users.js';
 import { openImageCache } from '../build-folder.js';
 import { withoutPaths } from '../container/dockerfile-context.js';
 import { namedImages } from '../container/dockerfile-guard.js';
-import { below } from '../project-files.js';
+import { below, textInside } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
-import { accountOf, type ImageTask, keepBundle, pull, runImageTools } from './image-builder.js';
+import { explainBuildah } from './explain-buildah.js';
+import { accountOf, type ImageTask, pull, runImageTools, storeImage } from './image-builder.js';
 
-/**
- * Builds with buildah. The images that the Dockerfile names were copied here before. Arguments: the folder of inputs, the storage that stays
- * for the next build, the folder of the context, further arguments of `buildah build`.
- */
-const BUILD = `#!/bin/sh
+/** Arguments: the folder of inputs, the storage that stays for the next build. */
+const PREPARE = `
 set -e
-inputs=$1 storage=$2 context=$3
-shift 3
+inputs=$1 storage=$2
+shift 2
 export TMPDIR="$storage/tmp" XDG_RUNTIME_DIR=/run CONTAINERS_REGISTRIES_CONF="$inputs/registries.conf" BUILDAH_ISOLATION=chroot
 export _CONTAINERS_USERNS_CONFIGURED=
 mkdir -p "$TMPDIR"
 run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver overlay "$@"; }
+`;
+
+/**
+ * Builds with buildah and prints the id of the image last. The images that the Dockerfile names were copied to the inputs before. Further
+ * arguments: those of `buildah build`.
+ */
+const BUILD = `${PREPARE}
 while read -r folder name; do
   id=$(run pull --quiet --signature-policy "$inputs/policy.json" "oci:$inputs/$folder")
   run tag "$id" "$name"
 done <"$inputs/bases"
 run build --signature-policy "$inputs/policy.json" --isolation chroot --layers --format oci --tag localhost/built \\
-  --file "$inputs/Dockerfile" --ignorefile "$inputs/ignore" "$@" "$context"
-run push --quiet --signature-policy "$inputs/policy.json" localhost/built oci:/mnt/app/built:image
-run rmi localhost/built >/dev/null
-umoci unpack --image /mnt/app/built:image /mnt/app/bundle
+  --file "$inputs/Dockerfile" --ignorefile "$inputs/ignore" --iidfile /tmp/image-id "$@"
+cp /tmp/image-id "$storage/image-id"
+`;
+
+/** Unpacks the image that was built last. */
+const UNPACK = `${PREPARE}
+run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
+umoci unpack --image layout:image bundle
 `;
 const REGISTRIES = 'unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n';
 const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
@@ -56,6 +67,7 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   const storage = await openImageCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
   await writeInputs(inputs, { text, ignore: place.ignore ?? [], secrets: request.environment });
   await copyBases(task, inputs, text, buildArgs);
+  const commands = { writable: [storage], tools: [inputs] };
   await limit.within('the build', async () => {
     await ownByImages(folder.app, limit.signal);
     const inside = `/mnt/app/${below(folder.app, place.path)}`.replace(/\/+$/, '');
@@ -67,14 +79,30 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
       ]),
       ...(request.clearCache ? ['--no-cache'] : []),
     ];
-    const words = ['/mnt/tools/inputs', storage, inside, ...flags].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
-    await runImageTools(task, `/bin/sh /mnt/tools/inputs/build ${words.join(' ')}`, 'the Dockerfile', {
-      writable: [storage],
-      tools: [inputs],
+    await runImageTools(task, folder.app, shellCommand('build', storage, ...flags, inside), {
+      ...commands,
+      what: 'the Dockerfile',
       env: buildArgs,
+      explain: (cause) => explainBuildah(text, cause),
     });
   });
-  return limit.within('storing the image', () => keepBundle(task, join(folder.app, 'built'), 'docker'));
+  return limit.within('storing the image', async () => {
+    const id = await textInside(storage, 'image-id');
+    // A build of one service must not name the image of another one.
+    const digest = createHash('sha256').update(`${request.serviceId} ${id}`).digest('hex');
+    const unpack = async (directory: string) => {
+      await runImageTools(task, directory, shellCommand('unpack', storage), {
+        ...commands,
+        what: 'unpacking the image',
+      });
+    };
+    return storeImage(task, { digest, runtime: 'docker', unpack });
+  });
+}
+
+function shellCommand(program: string, storage: string, ...words: string[]): string {
+  const inputs = '/mnt/tools/inputs';
+  return ['/bin/sh', `${inputs}/${program}`, inputs, storage, ...words].map(quote).join(' ');
 }
 
 async function writeInputs(
@@ -84,6 +112,7 @@ async function writeInputs(
   await mkdir(join(inputs, 'secrets'), { recursive: true, mode: 0o755 });
   const files = {
     build: BUILD,
+    unpack: UNPACK,
     Dockerfile: text,
     ignore: ignore.join('\n'),
     'registries.conf': REGISTRIES,

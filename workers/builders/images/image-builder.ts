@@ -1,4 +1,4 @@
-import { chown, readFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../../shared/core/config.js';
 import type { Logger } from '../../../shared/core/log.js';
@@ -7,9 +7,9 @@ import { parseImage } from '../../../shared/images/reference.js';
 import type { RegistryAccount } from '../../docker/registry.js';
 import { BuildError } from '../../failures/explained.js';
 import { PullError } from '../../failures/pull-error.js';
-import type { Sandbox } from '../../sandbox/sandbox.js';
+import type { Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
 import { firstImageUser } from '../../sandbox/service-users.js';
-import { failure, firstSandbox, storageMb } from '../build-commands.js';
+import { failure, imageSandbox, storageMb } from '../build-commands.js';
 import type { BuildFolder } from '../build-folder.js';
 import { CommandOutput } from '../build-log.js';
 import type { TimeLimit } from '../build-time-limit.js';
@@ -17,8 +17,12 @@ import type { BuildContext, BuildRequest } from '../builder.js';
 import type { LocalImageStore } from '../folder-image-store.js';
 import { usedMb } from '../folder-size.js';
 import { manifestOf, type UnpackedConfig } from './image-process.js';
-import { configOf, digestOf } from './layout.js';
+import { configOf, digestOf, type ImageConfig } from './layout.js';
 import type { RegistryClient } from './registry-client.js';
+
+/** The file beside an unpacked image with the image's configuration. */
+const IMAGE_FILE = 'image.json';
+const GRACE_MS = 2000;
 
 export interface ImageBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
@@ -43,21 +47,24 @@ export interface ImageTask {
 
 /** Takes over the image that the configuration names, with the digest of the deployment. Throws `BuildError`. */
 export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
-  const { options, request, context, limit, folder } = task;
+  const { request, context, limit, folder } = task;
   const image = parseImage(request.configuration.image);
   if (image === null || !/^[0-9a-f]{64}$/.test(request.commitSha)) {
     throw new BuildError(`"${request.configuration.image}" is not the name of an image; correct configuration.image`);
   }
   const pinned = `${image.name}@sha256:${request.commitSha}`;
   await context.log(`Pulls ${pinned}`);
-  const layout = join(folder.app, 'layout');
+  const layout = join(folder.path, 'layout');
   const account = await accountOf(task);
   const own = account?.serveraddress === image.registry ? account : undefined;
   await limit.within('pulling the image', () => pull(task, pinned, layout, own));
-  const known = await options.images.use(await digestOf(layout));
-  if (known !== null) return describe(task, { bundle: known, layout, runtime: 'image' });
-  await runImageTools(task, 'umoci unpack --image layout:image bundle', 'unpacking the image');
-  return keepBundle(task, layout, 'image');
+  const unpack = async (directory: string) => {
+    await rename(layout, join(directory, 'layout'));
+    await runImageTools(task, directory, 'umoci unpack --image layout:image bundle', { what: 'unpacking the image' });
+  };
+  return limit.within('storing the image', async () => {
+    return storeImage(task, { digest: await digestOf(layout), runtime: 'image', unpack });
+  });
 }
 
 /** The account that the configuration names; undefined if it names none. Throws `BuildError` if there is no such account. */
@@ -83,65 +90,83 @@ export async function pull(
   });
 }
 
+interface ToolRun extends Pick<Partial<SandboxSpec>, 'writable' | 'tools' | 'env'> {
+  /** What is done, for the message of a failure. */
+  what: string;
+  /** A better message than the last line of the output; null if there is none. */
+  explain?: (cause: string) => string | null;
+}
+
 /**
- * Runs a command of the programs for images. It works in the build's folder as the root of a user namespace, in the network and within the
- * limits of the build. Throws `BuildError` if it fails.
+ * Runs a command of the programs for images in a folder, as the root of a user namespace, in the network and within the limits of the
+ * build. Throws `BuildError` if it fails.
  */
 export async function runImageTools(
-  { options, request, context, limit, folder }: ImageTask,
+  { options, request, context, limit }: ImageTask,
+  directory: string,
   command: string,
-  what: string,
-  more: { writable?: string[]; tools?: string[]; env?: Record<string, string> } = {},
+  { what, explain, env = {}, ...folders }: ToolRun,
 ): Promise<void> {
   // The folder alone: what is in it may have links in the store of layers.
-  await chown(folder.app, firstImageUser(), firstImageUser());
+  await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
-  const { writable = [], tools = [], env = {} } = more;
-  const spec = {
-    ...firstSandbox(request, folder.app),
-    command,
-    cwd: '',
-    env,
-    writable,
-    tools,
-    imageTools: true as const,
-  };
+  const spec = { ...imageSandbox(request, directory), ...folders, command, cwd: '', env, imageTools: true as const };
   const outcome = await options.sandbox.run(spec, {
     signal: limit.signal,
     timeoutMs: Math.max(1, limit.deadline - Date.now()),
-    graceMs: 2000,
+    graceMs: GRACE_MS,
     onLine: (line) => output.write(line),
     ...(context.masker ? { cutter: context.masker } : {}),
   });
   await output.close();
   context.signal.throwIfAborted();
   if (outcome.reason === 'exited' && outcome.exitCode === 0) return;
-  throw new BuildError(`${what} ${failure(outcome, request, output.cause())}`);
+  const cause = output.cause();
+  throw new BuildError(explain?.(cause) ?? `${what} ${failure(outcome, request, cause)}`);
 }
 
-/** Stores the image of a layout, which is unpacked in `bundle` of the build's folder. Throws `BuildError` if it is too large or cannot start. */
-export async function keepBundle(task: ImageTask, layout: string, runtime: string): Promise<BuiltImage> {
-  const bundle = join(task.folder.app, 'bundle');
-  const built = await describe(task, { bundle, layout, runtime });
-  const limitMb = storageMb(task.request);
-  const sizeMb = Math.ceil(built.sizeBytes / 1024 ** 2);
+interface Unpacking {
+  digest: string;
+  runtime: string;
+  /** Makes `layout` and `bundle` in an empty folder. */
+  unpack: (directory: string) => Promise<void>;
+}
+
+/**
+ * Unpacks an image and stores it, unless this host has it already: each digest is unpacked once. Throws `BuildError` if the image is too
+ * large or cannot be started.
+ */
+export async function storeImage(task: ImageTask, { digest, runtime, unpack }: Unpacking): Promise<BuiltImage> {
+  const { options, folder } = task;
+  const known = await options.images.use(digest);
+  if (known !== null) return describe(task, known, { digest, runtime });
+  const directory = join(folder.path, 'unpacked');
+  await mkdir(directory, { mode: 0o700 });
+  await unpack(directory);
+  const bundle = join(directory, 'bundle');
+  await writeFile(join(bundle, IMAGE_FILE), JSON.stringify(await configOf(join(directory, 'layout'))));
+  const built = await describe(task, bundle, { digest, runtime });
+  await options.images.putBundle(bundle, digest);
+  return built;
+}
+
+/** `bundle` has what umoci writes and, in `IMAGE_FILE`, the image's configuration. */
+async function describe(
+  { request }: ImageTask,
+  bundle: string,
+  { digest, runtime }: Pick<Unpacking, 'digest' | 'runtime'>,
+): Promise<BuiltImage> {
+  const [unpacked, image] = await Promise.all(
+    ['config.json', IMAGE_FILE].map(async (name) => JSON.parse(await readFile(join(bundle, name), 'utf8'))),
+  );
+  const startCommand = request.configuration.startCommand.trim();
+  const manifest = manifestOf(image as ImageConfig, unpacked as UnpackedConfig, { runtime, startCommand });
+  const [sizeMb, limitMb] = [await usedMb(join(bundle, 'rootfs')), storageMb(request)];
+  if (sizeMb === null) throw new BuildError('the image has too many files; remove what it does not need');
   if (sizeMb > limitMb) {
     throw new BuildError(
       `the image has ${sizeMb} MB, and the plan allows ${limitMb} MB; make it smaller or choose a larger plan`,
     );
   }
-  await task.options.images.putBundle(bundle, built.digest);
-  return built;
-}
-
-async function describe(
-  { request }: ImageTask,
-  { bundle, layout, runtime }: { bundle: string; layout: string; runtime: string },
-): Promise<BuiltImage> {
-  const unpacked: UnpackedConfig = JSON.parse(await readFile(join(bundle, 'config.json'), 'utf8'));
-  const startCommand = request.configuration.startCommand.trim();
-  const manifest = manifestOf(await configOf(layout), unpacked, { runtime, startCommand });
-  const megabytes = await usedMb(join(bundle, 'rootfs'));
-  if (megabytes === null) throw new BuildError('the image has too many files; remove what it does not need');
-  return { digest: await digestOf(layout), sizeBytes: megabytes * 1024 ** 2, manifest };
+  return { digest, sizeBytes: sizeMb * 1024 ** 2, manifest };
 }

@@ -44,9 +44,16 @@ export function manifestOf(
     process: {
       args,
       user: { uid, gid, groups: additionalGids },
+      ports: Object.keys(config.ExposedPorts ?? {}).flatMap(tcpPort),
       ...(['', 'SIGTERM'].includes(stopSignal) ? {} : { stopSignal }),
     },
   };
+}
+
+/** The number of `80/tcp` or `80`; nothing for other protocols. */
+function tcpPort(text: string): number[] {
+  const [, port] = /^(\d{1,5})(?:\/tcp)?$/.exec(text) ?? [];
+  return port === undefined ? [] : [Number(port)];
 }
 
 function variable(text: string): [string, string] {

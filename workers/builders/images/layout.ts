@@ -30,7 +30,12 @@ export async function blobsOf(layout: string, read: (digest: string) => Promise<
 export interface ImageConfig {
   os?: string;
   architecture?: string;
-  config?: { Entrypoint?: string[] | null; Cmd?: string[] | null; StopSignal?: string };
+  config?: {
+    Entrypoint?: string[] | null;
+    Cmd?: string[] | null;
+    StopSignal?: string;
+    ExposedPorts?: Record<string, unknown> | null;
+  };
 }
 
 /** The configuration of the image of a layout. */

@@ -7,6 +7,8 @@ export interface ObservedPorts {
   wanted: number;
   /** The service's own setting. */
   configured: number;
+  /** The ports that its image says it listens on. */
+  exposed?: readonly number[];
   /** How long it has listened on other ports only, in milliseconds. */
   elsewhereMs: number;
 }
@@ -23,10 +25,12 @@ const SETTLE_MS = 2_000;
 /** So many ports are asked at most. */
 const MAX_PORTS = 16;
 
-/** Decides which port of an application takes its requests: PORT, then the configured one, then the lowest that answers HTTP. */
-export function choosePort({ sockets, wanted, configured, elsewhereMs }: ObservedPorts): PortChoice {
+/** Decides which port of an application takes its requests: PORT, then one that the image exposes, then the configured one, then the lowest that answers HTTP. */
+export function choosePort({ sockets, wanted, configured, exposed = [], elsewhereMs }: ObservedPorts): PortChoice {
   const ports = portsOf(sockets);
   if (ports.includes(wanted)) return { type: 'use', port: wanted };
+  const announced = ports.find((port) => exposed.includes(port));
+  if (announced !== undefined) return { type: 'use', port: announced };
   if (ports.length === 0 || elsewhereMs < SETTLE_MS) return { type: 'wait' };
   if (ports.includes(configured)) return { type: 'use', port: configured };
   const [only] = ports;

@@ -58,7 +58,8 @@ export class PortFinder {
   async #choose(row: ReplicaRow, spec: ReleaseSpec, sockets: readonly ListeningSocket[]): Promise<number | null> {
     const wanted = row.given_port ?? spec.configuration.port;
     const elsewhereMs = this.#elsewhere(portsOf(sockets), wanted);
-    const choice = choosePort({ sockets, wanted, configured: spec.configuration.port, elsewhereMs });
+    const { ports: exposed } = spec.image.manifest.process ?? { ports: [] };
+    const choice = choosePort({ sockets, wanted, configured: spec.configuration.port, exposed, elsewhereMs });
     switch (choice.type) {
       case 'wait':
         return null;

@@ -11,6 +11,7 @@ import { type Host, type Plan, USUAL_PATH } from '../sandbox-plan.js';
 import { containerConfig, type HostedCommand } from './container-config.js';
 import { overlayFolders, overlayLayers } from './mounts.js';
 import { MAPPED_ROOT, type OciHost } from './oci-model.js';
+import { noteStopSignal, pidFileOf } from './stop-signal.js';
 
 /** What a container is made of. */
 export interface Container {
@@ -28,7 +29,7 @@ function pathsOf({ plan: { scratch } }: Container) {
     config: join(scratch, 'bundle', 'config.json'),
     state: join(scratch, 'state'),
     exits: join(scratch, 'exits'),
-    pidFile: join(scratch, 'pid'),
+    pidFile: pidFileOf(scratch),
   };
 }
 
@@ -101,6 +102,7 @@ export async function startContainer(
   { output, exitFile, oomFile }: { output: number; exitFile: string; oomFile: string | null },
 ): Promise<Launched> {
   await writeBundle(container);
+  await noteStopSignal(container.plan.scratch, container.plan.mapped?.process?.stopSignal);
   const { host, plan, id } = container;
   const { bundle, config, state, exits, pidFile } = pathsOf(container);
   const { oci } = host;

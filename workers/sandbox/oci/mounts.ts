@@ -8,8 +8,13 @@ export const CGROUPS = '/sys/fs/cgroup';
 const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
-/** Folders in which the programs for images keep what they need while they run. */
-const OF_IMAGE_TOOLS = ['/run', '/root', '/var/cache', '/var/lib'];
+/**
+ * What the programs for images see of the host's system. As the root of their user namespace they can undo what hides a folder, so nothing
+ * that is hidden may be in one of these (`canHideFromImageTools`).
+ */
+const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
+/** Folders in which they keep what they need while they run. */
+const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
 
 /** A mount as the OCI runtime specification writes it. */
 export interface Mount {
@@ -34,7 +39,8 @@ export function overlayLayers({ overlayOptions }: OciHost, image: string, direct
 export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
   const { oci } = host;
   const { scratch, directory, image, writable, tools, mapped = null } = plan;
-  const isVisible = (path: string) => oci.system.some((folder) => isBelow(path, folder));
+  const system = mapped === null ? oci.system : oci.system.filter((folder) => SEEN_BY_IMAGE_TOOLS.includes(folder));
+  const isVisible = (path: string) => system.some((folder) => isBelow(path, folder));
   const app: Mount =
     image === null
       ? bind(directory, `${INSIDE}/app`, WRITABLE)
@@ -46,9 +52,9 @@ export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
         };
   return [
     ...kernelMounts(plan),
-    ...oci.system.map((folder) => bind(folder, folder)),
+    ...system.map((folder) => bind(folder, folder)),
     ...host.hidden.filter(isVisible).map(hide),
-    ...(mapped === null ? [] : OF_IMAGE_TOOLS.map((folder) => tmpfs(folder, 'mode=0700'))),
+    ...(mapped === null ? [] : OF_IMAGE_TOOLS.map((folder) => tmpfs(folder, 'mode=0755'))),
     bind(join(scratch, 'tmp'), '/tmp', WRITABLE),
     bind(join(scratch, 'tmp'), '/var/tmp', WRITABLE),
     ...(mapped === null
@@ -62,6 +68,11 @@ export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
     ...tools.map((path) => bind(path, `${INSIDE}/tools/${basename(path)}`)),
     ...writable.map((path) => bind(path, path, WRITABLE)),
   ];
+}
+
+/** True if nothing that commands must not see is in a folder that the programs for images see. */
+export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean {
+  return !hidden.some((path) => SEEN_BY_IMAGE_TOOLS.some((folder) => isBelow(path, folder)));
 }
 
 /** The mounts over the root of an image. */

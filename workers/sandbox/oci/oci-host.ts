@@ -41,6 +41,8 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<Oc
   await replaceFile(enter, ENTER);
   await mkdir(MAPPED_ROOT, { recursive: true });
   const swap = cgroups.version === 1 ? 'memory.memsw.limit_in_bytes' : 'memory.swap.max';
+  const tools = await Promise.all(['skopeo', 'umoci', 'buildah'].map(programPath));
+  const hasImageTools = tools.every((path) => path !== null);
   const [seccomp, overlayOptions, limitsSwap, hasHosts] = await Promise.all([
     hostSeccomp(),
     usableOverlay(folder),
@@ -48,7 +50,20 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<Oc
     exists('/etc/hosts'),
   ]);
   const resolver = await realpath('/etc/resolv.conf').catch(() => null);
-  return { runtime, conmon, rootfs, record, enter, system, seccomp, overlayOptions, limitsSwap, resolver, hasHosts };
+  return {
+    runtime,
+    conmon,
+    rootfs,
+    record,
+    enter,
+    system,
+    hasImageTools,
+    seccomp,
+    overlayOptions,
+    limitsSwap,
+    resolver,
+    hasHosts,
+  };
 }
 
 /** The path of a program; null if the host does not have it. */

@@ -22,6 +22,8 @@ export interface OciHost {
   enter: string;
   /** Real folders of the host's system that containers see. */
   system: readonly string[];
+  /** True if the programs that copy, unpack and build images are installed. */
+  hasImageTools: boolean;
   seccomp: Record<ContainerKind, Seccomp> | null;
   overlayOptions: readonly string[];
   /** True if the kernel can limit swap. */

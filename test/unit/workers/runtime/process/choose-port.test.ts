@@ -16,6 +16,11 @@ describe('The port of an application', () => {
     expect(choosePort({ ...LATER, sockets: [] })).to.deep.equal({ type: 'wait' });
   });
 
+  it('is at once one that the image exposes', () => {
+    expect(choosePort({ ...SOON, exposed: [80], sockets: at(80, 9000) })).to.deep.equal({ type: 'use', port: 80 });
+    expect(choosePort({ ...SOON, exposed: [80], sockets: at(9000) })).to.deep.equal({ type: 'wait' });
+  });
+
   it('is the configured one of several, or else the one that answers HTTP', () => {
     expect(choosePort({ ...LATER, configured: 5000, sockets: at(3000, 5000) })).to.deep.equal({
       type: 'use',

@@ -17,6 +17,7 @@ const HOST = {
     record: '/var/lib/ranvier/containers/record',
     enter: '/var/lib/ranvier/containers/enter',
     system: ['/etc', '/usr', '/var'],
+    hasImageTools: true,
     seccomp: null,
     overlayOptions: ['volatile'],
     limitsSwap: true,
