@@ -82,6 +82,8 @@ try {
   const sandbox = await createSandbox({
     log,
     dataDir: config.dataDir,
+    isolation: config.runtime === 'process' ? config.isolation : 'auto',
+    ociRuntime: config.ociRuntime,
     ports: config.runtimePorts,
     ...(config.runtime === 'process'
       ? { network: async (found) => openNetwork({ config, log, edgeUsers: await usersOf(config.edgeUsers) }, found) }

@@ -143,6 +143,8 @@ function assemble(values: Values, env: Environment) {
     runtimePorts: values.RUNTIME_PORTS,
     runtimeFirewall: values.RUNTIME_FIREWALL,
     network: values.NETWORK,
+    isolation: values.ISOLATION,
+    ociRuntime: values.OCI_RUNTIME,
     egressAllow: values.EGRESS_ALLOW,
     buildEnvironment: pick(env, values.BUILD_ENV),
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },

@@ -40,10 +40,16 @@ export interface TestImage {
   files?: Record<string, string>;
   /** Words of `umoci config`. */
   config?: string[];
+  /** A shell command that makes a further layer, `layer.tar`, in an empty folder. */
+  layer?: string;
 }
 
 /** Makes an image of busybox in an OCI layout below `folder` and copies it to a registry of this machine. */
-export async function pushImage(folder: string, name: string, { files = {}, config = [] }: TestImage): Promise<void> {
+export async function pushImage(
+  folder: string,
+  name: string,
+  { files = {}, config = [], layer }: TestImage,
+): Promise<void> {
   const work = await mkdtemp(join(folder, 'image-'));
   const rootfs = join(work, 'rootfs');
   await mkdir(join(rootfs, 'bin'), { recursive: true });
@@ -61,6 +67,11 @@ export async function pushImage(folder: string, name: string, { files = {}, conf
   await run('umoci', ['init', '--layout', layout]);
   await run('umoci', ['new', '--image', `${layout}:image`]);
   await run('umoci', ['insert', '--image', `${layout}:image`, rootfs, '/']);
+  if (layer !== undefined) {
+    const folderOfLayer = await mkdtemp(join(work, 'layer-'));
+    await run('/bin/sh', ['-ec', layer], { cwd: folderOfLayer });
+    await run('umoci', ['raw', 'add-layer', '--image', `${layout}:image`, join(folderOfLayer, 'layer.tar')]);
+  }
   if (config.length > 0) await run('umoci', ['config', '--image', `${layout}:image`, ...config]);
   await run('skopeo', [
     '--insecure-policy',

@@ -4,7 +4,7 @@ import type { Logger } from '../../shared/core/log.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { type CgroupRoots, detectCgroups, TRIAL } from './cgroup.js';
 import { HostSandbox } from './host-sandbox.js';
-import { findOci } from './oci/oci-host.js';
+import { findOci, USUAL_RUNTIMES } from './oci/oci-host.js';
 import { type PortRange, portGuardProblem } from './port-guard.js';
 import type { Sandbox, SandboxLevel } from './sandbox.js';
 import { strongest } from './sandbox-level.js';
@@ -16,6 +16,10 @@ export interface SandboxOptions {
   dataDir: string;
   /** Takes this level instead of the strongest one. Throws if the host does not have it. */
   level?: SandboxLevel;
+  /** ISOLATION: `required` refuses everything but OCI containers. */
+  isolation?: 'auto' | 'required';
+  /** OCI_RUNTIME. */
+  ociRuntime?: string;
   /** RUNTIME_PORTS: each may be listened on only by the replica that has it. */
   ports?: PortRange;
   /** Opens the networks of the commands. Without it they share the host's. */
@@ -23,7 +27,8 @@ export interface SandboxOptions {
 }
 
 /** Tries what this host allows and returns the strongest sandbox. Throws if no command can be run. */
-export async function createSandbox({ log, dataDir, level, ports, network }: SandboxOptions): Promise<Sandbox> {
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { log, dataDir, level, ports, network, isolation = 'auto', ociRuntime = 'auto' } = options;
   await mkdir(dataDir, { recursive: true });
   const real = await realpath(dataDir);
   const token = createHash('sha256').update(real).digest('hex').slice(0, 16);
@@ -33,9 +38,12 @@ export async function createSandbox({ log, dataDir, level, ports, network }: San
   const cgroups = wanted ? await detectCgroups(`ranvier-${token}`, explain) : null;
   const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
   const dependencies = { log, dataDir: real, token, cgroups, guardedPorts };
-  const oci = cgroups === null ? null : await findOci(real, cgroups);
-  const options = { dataDir: real, log, oci, forced: level };
-  const sandbox = await strongest(options, (host) => new HostSandbox({ ...dependencies, host }));
+  const runtimes = ociRuntime === 'auto' ? USUAL_RUNTIMES : [ociRuntime];
+  const oci = cgroups === null ? [] : await findOci(real, cgroups, runtimes);
+  const onlyContainers = isolation === 'required' || ociRuntime !== 'auto';
+  const sandbox = await strongest({ dataDir: real, log, oci, onlyContainers, forced: level }, (host) => {
+    return new HostSandbox({ ...dependencies, host });
+  });
   if (sandbox.level === 'user') await protectLinks();
   if (network !== undefined) sandbox.useNetworks(await network(sandbox.level));
   return sandbox;

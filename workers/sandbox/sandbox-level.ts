@@ -17,6 +17,8 @@ import { filterArguments } from './system-calls.js';
 
 const LEVELS_OF_ROOT: readonly SandboxLevel[] = ['namespaces', 'user', 'none'];
 const LEVELS_OF_USERS: readonly SandboxLevel[] = process.platform === 'linux' ? ['rootless', 'none'] : ['none'];
+const WITHOUT_CONTAINERS =
+  'hosted commands run in namespaces of their own, not in OCI containers, and no images can be run: as root, apt-get install runc conmon skopeo umoci buildah';
 const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
 
@@ -113,13 +115,24 @@ interface Candidate {
   oci: OciHost | null;
 }
 
+interface Wanted {
+  dataDir: string;
+  log: Logger;
+  /** The installed runtimes, the best first. */
+  oci: readonly OciHost[];
+  /** True if nothing but a container will do. */
+  onlyContainers: boolean;
+  forced: SandboxLevel | undefined;
+}
+
 /** What may work here, the strongest first. */
-function candidates(oci: OciHost | null, forced: SandboxLevel | undefined): Candidate[] {
+function candidates({ oci, onlyContainers, forced }: Wanted): Candidate[] {
+  const containers = oci.flatMap((host) => [true, false].map((overlay) => ({ overlay, oci: host })));
   const levels = forced === undefined ? (isRoot() ? LEVELS_OF_ROOT : LEVELS_OF_USERS) : [forced];
   return levels.flatMap((level): Candidate[] => {
-    if (level !== 'namespaces') return [{ level, overlay: false, oci: null }];
-    const ways = oci === null ? [null] : [oci, null];
-    return ways.flatMap((way) => [true, false].map((overlay) => ({ level, overlay, oci: way })));
+    const others = (level === 'namespaces' ? [true, false] : [false]).map((overlay) => ({ overlay, oci: null }));
+    const ways = [...(level === 'namespaces' ? containers : []), ...(onlyContainers ? [] : others)];
+    return ways.map((way) => ({ level, ...way }));
   });
 }
 
@@ -128,17 +141,10 @@ function candidates(oci: OciHost | null, forced: SandboxLevel | undefined): Cand
  * `namespaces` is logged with the reasons: as an error if hosted commands run as root, otherwise as a warning. Throws if no
  * level works.
  */
-export async function strongest<S extends Sandbox>(
-  {
-    dataDir,
-    log,
-    oci,
-    forced,
-  }: { dataDir: string; log: Logger; oci: OciHost | null; forced: SandboxLevel | undefined },
-  make: (host: Host) => S,
-): Promise<S> {
+export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: Host) => S): Promise<S> {
+  const { dataDir, log } = wanted;
   const reasons: string[] = [];
-  for (const candidate of candidates(oci, forced)) {
+  for (const candidate of candidates(wanted)) {
     const { level, overlay } = candidate;
     if (level === 'namespaces') await mkdir(INSIDE, { recursive: true }).catch(() => undefined);
     const host = await describeHost(candidate, dataDir).catch((error: unknown) => errorMessage(error));
@@ -153,13 +159,19 @@ export async function strongest<S extends Sandbox>(
       else if (level === 'rootless') {
         log.warn(detail, "hosted commands see nothing of this user's home, but run as this user");
       } else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
-      else if (host.oci === null) log.info(detail, 'hosted commands run in namespaces of their own');
+      else if (host.oci === null) log.warn(detail, WITHOUT_CONTAINERS);
       else log.info(detail, 'hosted commands run in OCI containers');
       return sandbox;
     }
     reasons.push(`${level}${candidate.oci ? ' in containers' : ''}${overlay ? ' with overlay' : ''}: ${problem}`);
   }
-  throw new Error(`No command can be run on this host (${reasons.join('; ')})`);
+  const tried = reasons.length === 0 ? 'no OCI runtime was found, or the platform is not root' : reasons.join('; ');
+  if (wanted.onlyContainers) {
+    throw new Error(
+      `Hosted code cannot run in OCI containers here, as ISOLATION or OCI_RUNTIME demands (${tried}): apt-get install runc conmon`,
+    );
+  }
+  throw new Error(`No command can be run on this host (${tried})`);
 }
 
 /** Runs a command that checks its containment. Returns null if all is as promised, otherwise what is not. */

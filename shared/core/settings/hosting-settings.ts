@@ -145,6 +145,16 @@ export const HOSTING_SETTINGS = {
     ['worker'],
     'For `RUNTIME=process`: `auto` gives each build and each replica a network of its own if the host allows it, and otherwise all use the network of the host, with the reason in the log. With `namespaces`, or `rootless` for a platform that is not root, a worker does not start if the host does not allow it. With `shared` all use the network of the host, see [security](security.md#networks).',
   ),
+  ISOLATION: setting(
+    choice(['auto', 'required'], 'auto'),
+    ['worker'],
+    'For `RUNTIME=process`: with `auto` hosted code is isolated as well as the host allows, and the log says how. With `required` a worker does not start unless hosted code runs in OCI containers, see [security](security.md#what-each-isolation-level-promises).',
+  ),
+  OCI_RUNTIME: setting(
+    choice(['auto', 'runc', 'crun', 'runsc'], 'auto'),
+    ['worker'],
+    'The OCI runtime of hosted code. `auto` takes the first of `runc` and `crun` that passes a trial at the start of the worker. With another value a worker does not start unless that program is installed and passes.',
+  ),
   EGRESS_ALLOW: setting(
     list('', IPV4_RANGE),
     ['worker'],

@@ -1,6 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { createLogger } from '../../../shared/core/log.js';
+import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import { reachedBy } from './neighbour.js';
 import { LEVELS, Playground } from './support.js';
+
+const log = createLogger('test', 'silent');
 
 /** What a command reaches of DATA_DIR and of another service: the table of levels in docs/security.md. `rootless.test.ts` tries that level. */
 const REACHED: Record<string, string[]> = {
@@ -21,3 +28,19 @@ for (const level of LEVELS) {
     });
   });
 }
+
+describe('ISOLATION and OCI_RUNTIME', () => {
+  it('refuse to start where what they ask for is not there, and say what to install', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'ranvier-isolation-'));
+    try {
+      const refused = await createSandbox({ log, dataDir, ociRuntime: 'runsc' }).catch((error: Error) => error.message);
+      expect(refused).to.match(/OCI_RUNTIME demands .*apt-get install runc conmon/);
+      const required = await createSandbox({ log, dataDir, isolation: 'required', level: 'user' }).catch(
+        (error: Error) => error.message,
+      );
+      expect(required).to.match(/ISOLATION/);
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
+});

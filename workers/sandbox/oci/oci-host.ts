@@ -25,10 +25,17 @@ const MADE = [
 ];
 /** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
-/** Finds the programs and prepares the root of containers below DATA_DIR. Null if the runtime or conmon is not installed. */
-export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<OciHost | null> {
-  const [runtime, conmon] = await Promise.all([programPath('runc'), programPath('conmon')]);
-  if (runtime === null || conmon === null) return null;
+/** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
+export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
+
+/**
+ * Finds the programs and prepares the root of containers below DATA_DIR. Returns what there is for each of the runtimes that is installed;
+ * nothing if conmon is not.
+ */
+export async function findOci(dataDir: string, cgroups: CgroupRoots, runtimes: readonly string[]): Promise<OciHost[]> {
+  const conmon = await programPath('conmon');
+  const found = (await Promise.all(runtimes.map(programPath))).filter((path) => path !== null);
+  if (conmon === null || found.length === 0) return [];
   const folder = join(dataDir, 'containers');
   const rootfs = join(folder, 'root');
   await mkdir(rootfs, { recursive: true });
@@ -50,8 +57,7 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<Oc
     exists('/etc/hosts'),
   ]);
   const resolver = await realpath('/etc/resolv.conf').catch(() => null);
-  return {
-    runtime,
+  const shared = {
     conmon,
     rootfs,
     record,
@@ -64,6 +70,7 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots): Promise<Oc
     resolver,
     hasHosts,
   };
+  return found.map((runtime) => ({ runtime, ...shared }));
 }
 
 /** The path of a program; null if the host does not have it. */
