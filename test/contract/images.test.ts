@@ -127,4 +127,19 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     expect((await visit(service.url, platform.edgePort, '/a.txt')).body).to.equal('a file');
     expect((await visit(service.url, platform.edgePort, '/b.txt')).status).to.equal(404);
   });
+
+  it('are left out, with the reason, if their Dockerfile was not asked for and names an image that cannot be had', async () => {
+    const { client } = platform;
+    const files = { Dockerfile: `FROM ${registry.address}/absent:1\n`, 'index.html': 'a page' };
+    const repository = await makeRepository(files);
+    repositories.push(repository);
+    const service = await createService(client, { name: 'page', configuration: { repository: repository.url } });
+    await deploy(client, service.id);
+    expect(await bodyOf(service.url)).to.equal('a page');
+    const lines = (await readLogs(client, service.id)).map(({ message }) => message);
+    expect(lines.find((line) => line.startsWith('The Dockerfile is left out'))).to.match(/absent:1 does not exist/);
+    await client.expect('PATCH', `/services/${service.id}`, { configuration: { buildMethod: 'dockerfile' } });
+    const asked = await ended(client, service.id, (await queueDeploy(client, service.id)).id);
+    expect(asked.error).to.match(/absent:1 does not exist/);
+  });
 });

@@ -61,11 +61,22 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
 /** True if the Dockerfile decides what the project is: because the settings say so, or because no other file tells. */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
-  if (buildMethod === 'dockerfile' || runtime === 'docker') return true;
+  if (asksForDockerfile(settings)) return true;
   const open = kind !== 'static' && runtime === 'auto' && buildMethod === 'railpack' && startCommand.trim() === '';
   if (!open || !files.has('Dockerfile') || files.has('Procfile')) return false;
   const language = languageOf(files);
   return language === null || !IMAGED.includes(language.runtime);
+}
+
+/** As `wantsDockerfile`, on a host that builds every language without an image. */
+export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
+  if (!wantsDockerfile(files, kind, settings)) return false;
+  return asksForDockerfile(settings) || languageOf(files) === null;
+}
+
+/** True if the settings ask for the Dockerfile. */
+export function asksForDockerfile({ runtime, buildMethod }: Pick<Settings, 'runtime' | 'buildMethod'>): boolean {
+  return buildMethod === 'dockerfile' || runtime === 'docker';
 }
 
 function refuseContainers({ sourceType, runtime, buildMethod }: Settings): void {

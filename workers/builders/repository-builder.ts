@@ -9,7 +9,7 @@ import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { isImageSource } from '../../shared/services/source.js';
 import { discardTree, removeUnused } from '../core/folders.js';
-import { BuildError, IMAGES_MISSING } from '../failures/explained.js';
+import { BuildError, IMAGES_MISSING, ImageUnavailableError } from '../failures/explained.js';
 import { diskProblem } from '../sandbox/disk-guard.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { RepositorySource } from '../sources/repository-source.js';
@@ -23,6 +23,7 @@ import {
   openCache,
   removeDeadBuilds,
 } from './build-folder.js';
+import { asksForDockerfile } from './build-plan.js';
 import { runSteps } from './build-steps.js';
 import { TimeLimit } from './build-time-limit.js';
 import type { BuildContext, Builder, BuildRequest } from './builder.js';
@@ -179,9 +180,12 @@ class RepositoryBuild {
     const { signal } = this.#limit;
     const about = { app, ...projectOf(configuration, kind) };
     const dockerfileProject = await this.#dockerfileProject(about);
-    if (dockerfileProject !== null) return this.#buildDockerfile(dockerfileProject, app);
+    const built = dockerfileProject === null ? null : await this.#buildDockerfile(dockerfileProject, app);
+    if (built !== null && !(built instanceof ImageUnavailableError)) return built;
     const { project, plan, locked } = await this.#limit.within('looking at the repository', () =>
-      readFiles('planProcess', about, { signal }),
+      readFiles('planProcess', about, { signal }).catch((error: unknown) => {
+        throw built !== null && error instanceof BuildError ? built : error;
+      }),
     );
     for (const line of explain(plan)) await this.#context.log(line);
     let tools = await this.#limit.within('installing the tools that the project names', () =>
@@ -203,20 +207,28 @@ class RepositoryBuild {
 
   /** The folder of the project if its Dockerfile is to be built; otherwise null. Most repositories need no look at their files for it. */
   async #dockerfileProject(about: Parameters<(typeof OPERATIONS)['dockerfileProject']>[0]): Promise<string | null> {
-    const { runtime, buildMethod } = this.#request.configuration;
-    const isAsked = runtime === 'docker' || buildMethod === 'dockerfile';
+    const isAsked = asksForDockerfile(this.#request.configuration);
     if (!isAsked && !(await exists(join(about.app, about.rootDirectory, 'Dockerfile')))) return null;
     return readFiles('dockerfileProject', about, { signal: this.#limit.signal });
   }
 
-  #buildDockerfile(project: string, app: string): Promise<BuiltImage> {
-    const options = this.#options.imageBuilds;
-    if (!options) throw new BuildError(IMAGES_MISSING);
+  /**
+   * If nobody asked for the Dockerfile, what the other files tell decides where it cannot be built: null if this host has no programs for
+   * it, an error if an image that it names cannot be had.
+   */
+  async #buildDockerfile(project: string, app: string): Promise<BuiltImage | ImageUnavailableError | null> {
+    const [options, request, context, limit] = [this.#options.imageBuilds, this.#request, this.#context, this.#limit];
+    const isAsked = asksForDockerfile(request.configuration);
+    if (!options && isAsked) throw new BuildError(IMAGES_MISSING);
+    if (!options) return null;
     const folder = { ...this.#folder, app };
-    return buildDockerfile(
-      { options, request: this.#request, context: this.#context, limit: this.#limit, folder },
-      project,
-    );
+    try {
+      return await buildDockerfile({ options, request, context, limit, folder }, project);
+    } catch (error) {
+      if (isAsked || !(error instanceof ImageUnavailableError)) throw error;
+      await context.log(`The Dockerfile is left out: ${error.message}`, 'warn');
+      return error;
+    }
   }
 
   async #store(plan: BuildPlan, tools: string[], app: string, project: string): Promise<BuiltImage> {

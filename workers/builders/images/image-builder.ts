@@ -5,7 +5,7 @@ import type { Logger } from '../../../shared/core/log.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { parseImage } from '../../../shared/images/reference.js';
 import type { RegistryAccount } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError, ImageUnavailableError } from '../../failures/explained.js';
 import { PullError } from '../../failures/pull-error.js';
 import type { Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
 import { firstImageUser } from '../../sandbox/service-users.js';
@@ -78,7 +78,7 @@ export async function accountOf({ options, request }: ImageTask): Promise<Regist
   return account;
 }
 
-/** Copies an image into a new layout. Throws `BuildError`. */
+/** Copies an image into a new layout. Throws `ImageUnavailableError`. */
 export async function pull(
   { options, limit }: ImageTask,
   name: string,
@@ -86,7 +86,7 @@ export async function pull(
   account: RegistryAccount | undefined,
 ): Promise<void> {
   await options.registry.copy(name, layout, account, limit.signal).catch((error: unknown) => {
-    throw error instanceof PullError ? new BuildError(error.message) : error;
+    throw error instanceof PullError ? new ImageUnavailableError(error.message) : error;
   });
 }
 

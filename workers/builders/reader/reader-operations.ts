@@ -54,8 +54,8 @@ export const OPERATIONS = {
   /** The real path of the project's folder if its Dockerfile is to be built; otherwise null. */
   dockerfileProject: async ({ app, rootDirectory, kind, settings }: Project): Promise<string | null> => {
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
-    const { wantsDockerfile } = await import('../build-plan.js');
-    return wantsDockerfile(await readProject(folder), kind, settings) ? folder : null;
+    const { decidesHere } = await import('../build-plan.js');
+    return decidesHere(await readProject(folder), kind, settings) ? folder : null;
   },
 
   planProcess: async (input: Project): Promise<ProcessPlan> => {
