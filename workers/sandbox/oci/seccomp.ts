@@ -12,10 +12,10 @@ const EAFNOSUPPORT = 97;
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 
-/** Architectures whose calls a filter lets through, by the name that Node.js gives the machine. */
+/** Architectures whose calls a filter lets through, by the name that Node.js gives the machine. 32-bit programs do not run. */
 const ARCHITECTURES: Readonly<Record<string, { profile: string; names: string[] }>> = {
-  x64: { profile: 'amd64', names: ['SCMP_ARCH_X86_64', 'SCMP_ARCH_X86', 'SCMP_ARCH_X32'] },
-  arm64: { profile: 'arm64', names: ['SCMP_ARCH_AARCH64', 'SCMP_ARCH_ARM'] },
+  x64: { profile: 'amd64', names: ['SCMP_ARCH_X86_64'] },
+  arm64: { profile: 'arm64', names: ['SCMP_ARCH_AARCH64'] },
 };
 
 /**
