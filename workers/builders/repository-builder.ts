@@ -213,8 +213,8 @@ class RepositoryBuild {
   }
 
   /**
-   * If nobody asked for the Dockerfile, what the other files tell decides where it cannot be built: null if this host has no programs for
-   * it, an error if an image that it names cannot be had.
+   * Builds the Dockerfile. If the settings do not ask for it, the caller goes on with the other files where it cannot be built: this returns null if
+   * the host has no programs for it, and the error if an image that it names cannot be had.
    */
   async #buildDockerfile(project: string, app: string): Promise<BuiltImage | ImageUnavailableError | null> {
     const [options, request, context, limit] = [this.#options.imageBuilds, this.#request, this.#context, this.#limit];

@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlessAbsent } from '../../../shared/core/exists.js';
 import { CommandFailed, runLimited } from '../../../shared/core/run-limited.js';
 import { parseImage } from '../../../shared/images/reference.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
+import { removeTree } from '../../core/folders.js';
 import type { RegistryAccount } from '../../docker/registry.js';
 import { explainPull, PullError } from '../../failures/pull-error.js';
 import { blobsOf } from './layout.js';
@@ -13,6 +15,8 @@ const COPY_MS = 60 * 60_000;
 const COPY_LIMITS = { memoryBytes: 2 * 1024 ** 3, processorSeconds: 3600 };
 /** Layers that no image has used for this time are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
+/** The folder of the blobs, as skopeo names it. */
+const BLOBS = 'sha256';
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 
 /** Looks up images in their registries and copies them, by skopeo. A layer that several images share is copied once. */
@@ -45,22 +49,19 @@ export class RegistryClient {
       return ['copy', ...to, ...flags('src-'), `docker://${name}`, `oci:${layout}:image`];
     });
     const now = new Date();
-    const blobs = join(layout, 'blobs', 'sha256');
+    const blobs = join(layout, 'blobs', BLOBS);
     await mkdir(blobs, { recursive: true });
-    for (const blob of await blobsOf(layout, (digest) => readFile(join(this.#folder, 'sha256', digest)))) {
-      const path = join(this.#folder, 'sha256', blob);
+    for (const blob of await blobsOf(layout, (digest) => readFile(join(this.#folder, BLOBS, digest)))) {
+      const path = join(this.#folder, BLOBS, blob);
       await utimes(path, now, now);
       await link(path, join(blobs, blob));
     }
   }
 
-  /** Removes layers that were not used for 30 days. */
+  /** Removes layers that were not used for 30 days, and what a copy that was interrupted has left. */
   async sweep(): Promise<void> {
-    const folder = join(this.#folder, 'sha256');
-    for (const name of await readdir(folder).catch(() => [])) {
-      const path = join(folder, name);
-      if (Date.now() - (await stat(path)).mtimeMs > UNUSED_MS) await rm(path, { force: true });
-    }
+    await removeOld(join(this.#folder, BLOBS), UNUSED_MS);
+    await removeOld(this.#folder, 2 * COPY_MS, BLOBS);
   }
 
   async #skopeo(
@@ -94,6 +95,14 @@ export class RegistryClient {
     } finally {
       await rm(login, { force: true });
     }
+  }
+}
+
+async function removeOld(folder: string, ageMs: number, kept?: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    const found = await unlessAbsent(stat(path));
+    if (name !== kept && found !== null && Date.now() - found.mtimeMs > ageMs) await removeTree(path);
   }
 }
 

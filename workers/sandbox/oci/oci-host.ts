@@ -46,10 +46,13 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots, runtimes: r
   await replaceFile(record, RECORD);
   const enter = join(folder, 'enter');
   await replaceFile(enter, ENTER);
-  await mkdir(MAPPED_ROOT, { recursive: true });
+  const hasMappedRoot = await mkdir(MAPPED_ROOT, { recursive: true }).then(
+    () => true,
+    () => false,
+  );
   const swap = cgroups.version === 1 ? 'memory.memsw.limit_in_bytes' : 'memory.swap.max';
   const tools = await Promise.all(['skopeo', 'umoci', 'buildah'].map(programPath));
-  const hasImageTools = tools.every((path) => path !== null);
+  const hasImageTools = hasMappedRoot && tools.every((path) => path !== null);
   const [seccomp, overlayOptions, limitsSwap, hasHosts] = await Promise.all([
     hostSeccomp(),
     usableOverlay(folder),
