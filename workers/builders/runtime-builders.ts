@@ -40,7 +40,7 @@ export interface Builders {
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
   const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
   const folders = createImageStore({ dataDir: config.dataDir, log });
-  const registryClient = new RegistryClient(config.dataDir);
+  const registryClient = new RegistryClient(config);
   const { allowLocalRepositories: allowLocal } = config;
   const imageBuilds =
     engine === null && sandbox.runsImages

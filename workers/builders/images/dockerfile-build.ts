@@ -13,6 +13,7 @@ import { namedImages } from '../container/dockerfile-guard.js';
 import { below, textInside } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
 import { explainBuildah } from './explain-buildah.js';
+import { withoutHereDocuments } from './here-documents.js';
 import { accountOf, type ImageTask, pull, runImageTools, storeImage } from './image-builder.js';
 
 /** Arguments: the folder of inputs, the storage that stays for the next build. */
@@ -65,7 +66,11 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   const text = content.files[dockerfile] ?? '';
   const inputs = join(folder.path, 'inputs');
   const storage = await openImageCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
-  await writeInputs(inputs, { text, ignore: place.ignore ?? [], secrets: request.environment });
+  await writeInputs(inputs, {
+    text: withoutHereDocuments(text),
+    ignore: place.ignore ?? [],
+    secrets: request.environment,
+  });
   await copyBases(task, inputs, text, buildArgs);
   const commands = { writable: [storage], tools: [inputs] };
   await limit.within('the build', async () => {

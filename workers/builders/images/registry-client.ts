@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Config } from '../../../shared/core/config.js';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { CommandFailed, runLimited } from '../../../shared/core/run-limited.js';
 import { parseImage } from '../../../shared/images/reference.js';
@@ -22,10 +23,12 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 /** Looks up images in their registries and copies them, by skopeo. A layer that several images share is copied once. */
 export class RegistryClient {
   readonly #folder: string;
+  readonly #environment: Readonly<Record<string, string>>;
 
-  /** The layers of all images are kept in a folder of `dataDir`. */
-  constructor(dataDir: string) {
+  /** The layers of all images are kept in a folder of DATA_DIR. The variables of BUILD_ENV, such as a proxy, count for registries too. */
+  constructor({ dataDir, buildEnvironment }: Pick<Config, 'dataDir' | 'buildEnvironment'>) {
     this.#folder = join(dataDir, 'layers');
+    this.#environment = buildEnvironment;
   }
 
   /** The digest that a name stands for at its registry now: 64 hex digits. Throws `PullError`. */
@@ -81,7 +84,7 @@ export class RegistryClient {
     ];
     try {
       const { stdout } = await runLimited('skopeo', ['--insecure-policy', ...command(flags)], {
-        env: { PATH: SYSTEM_PATH, HOME: this.#folder, TMPDIR: this.#folder },
+        env: { ...this.#environment, PATH: SYSTEM_PATH, HOME: this.#folder, TMPDIR: this.#folder },
         timeout: COPY_MS,
         limits: COPY_LIMITS,
         ...(signal === undefined ? {} : { signal }),
