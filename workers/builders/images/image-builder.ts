@@ -9,6 +9,7 @@ import { BuildError, ImageUnavailableError } from '../../failures/explained.js';
 import { PullError } from '../../failures/pull-error.js';
 import type { Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
 import { firstImageUser } from '../../sandbox/service-users.js';
+import { hostPolicy, refusePrivateHost } from '../../sources/remote.js';
 import { failure, imageSandbox, storageMb } from '../build-commands.js';
 import type { BuildFolder } from '../build-folder.js';
 import { CommandOutput } from '../build-log.js';
@@ -78,13 +79,19 @@ export async function accountOf({ options, request }: ImageTask): Promise<Regist
   return account;
 }
 
-/** Copies an image into a new layout. Throws `ImageUnavailableError`. */
+/**
+ * Copies an image into a new layout. Throws `ImageUnavailableError`, and `SourceError` if its registry is at a private address: an operator
+ * has named the registry of an account.
+ */
 export async function pull(
-  { options, limit }: ImageTask,
+  { options, limit }: Pick<ImageTask, 'limit'> & { options: Pick<ImageBuilderOptions, 'registry' | 'allowLocal'> },
   name: string,
   layout: string,
   account: RegistryAccount | undefined,
 ): Promise<void> {
+  if (account === undefined) {
+    await refusePrivateHost(parseImage(name)?.registry ?? '', hostPolicy(options.allowLocal));
+  }
   await options.registry.copy(name, layout, account, limit.signal).catch((error: unknown) => {
     throw error instanceof PullError ? new ImageUnavailableError(error.message) : error;
   });
