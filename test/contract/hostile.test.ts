@@ -253,9 +253,9 @@ describe('Hostile builds and applications', function () {
       const [marker] = await eventually('the bomb fills its sandbox', async () =>
         [...(await processesOf(spy))].find(([, processes]) => processes > pids / 2),
       );
-      // Without a limit it would double within milliseconds.
+      // Without a limit it would double within milliseconds. Its processes end and begin all the time, so one look may find fewer.
       for (let i = 0; i < 5; i++) {
-        expect((await processesOf(spy)).get(marker), await stateOf(spy)).to.be.within(pids / 2, most);
+        expect((await processesOf(spy)).get(marker), await stateOf(spy)).to.be.within(pids / 4, most);
       }
       const outcome = await act(platform.client, spy.id, 'restart');
       expect(outcome, await stateOf(spy)).to.equal('succeeded');
