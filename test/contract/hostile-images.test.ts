@@ -1,14 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository } from '../support/apps.js';
-import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readLogs } from '../support/deployments.js';
-import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
-import { type Platform, startPlatform } from '../support/platform.js';
-import { NO_IMAGES, pushImage } from '../support/test-image.js';
+import { NO_REGISTRY } from '../support/docker-registry.js';
+import { ImageGround } from '../support/image-ground.js';
+import type { Platform } from '../support/platform.js';
+import { NO_IMAGES, type TestImage } from '../support/test-image.js';
 
 const REASON = NO_IMAGES || NO_REGISTRY;
 const PORT = 5078;
@@ -18,35 +15,29 @@ const OUTSIDE = '/tmp/ranvier-image-outside';
 /** Images and Dockerfiles that attack the host on which they are unpacked, built and run. */
 describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(180_000);
-  let folder: string;
-  let registry: TestRegistry;
+  let ground: ImageGround;
   let platform: Platform;
-  let repository: AppRepository | undefined;
 
   before(async function () {
     if (REASON !== '') this.skip();
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-hostile-images-'));
-    registry = await startRegistry(null, folder, PORT);
-    platform = await startPlatform({ engine: 'postgres', env: {} });
+    ground = await ImageGround.create(PORT);
+    platform = ground.platform;
   });
   after(async () => {
-    await platform?.stop({ hosted: false });
-    await registry?.stop();
-    await repository?.remove();
-    if (folder) await rm(folder, { recursive: true, force: true });
+    await ground?.destroy();
     await rm(OUTSIDE, { recursive: true, force: true });
   });
 
-  async function deployImage(name: string, image: Parameters<typeof pushImage>[2], configuration: object = {}) {
-    await pushImage(folder, `${registry.address}/${name}:1`, {
+  async function deployImage(name: string, given: TestImage, configuration: object = {}) {
+    const image = await ground.push(`${name}:1`, {
       files: { 'www/index.html': 'up' },
       config: ['--config.env', 'PATH=/bin', ...SERVE.flatMap((word) => ['--config.cmd', word])],
-      ...image,
+      ...given,
     });
     const { client } = platform;
     const service = await createService(client, {
       name,
-      configuration: { sourceType: 'image', image: `${registry.address}/${name}:1`, ...configuration },
+      configuration: { sourceType: 'image', image, ...configuration },
     });
     const deployment = await ended(client, service.id, (await queueDeploy(client, service.id)).id);
     return { service, deployment };
@@ -57,7 +48,7 @@ describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
       tar -rf layer.tar a/out/file && echo y >z && tar -rf layer.tar --transform 's,^z,../../../../../..${OUTSIDE}-name,' -P z`;
     const { service, deployment } = await deployImage('links', { layer });
     expect([OUTSIDE, `${OUTSIDE}-name`].filter(existsSync)).to.deep.equal([]);
-    if (deployment.status === 'live') expect((await visit(service.url, platform.edgePort)).body).to.equal('up');
+    if (deployment.status === 'live') expect(await ground.bodyOf(service.url)).to.equal('up');
     else expect(deployment.error).to.match(/unpacking the image/);
   });
 
@@ -102,7 +93,7 @@ describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   });
 
   it('reach nothing of the host by the commands of a Dockerfile that leave their folder', async () => {
-    await pushImage(folder, `${registry.address}/base:1`, { files: { 'www/index.html': 'built' } });
+    const base = await ground.push('base:1', { files: { 'www/index.html': 'built' } });
     const commands = [
       'echo host $(cat /etc/shadow 2>&1 | wc -l)',
       'umount -l /etc/resolv.conf; mount -o remount,rw,bind /etc 2>&1; touch /etc/ranvier-was-here 2>&1',
@@ -111,9 +102,9 @@ describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
       'echo processes $(ls /proc | grep -c "^[0-9]*$")',
       'echo left',
     ].join('; ');
-    repository = await makeRepository({
+    const repository = await ground.repositoryOf({
       Dockerfile: [
-        `FROM ${registry.address}/base:1`,
+        `FROM ${base}`,
         `RUN /bin/busybox chroot /proc/1/root /bin/sh -c '${commands}' || echo kept`,
         `CMD ${JSON.stringify(SERVE)}`,
         'ENV PATH=/bin',

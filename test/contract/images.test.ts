@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readLogs } from '../support/deployments.js';
-import { NO_REGISTRY, startRegistry, type TestRegistry } from '../support/docker-registry.js';
-import { type Platform, startPlatform } from '../support/platform.js';
-import { NO_IMAGES, pushImage } from '../support/test-image.js';
+import { NO_REGISTRY } from '../support/docker-registry.js';
+import { ImageGround } from '../support/image-ground.js';
+import type { Platform } from '../support/platform.js';
+import { NO_IMAGES } from '../support/test-image.js';
 
 const REASON = NO_IMAGES || NO_REGISTRY;
 const PORT = 5077;
@@ -15,15 +12,13 @@ const PORT = 5077;
 /** Images and Dockerfiles on a host without a container engine. */
 describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(120_000);
-  let folder: string;
-  let registry: TestRegistry;
+  let ground: ImageGround;
   let platform: Platform;
-  const repositories: AppRepository[] = [];
 
   before(async function () {
     if (REASON !== '') this.skip();
-    folder = await mkdtemp(join(tmpdir(), 'ranvier-images-'));
-    registry = await startRegistry(null, folder, PORT);
+    ground = await ImageGround.create(PORT);
+    platform = ground.platform;
     const serve = [
       '--config.entrypoint',
       'httpd',
@@ -32,7 +27,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
       '--config.env',
       'GREETING=from the image',
     ];
-    await pushImage(folder, `${registry.address}/web:1`, {
+    await ground.push('web:1', {
       files: { 'www/index.html': 'an image' },
       config: [
         ...serve,
@@ -43,23 +38,17 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
         '/www',
       ],
     });
-    await pushImage(folder, `${registry.address}/base:1`, { files: { 'www/index.html': 'a base' }, config: serve });
-    await pushImage(folder, `${registry.address}/silent:1`, {});
-    platform = await startPlatform({ engine: 'postgres', env: {} });
+    await ground.push('base:1', { files: { 'www/index.html': 'a base' }, config: serve });
+    await ground.push('silent:1', {});
   });
-  after(async () => {
-    await platform?.stop({ hosted: false });
-    await registry?.stop();
-    for (const repository of repositories) await repository.remove();
-    if (folder) await rm(folder, { recursive: true, force: true });
-  });
+  after(() => ground?.destroy());
 
   const ofImage = (image: string, more: object = {}) => ({
     sourceType: 'image',
-    image: `${registry.address}/${image}`,
+    image: `${ground.registry.address}/${image}`,
     ...more,
   });
-  const bodyOf = async (url: string) => (await visit(url, platform.edgePort)).body;
+  const bodyOf = (url: string) => ground.bodyOf(url);
 
   it('run with their own command, user, folder and variables, on the port on which they listen', async () => {
     const { client } = platform;
@@ -96,12 +85,12 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
 
   it('are built from a Dockerfile of several stages, with arguments and secrets', async () => {
     const { client } = platform;
-    const repository = await makeRepository({
+    const repository = await ground.repositoryOf({
       Dockerfile: [
-        `FROM ${registry.address}/base:1 AS made`,
+        `FROM ${ground.registry.address}/base:1 AS made`,
         'ARG WORD=nothing',
         'RUN --mount=type=secret,id=TOKEN test "$(cat /run/secrets/TOKEN)" = hidden && echo "$WORD" >/www/index.html',
-        `FROM ${registry.address}/base:1`,
+        `FROM ${ground.registry.address}/base:1`,
         'COPY --from=made /www /www',
         'COPY *.txt /www/',
         'USER web',
@@ -111,7 +100,6 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
       'b.txt': 'left out',
       '.dockerignore': 'b.txt',
     });
-    repositories.push(repository);
     const service = await createService(client, {
       name: 'docker',
       configuration: { repository: repository.url },
@@ -130,9 +118,8 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
 
   it('are left out, with the reason, if their Dockerfile was not asked for and names an image that cannot be had', async () => {
     const { client } = platform;
-    const files = { Dockerfile: `FROM ${registry.address}/absent:1\n`, 'index.html': 'a page' };
-    const repository = await makeRepository(files);
-    repositories.push(repository);
+    const files = { Dockerfile: `FROM ${ground.registry.address}/absent:1\n`, 'index.html': 'a page' };
+    const repository = await ground.repositoryOf(files);
     const service = await createService(client, { name: 'page', configuration: { repository: repository.url } });
     await deploy(client, service.id);
     expect(await bodyOf(service.url)).to.equal('a page');

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Why no images can be made and run here; '' where they can. */
+/** The reason why this machine cannot make and run images; '' if it can. */
 export const NO_IMAGES =
   process.getuid?.() !== 0
     ? 'not root'

@@ -19,7 +19,7 @@ export interface LocalImageStore extends ImageStore {
   pathOf(digest: string): string;
   /** Moves a built folder into the store. If an image with the same content is there, the folder stays where it is. */
   put(folder: string, options: PutOptions): Promise<SealedTree>;
-  /** Moves an unpacked image into the store under this digest. If it is there already, the folder stays where it is. */
+  /** Moves a folder into the store under a digest. If there is an image with this digest, the folder stays where it is. */
   putBundle(folder: string, digest: string): Promise<void>;
   /** The folder of an image, which counts as new from now on; null if there is no such image. */
   use(digest: string): Promise<string | null>;
@@ -63,12 +63,8 @@ class FolderImageStore implements LocalImageStore {
     if (isRoot() && (await lstat(folder)).uid !== 0)
       await runLimited('chown', ['-hR', '--', '0:0', folder], { signal });
     const sealed = await readFiles('sealTree', { folder, ...options }, { signal });
-    await this.#store(folder, sealed.digest);
+    await this.putBundle(folder, sealed.digest);
     return sealed;
-  }
-
-  putBundle(folder: string, digest: string): Promise<void> {
-    return this.#store(folder, digest);
   }
 
   async use(digest: string): Promise<string | null> {
@@ -76,7 +72,7 @@ class FolderImageStore implements LocalImageStore {
     return (await touch(path)) ? path : null;
   }
 
-  async #store(folder: string, digest: string): Promise<void> {
+  async putBundle(folder: string, digest: string): Promise<void> {
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(digest);
     // The image's age counts from now. Another build may store the same content at this moment; either copy is right.

@@ -205,22 +205,22 @@ class RepositoryBuild {
     return image;
   }
 
-  /** The folder of the project if its Dockerfile is to be built; otherwise null. Most repositories need no look at their files for it. */
+  /** The folder of the project if its Dockerfile is to be built; otherwise null. Most repositories need no further process for this answer. */
   async #dockerfileProject(about: Parameters<(typeof OPERATIONS)['dockerfileProject']>[0]): Promise<string | null> {
     const isAsked = asksForDockerfile(this.#request.configuration);
+    if (!isAsked && !this.#options.imageBuilds) return null;
     if (!isAsked && !(await exists(join(about.app, about.rootDirectory, 'Dockerfile')))) return null;
     return readFiles('dockerfileProject', about, { signal: this.#limit.signal });
   }
 
   /**
-   * Builds the Dockerfile. If the settings do not ask for it, the caller goes on with the other files where it cannot be built: this returns null if
-   * the host has no programs for it, and the error if an image that it names cannot be had.
+   * Builds the Dockerfile. Returns the error if an image that it names cannot be had and the settings do not ask for the Dockerfile: the
+   * caller then goes on with the other files.
    */
-  async #buildDockerfile(project: string, app: string): Promise<BuiltImage | ImageUnavailableError | null> {
+  async #buildDockerfile(project: string, app: string): Promise<BuiltImage | ImageUnavailableError> {
     const [options, request, context, limit] = [this.#options.imageBuilds, this.#request, this.#context, this.#limit];
     const isAsked = asksForDockerfile(request.configuration);
-    if (!options && isAsked) throw new BuildError(IMAGES_MISSING);
-    if (!options) return null;
+    if (!options) throw new BuildError(IMAGES_MISSING);
     const folder = { ...this.#folder, app };
     try {
       return await buildDockerfile({ options, request, context, limit, folder }, project);

@@ -1,7 +1,6 @@
 import type { Config } from '../../shared/core/config.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { Engine } from '../docker/engine.js';
-import type { RegistryAccount } from '../docker/registry.js';
 import { registryOf } from '../docker/registry.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { createOriginResolver, type DigestResolver, type OriginResolver } from '../sources/deployment-origin.js';
@@ -11,6 +10,7 @@ import type { Railpack } from './container/railpack.js';
 import { createImageStore, type LocalImageStore } from './folder-image-store.js';
 import { RegistryClient } from './images/registry-client.js';
 import { createRepositoryBuilder } from './repository-builder.js';
+import type { FindAccount } from './requested-image.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface BuildersOptions {
@@ -23,7 +23,7 @@ export interface BuildersOptions {
   engine: Engine | null;
   /** Builds images of repositories without a Dockerfile; if it is null, the platform writes Dockerfiles for them. */
   railpack: Railpack | null;
-  findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  findAccount: FindAccount;
   toolchains: ToolchainStore;
 }
 

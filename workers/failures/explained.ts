@@ -21,6 +21,8 @@ export class ReleaseError extends ExplainedError {}
 /** A backup or a restore cannot be done, for a reason that a person can act on. Trying again at once would not help. */
 export class BackupError extends ExplainedError {}
 
+/** The line that installs what images need on Debian and Ubuntu. */
+export const INSTALL_IMAGES = 'apt-get install runc conmon skopeo umoci buildah';
+
 /** Why a host without OCI containers pulls and builds no images, and what its operator does about it. */
-export const IMAGES_MISSING =
-  'images and Dockerfiles need OCI containers, which the host of this worker does not run: as root, apt-get install runc conmon skopeo umoci buildah, then restart the worker; or set RUNTIME=swarm';
+export const IMAGES_MISSING = `images and Dockerfiles need OCI containers, which the host of this worker does not run: as root, ${INSTALL_IMAGES}, then restart the worker; or set RUNTIME=swarm`;

@@ -34,7 +34,7 @@ export interface Cgroup {
 
 /** Prefix of the groups that are made only to try whether groups can be made. */
 export const TRIAL = 'trial-';
-const CPU_PERIOD_US = 100_000;
+export const CPU_PERIOD_US = 100_000;
 /**
  * All hosted code together against everything else of the host: the platform answers while applications use every core. Of a quarter of
  * the usual weight, hosted code gets a fifth of a core that both want, and all of it otherwise.
@@ -79,22 +79,22 @@ export async function firstUsable(places: CgroupRoots[], explain: (why: string) 
 async function candidates(name: string): Promise<CgroupRoots[]> {
   const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n').map((line) => line.split(' '));
   const own = (await readFile('/proc/self/cgroup', 'utf8')).split('\n').map((line) => line.split(':'));
+  const folderOf = ([, controllers = '', path = '']: string[]) => {
+    const names = controllers.split(',').filter((controller) => controller !== '');
+    const mount = mounts.find(([, , type, options = '']) => {
+      return type === 'cgroup' && names.some((controller) => options.split(',').includes(controller));
+    });
+    return mount?.[1] === undefined ? null : join(mount[1], path, name);
+  };
   const v1 = [...CONTROLLERS, 'cpuacct'].map((controller) => {
-    const mount = mounts.find(([, , type, options]) => type === 'cgroup' && options?.split(',').includes(controller));
-    const path = own.find(([, controllers]) => controllers?.split(',').includes(controller))?.[2];
-    return mount?.[1] === undefined || path === undefined ? null : join(mount[1], path, name);
+    const line = own.find(([, controllers]) => controllers?.split(',').includes(controller));
+    return line === undefined ? null : folderOf(line);
   });
   const [memory, pids, cpu, accounting = null] = v1;
   const mount = mounts.find(([, , type]) => type === 'cgroup2')?.[1];
   const path = own.find(([id]) => id === '0')?.[2];
   if (memory && pids && cpu) {
-    const all = own.flatMap(([, controllers = '', way = '']) => {
-      const names = controllers.split(',');
-      const found = mounts.find(([, , type, options]) => {
-        return type === 'cgroup' && names.some((name) => name !== '' && options?.split(',').includes(name));
-      });
-      return found?.[1] === undefined ? [] : [join(found[1], way, name)];
-    });
+    const all = own.map(folderOf).filter((folder) => folder !== null);
     // A runtime puts a group with a relative path below its own in each hierarchy, as we do.
     const roots = { version: 1 as const, memory, pids, cpu, runtimePath: name, all };
     const sockets = mount === undefined || path === undefined ? [] : [join(mount, path, name)];
@@ -188,7 +188,8 @@ export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Pro
   });
 }
 
-function quotaOf(cpu: number): number {
+/** The processor time that so many cores give in each period, in microseconds. */
+export function quotaOf(cpu: number): number {
   return Math.max(1000, Math.round(cpu * CPU_PERIOD_US));
 }
 

@@ -141,9 +141,7 @@ export class HostSandbox implements Sandbox {
     const prepared = await this.#prepare(spec, false);
     const output = await open(options.logFile, 'a', 0o600);
     try {
-      // A command that is its own log's owner can empty it if no worker reads it.
-      if (hasUsers(this.level)) await output.chown(prepared.plan.uid, prepared.plan.uid);
-      const files = { output: output.fd, exitFile: options.exitFile, logFile: options.logFile };
+      const files = { output, exitFile: options.exitFile, logFile: options.logFile };
       const { child, pid, startedAt, exited } = await launchDetached(this.#place, spec.id, prepared, files);
       void exited.then(() => options.onExit?.());
       child.unref();

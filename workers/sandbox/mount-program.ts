@@ -1,4 +1,4 @@
-import { DEVICE_LINKS, DEVICES, SETUP_FAILED, TERMINALS } from './sandbox-scripts.js';
+import { DEVICE_LINKS, DEVICES, NOT_OWNED, SETUP_FAILED, TERMINALS } from './sandbox-scripts.js';
 
 /**
  * Makes all mounts of a sandbox in one process, where the init needs about one process for each. It understands the operations of the
@@ -23,7 +23,7 @@ my ($mount, $umount, $chown) = map { $_ + 0 } splice @ARGV, 0, 3;
 my ($READ_ONLY, $NO_SUID, $NO_DEVICES, $NO_PROGRAMS, $REMOUNT) = (1, 2, 4, 8, 32);
 my ($BIND, $MOVE, $RECURSIVE) = (4096, 8192, 16384);
 my ($DETACH, $HERE, $NO_FOLLOW, $SET_ATTRIBUTES) = (2, -100, 256, 442);
-my %read_only = map { $_ => 1 } qw(node_modules .venv venv vendor .git);
+my %read_only = map { $_ => 1 } qw(${NOT_OWNED.join(' ')});
 my $resolver;
 
 sub fail { print STDERR "sandbox: @_: $!\\n"; exit ${SETUP_FAILED} }

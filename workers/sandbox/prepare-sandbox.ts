@@ -51,7 +51,7 @@ export function scratchRoot(dataDir: string): string {
  */
 export async function makeSandbox(
   place: SandboxPlace,
-  spec: SandboxGround & Partial<SandboxSpec>,
+  spec: SandboxGround & Pick<SandboxSpec, 'image' | 'writable' | 'tools' | 'port' | 'process' | 'imageTools'>,
   { tied, network }: { tied: boolean; network: HostNetwork | null },
 ): Promise<Made> {
   const { host } = place;
@@ -103,7 +103,7 @@ export function prepareCommand(
   return { plan, cgroup, command: { cwd, env, command: spec.command } };
 }
 
-function isMapped({ process, imageTools }: Partial<SandboxSpec>): boolean {
+function isMapped({ process, imageTools }: Pick<SandboxSpec, 'process' | 'imageTools'>): boolean {
   return process !== undefined || imageTools === true;
 }
 
@@ -113,7 +113,7 @@ function imageVariables({ env }: SandboxSpec, marker: string): Record<string, st
 }
 
 /** The user of this host that owns the files of a sandbox. */
-function ownerOfFiles(host: Host, spec: SandboxGround & Partial<SandboxSpec>): number {
+function ownerOfFiles(host: Host, spec: Parameters<typeof makeSandbox>[1]): number {
   if (!isMapped(spec)) return userOf(host, spec.userNumber);
   return firstImageUser() + (spec.process?.user.uid ?? 0);
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../../shared/core/log.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/folders.js';
 import { OWN_FOLDERS } from '../core/own-programs.js';
+import { INSTALL_IMAGES } from '../failures/explained.js';
 import { mountProgram } from './mount-program.js';
 import type { OciHost } from './oci/oci-model.js';
 import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
@@ -17,8 +18,7 @@ import { filterArguments } from './system-calls.js';
 
 const LEVELS_OF_ROOT: readonly SandboxLevel[] = ['namespaces', 'user', 'none'];
 const LEVELS_OF_USERS: readonly SandboxLevel[] = process.platform === 'linux' ? ['rootless', 'none'] : ['none'];
-const WITHOUT_CONTAINERS =
-  'hosted commands run in namespaces of their own, not in OCI containers, and no images can be run: as root, apt-get install runc conmon skopeo umoci buildah';
+const WITHOUT_CONTAINERS = `hosted commands run in namespaces of their own, not in OCI containers, and no images can be run: as root, ${INSTALL_IMAGES}`;
 const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
 

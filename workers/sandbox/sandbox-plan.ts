@@ -13,7 +13,7 @@ export const HOME_PATH = `${INSIDE}/home`;
 export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
 }
-const TOOLS_PATH = `${INSIDE}/tools`;
+export const TOOLS_PATH = `${INSIDE}/tools`;
 
 /** Folders of the host with secrets, sockets or files of other users. */
 const HIDDEN = ['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'];
@@ -36,7 +36,7 @@ export const MASKED = [
   ),
 ];
 /** How many files `/dev/shm` may hold; their memory counts for the plan. */
-const SHARED_FILES = 65_536;
+export const SHARED_FILES = 65_536;
 /** Possible places of the stage: the mounts are made there before anything is hidden. */
 const STAGES = [INSIDE, '/media', '/srv', '/opt'];
 export const OPEN_FILES = 16_384;
@@ -81,7 +81,7 @@ export interface Plan {
   /** Its own network, if it has one. */
   network?: Attachment | null;
   /** What it has in place of the host's system and an ordinary user of the host; null if nothing. Needs OCI containers. */
-  mapped?: MappedRoot | null;
+  mapped: MappedRoot | null;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { EMPTY_UNREAD, GROUP_LIVES, RECORD_END, WAIT_FOR_CHILD } from './shell-parts.js';
+
 /**
  * The shell programs inside a sandbox. They are constant text, and every value is an argument. The command and its
  * environment, which has secrets, go only to the unprivileged loader, through descriptor 3.
@@ -11,6 +13,9 @@ export const DEVICES = ['full', 'null', 'random', 'tty', 'urandom', 'zero'];
 
 /** Links below a sandbox's `/dev`. */
 export const DEVICE_LINKS = { fd: '', stdin: '/0', stdout: '/1', stderr: '/2' };
+
+/** Dependencies are read only. To change the owner of their thousands of files would delay every start. */
+export const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
 
 /** Options of the mount that has the pseudo-terminals of a sandbox. */
 export const TERMINALS = 'newinstance,ptmxmode=0666,mode=0620,max=64';
@@ -36,10 +41,9 @@ while [ "$1" != -- ]; do
       mount -n -t overlay overlay -o "metacopy=on,volatile,$layers" "$5" ||
         mount -n -t overlay overlay -o "volatile,$layers" "$5" || must mount -n -t overlay overlay -o "$layers" "$5"
       must umount -n "$2/lower"; must umount -n "$2/changes"; must rmdir "$2/lower" "$2/changes"; shift 5 ;;
-    # Dependencies are read only; to make thousands of files somebody's own would hold every start up.
     own)
       must find "$3" -xdev -exec chown -h "$2" {} + \\
-        '(' -name node_modules -o -name .venv -o -name venv -o -name vendor -o -name .git ')' -prune
+        '(' ${NOT_OWNED.map((name) => `-name ${name}`).join(' -o ')} ')' -prune
       shift 3 ;;
     bind) must mkdir -p "$3"; must mount -n --bind "$2" "$3"; shift 3 ;;
     # In a user namespace the mount keeps the flags that its file system has on the host.
@@ -90,19 +94,7 @@ done
 shift
 child=
 term=
-# Signal 0 also finds zombies, which a host's first process may never collect.
-group_lives() {
-  [ -e /proc/self/stat ] || { kill -s 0 -- "-$child" 2>/dev/null; return; }
-  for stat in /proc/[0-9]*/stat; do
-    { read -r line <"$stat"; } 2>/dev/null || continue
-    # The line has the name of a process, which no pattern of this shell may match against files.
-    set -f
-    set -- \${line##*) }
-    set +f
-    [ "$3" != "$child" ] || [ "$1" = Z ] || return 0
-  done
-  return 1
-}
+${GROUP_LIVES}
 forward() {
   term=1
   [ "$session" = setsid ] && [ -n "$child" ] || return 0
@@ -131,17 +123,7 @@ if { true <&4; } 2>/dev/null; then
   guard=$!
 fi
 [ -z "$term" ] || forward
-while :; do
-  wait "$child"
-  code=$?
-  kill -s 0 "$child" 2>/dev/null || break
-done
-if [ -n "$term" ]; then
-  wait "$child" 2>/dev/null
-  again=$?
-  [ "$again" -eq 127 ] || code=$again
-  if [ "$session" = setsid ]; then while group_lives; do sleep 0.05; done; fi
-fi
+${WAIT_FOR_CHILD}
 # It is waited for, because nothing of the sandbox may be left after its init.
 [ -z "$guard" ] || { kill -s KILL "$guard"; wait "$guard"; } 2>/dev/null
 exit "$code"
@@ -165,34 +147,31 @@ exec 4>&2 2>/dev/null
   nap=
   trap 'kill "$nap"; exit' TERM
   while sleep 5 & nap=$!; wait "$nap"; do
-    used=$(stat -L -c %b /proc/self/fd/5) || exit
-    [ "$used" -lt ${1024 ** 3 / 512} ] || : >/proc/self/fd/5
+    ${EMPTY_UNREAD}
   done
 ) &
 guard=$!
 "$@" 2>&4 4>&-
 code=$?
 kill "$guard"
-how=$code
-if [ "$code" -gt 128 ] && name=$(kill -l "$((code - 128))" 2>/dev/null); then how="signal SIG$name"; fi
-if [ "$code" -ne 0 ] && [ -n "$oom_file" ]; then
-  while read -r key value; do
-    if [ "$key" = oom_kill ] && [ "$value" -gt 0 ]; then how=out-of-memory; fi
-  done <"$oom_file"
-fi
-printf '%s\\n' "$how" >"$exit_file.new" && mv "$exit_file.new" "$exit_file"
+${RECORD_END}
 `;
 
 /** The program of one command for the loader: its folder, its environment, and the command in place of the shell. */
 export function commandScript(cwd: string, env: Readonly<Record<string, string>>, command: string): string {
   const lines = ['umask 022', `cd -- ${quote(cwd)} || exit 126`];
   for (const [name, value] of Object.entries(env)) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a name that a variable can have`);
-    if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
+    assertVariable(name, value);
     lines.push(`export ${name}=${quote(value)}`);
   }
   lines.push(`exec /bin/sh -c ${quote(command)}`);
   return `${lines.join('\n')}\n`;
+}
+
+/** Throws if a variable has a name or a value that cannot be passed to a program. */
+export function assertVariable(name: string, value: string): void {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a name that a variable can have`);
+  if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
 }
 
 /** One word of a shell's command line. */

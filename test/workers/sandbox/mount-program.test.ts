@@ -78,6 +78,7 @@ describe('The program that makes the mounts of a sandbox', () => {
         limits: { memoryMb: 1, cpu: 1, pids: 1 },
         procsFiles: [],
         tied: true,
+        mapped: null,
         network: {
           join: [],
           address: '',

@@ -3,8 +3,7 @@ import type { Config } from '../../../shared/core/config.js';
 import type { Logger } from '../../../shared/core/log.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import type { Engine } from '../../docker/engine.js';
-import type { Accounts, RegistryAccount } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import type { Accounts } from '../../docker/registry.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { RepositorySource } from '../../sources/repository-source.js';
 import { buildMemoryMb, storageMb } from '../build-commands.js';
@@ -16,6 +15,7 @@ import { explain } from '../detection/explain.js';
 import type { BuildPlan } from '../plan-model.js';
 import { below, projectOf } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
+import { accountsOf, type FindAccount } from '../requested-image.js';
 import { toolsOfImage } from '../toolchains/own-tools.js';
 import { shownName } from '../toolchains/tool-packages.js';
 import type { ToolchainStore } from '../toolchains/toolchain-store.js';
@@ -40,8 +40,7 @@ export interface ContainerBuilderOptions {
   images: EngineImageStore;
   /** Builds sites of files. */
   sites: Builder;
-  /** The account of a workspace's `registryId`; null if there is none. */
-  findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  findAccount: FindAccount;
   /** Chooses the versions of the tools that generated Dockerfiles install. */
   toolchains: Pick<ToolchainStore, 'choose'>;
 }
@@ -202,13 +201,8 @@ export class ContainerBuild {
     };
   }
 
-  async #accounts(): Promise<Accounts> {
-    const { workspaceId, configuration } = this.#request;
-    if (configuration.registryId === '') return new Map();
-    const account = await this.#options.findAccount(workspaceId, configuration.registryId);
-    if (account === null)
-      throw new BuildError('registryId names no registry of the workspace; name an existing one, or none');
-    return new Map([[account.serveraddress, account]]);
+  #accounts(): Promise<Accounts> {
+    return accountsOf(this.#request, this.#options.findAccount);
   }
 
   async #keep(imageId: string, runtime: string, startCommand: string): Promise<BuiltImage> {

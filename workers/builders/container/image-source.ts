@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { parseImage } from '../../../shared/images/reference.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import { pullImage } from '../../docker/pull-image.js';
 import { BuildError } from '../../failures/explained.js';
 import { PullError } from '../../failures/pull-error.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
+import { requestedImage } from '../requested-image.js';
 import { packContext } from './build-context.js';
 import { buildInEngine, type EngineBuild } from './engine-build.js';
 
@@ -14,21 +14,18 @@ import { buildInEngine, type EngineBuild } from './engine-build.js';
  */
 export async function adoptImage(
   engine: Engine,
-  { configuration, commitSha, serviceId }: BuildRequest,
+  request: BuildRequest,
   context: BuildContext,
   build: Omit<EngineBuild, 'context'>,
 ): Promise<string> {
-  const image = parseImage(configuration.image);
-  if (image === null || !/^[0-9a-f]{64}$/.test(commitSha))
-    throw new BuildError(`"${configuration.image}" is not the name of an image; correct configuration.image`);
-  const pinned = `${image.name}@sha256:${commitSha}`;
+  const { image, pinned } = requestedImage(request);
   const known = (await unlessGone(engine.calls.getImage(pinned).inspect())) !== undefined;
   await context.log(`Pulls ${pinned}`);
   await pullImage(engine, pinned, { ...context, account: build.accounts.get(image.registry) }).catch((error) => {
     throw error instanceof PullError ? new BuildError(error.message) : error;
   });
   // A builder does not take an id as a name. This temporary name cannot be guessed.
-  const [repo, tag] = [`ranvier/${serviceId}`, `source-${randomUUID()}`];
+  const [repo, tag] = [`ranvier/${request.serviceId}`, `source-${randomUUID()}`];
   await engine.calls.getImage(pinned).tag({ repo, tag });
   try {
     return await labelImage(engine, `${repo}:${tag}`, context, build);

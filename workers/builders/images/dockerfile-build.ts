@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { imageProblem, parseImage } from '../../../shared/images/reference.js';
 import { BuildError } from '../../failures/explained.js';
-import { isBelow } from '../../sandbox/sandbox-plan.js';
+import { APP_PATH, isBelow, TOOLS_PATH } from '../../sandbox/sandbox-plan.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
 import { firstImageUser, ownByImages } from '../../sandbox/service-users.js';
 import { openImageCache } from '../build-folder.js';
@@ -12,9 +12,10 @@ import { withoutPaths } from '../container/dockerfile-context.js';
 import { namedImages } from '../container/dockerfile-guard.js';
 import { below, textInside } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
+import { accountsOf } from '../requested-image.js';
 import { explainBuildah } from './explain-buildah.js';
 import { withoutHereDocuments } from './here-documents.js';
-import { accountOf, type ImageTask, pull, runImageTools, storeImage } from './image-builder.js';
+import { type ImageTask, pull, runImageTools, storeImage } from './image-builder.js';
 
 /** Arguments: the folder of inputs, the storage that stays for the next build. */
 const PREPARE = `
@@ -28,8 +29,8 @@ run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver
 `;
 
 /**
- * Builds with buildah and prints the id of the image last. The images that the Dockerfile names were copied to the inputs before. Further
- * arguments: those of `buildah build`.
+ * Builds with buildah and writes the id of the image into the storage. The inputs have the images that the Dockerfile names. Further arguments:
+ * those of `buildah build`.
  */
 const BUILD = `${PREPARE}
 while read -r folder name; do
@@ -46,6 +47,8 @@ const UNPACK = `${PREPARE}
 run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
 umoci unpack --image layout:image bundle
 `;
+/** Where the commands of a build see the folder of inputs. */
+const INPUTS = `${TOOLS_PATH}/inputs`;
 const REGISTRIES = 'unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n';
 const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
 
@@ -75,13 +78,10 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   const commands = { writable: [storage], tools: [inputs] };
   await limit.within('the build', async () => {
     await ownByImages(folder.app, limit.signal);
-    const inside = `/mnt/app/${below(folder.app, place.path)}`.replace(/\/+$/, '');
+    const inside = `${APP_PATH}/${below(folder.app, place.path)}`.replace(/\/+$/, '');
     const flags = [
       ...Object.keys(buildArgs).flatMap((name) => ['--build-arg', name]),
-      ...Object.keys(request.environment).flatMap((name) => [
-        '--secret',
-        `id=${name},src=/mnt/tools/inputs/secrets/${name}`,
-      ]),
+      ...Object.keys(request.environment).flatMap((name) => ['--secret', `id=${name},src=${INPUTS}/secrets/${name}`]),
       ...(request.clearCache ? ['--no-cache'] : []),
     ];
     await runImageTools(task, folder.app, shellCommand('build', storage, ...flags, inside), {
@@ -106,8 +106,7 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
 }
 
 function shellCommand(program: string, storage: string, ...words: string[]): string {
-  const inputs = '/mnt/tools/inputs';
-  return ['/bin/sh', `${inputs}/${program}`, inputs, storage, ...words].map(quote).join(' ');
+  return ['/bin/sh', `${INPUTS}/${program}`, INPUTS, storage, ...words].map(quote).join(' ');
 }
 
 async function writeInputs(
@@ -139,21 +138,21 @@ async function copyBases(
   text: string,
   buildArgs: Record<string, string>,
 ): Promise<void> {
-  const account = await accountOf(task);
+  const accounts = await accountsOf(task.request, task.options.findAccount);
   const lines: string[] = [];
   for (const [index, image] of namedImages(text, buildArgs).entries()) {
     const reference = parseImage(image);
     if (reference === null)
       throw new BuildError(`the Dockerfile names the image "${image}", which is not a name of one`);
-    const own = account?.serveraddress === reference.registry ? account : undefined;
+    const account = accounts.get(reference.registry);
     const policy = { allowLocal: task.options.allowLocal, ownPrefix: null };
-    const problem = imageProblem(image, policy, own !== undefined);
+    const problem = imageProblem(image, policy, account !== undefined);
     if (problem !== null) throw new BuildError(`the Dockerfile names the image ${image}: ${problem}`);
     const name =
       reference.digest === null ? `${reference.name}:${reference.tag}` : `${reference.name}@${reference.digest}`;
     await task.context.log(`Pulls ${name}`);
     await task.limit.within('pulling the images of the Dockerfile', () =>
-      pull(task, name, join(inputs, `base-${index}`), own),
+      pull(task, name, join(inputs, `base-${index}`), account),
     );
     lines.push(`base-${index}:image ${reference.name}:${reference.tag}`);
   }

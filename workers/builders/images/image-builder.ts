@@ -17,11 +17,12 @@ import type { TimeLimit } from '../build-time-limit.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import type { LocalImageStore } from '../folder-image-store.js';
 import { usedMb } from '../folder-size.js';
+import { accountsOf, type FindAccount, requestedImage } from '../requested-image.js';
 import { manifestOf, type UnpackedConfig } from './image-process.js';
 import { configOf, digestOf, type ImageConfig } from './layout.js';
 import type { RegistryClient } from './registry-client.js';
 
-/** The file beside an unpacked image with the image's configuration. */
+/** The file beside an unpacked image with the image's configuration and its size in MB. */
 const IMAGE_FILE = 'image.json';
 const GRACE_MS = 2000;
 
@@ -33,8 +34,7 @@ export interface ImageBuilderOptions {
   registry: RegistryClient;
   /** ALLOW_LOCAL_REPOSITORIES: registries at private addresses are allowed. */
   allowLocal: boolean;
-  /** The account of a workspace's `registryId`; null if there is none. */
-  findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+  findAccount: FindAccount;
 }
 
 /** One build of an image with a root file system of its own. */
@@ -48,17 +48,12 @@ export interface ImageTask {
 
 /** Takes over the image that the configuration names, with the digest of the deployment. Throws `BuildError`. */
 export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
-  const { request, context, limit, folder } = task;
-  const image = parseImage(request.configuration.image);
-  if (image === null || !/^[0-9a-f]{64}$/.test(request.commitSha)) {
-    throw new BuildError(`"${request.configuration.image}" is not the name of an image; correct configuration.image`);
-  }
-  const pinned = `${image.name}@sha256:${request.commitSha}`;
+  const { options, request, context, limit, folder } = task;
+  const { image, pinned } = requestedImage(request);
   await context.log(`Pulls ${pinned}`);
   const layout = join(folder.path, 'layout');
-  const account = await accountOf(task);
-  const own = account?.serveraddress === image.registry ? account : undefined;
-  await limit.within('pulling the image', () => pull(task, pinned, layout, own));
+  const accounts = await accountsOf(request, options.findAccount);
+  await limit.within('pulling the image', () => pull(task, pinned, layout, accounts.get(image.registry)));
   const unpack = async (directory: string) => {
     await rename(layout, join(directory, 'layout'));
     await runImageTools(task, directory, 'umoci unpack --image layout:image bundle', { what: 'unpacking the image' });
@@ -66,17 +61,6 @@ export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   return limit.within('storing the image', async () => {
     return storeImage(task, { digest: await digestOf(layout), runtime: 'image', unpack });
   });
-}
-
-/** The account that the configuration names; undefined if it names none. Throws `BuildError` if there is no such account. */
-export async function accountOf({ options, request }: ImageTask): Promise<RegistryAccount | undefined> {
-  const { registryId } = request.configuration;
-  if (registryId === '') return undefined;
-  const account = await options.findAccount(request.workspaceId, registryId);
-  if (account === null) {
-    throw new BuildError('registryId names no registry of the workspace; name an existing one, or none');
-  }
-  return account;
 }
 
 /**
@@ -151,13 +135,14 @@ export async function storeImage(task: ImageTask, { digest, runtime, unpack }: U
   await mkdir(directory, { mode: 0o700 });
   await unpack(directory);
   const bundle = join(directory, 'bundle');
-  await writeFile(join(bundle, IMAGE_FILE), JSON.stringify(await configOf(join(directory, 'layout'))));
+  const sizeMb = await usedMb(join(bundle, 'rootfs'));
+  await writeFile(join(bundle, IMAGE_FILE), JSON.stringify({ ...(await configOf(join(directory, 'layout'))), sizeMb }));
   const built = await describe(task, bundle, { digest, runtime });
   await options.images.putBundle(bundle, digest);
   return built;
 }
 
-/** `bundle` has what umoci writes and, in `IMAGE_FILE`, the image's configuration. */
+/** `bundle` has what umoci writes and, in `IMAGE_FILE`, the image's configuration and size. */
 async function describe(
   { request }: ImageTask,
   bundle: string,
@@ -168,7 +153,9 @@ async function describe(
   );
   const startCommand = request.configuration.startCommand.trim();
   const manifest = manifestOf(image as ImageConfig, unpacked as UnpackedConfig, { runtime, startCommand });
-  const [sizeMb, limitMb] = [await usedMb(join(bundle, 'rootfs')), storageMb(request)];
+  const limitMb = storageMb(request);
+  // The first images were stored without their size.
+  const sizeMb: number | null = image.sizeMb === undefined ? await usedMb(join(bundle, 'rootfs')) : image.sizeMb;
   if (sizeMb === null) throw new BuildError('the image has too many files; remove what it does not need');
   if (sizeMb > limitMb) {
     throw new BuildError(

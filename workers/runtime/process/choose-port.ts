@@ -25,7 +25,10 @@ const SETTLE_MS = 2_000;
 /** So many ports are asked at most. */
 const MAX_PORTS = 16;
 
-/** Decides which port of an application takes its requests: PORT, then one that the image exposes, then the configured one, then the lowest that answers HTTP. */
+/**
+ * Decides which port of an application takes its requests: PORT, then one that the image exposes, then the configured one, then the lowest
+ * that answers HTTP.
+ */
 export function choosePort({ sockets, wanted, configured, exposed = [], elsewhereMs }: ObservedPorts): PortChoice {
   const ports = portsOf(sockets);
   if (ports.includes(wanted)) return { type: 'use', port: wanted };

@@ -1,17 +1,16 @@
 import { join } from 'node:path';
-import type { CgroupRoots } from '../cgroup.js';
-import { type Host, INSIDE, MASKED, type MappedRoot, OPEN_FILES, type Plan } from '../sandbox-plan.js';
+import { CPU_PERIOD_US, quotaOf } from '../cgroup.js';
+import { APP_PATH, type Host, MASKED, type MappedRoot, OPEN_FILES, type Plan } from '../sandbox-plan.js';
+import { assertVariable, NOT_OWNED } from '../sandbox-scripts.js';
 import { IMAGE_USERS } from '../service-users.js';
 import { CAPABILITIES, type ContainerKind } from './capabilities.js';
 import { CGROUPS, hostMounts, imageMounts, type Mount } from './mounts.js';
 import { INIT_PATH, MAPPED_ROOT, type OciHost } from './oci-model.js';
 import type { Seccomp } from './seccomp.js';
 
-const CPU_PERIOD_US = 100_000;
 /** If the host's memory runs out, the kernel ends hosted code before the platform. */
 const OOM_SCORE = 500;
-/** Dependencies are read only; to make thousands of files somebody's own would hold every start up. */
-const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
+
 interface Capabilities {
   bounding: readonly string[];
   effective: readonly string[];
@@ -47,7 +46,7 @@ export interface ContainerConfig {
     namespaces: { type: string }[];
     uidMappings?: IdMapping[];
     gidMappings?: IdMapping[];
-    cgroupsPath?: string;
+    cgroupsPath: string;
     resources: object;
     seccomp?: Seccomp;
     maskedPaths: string[];
@@ -70,10 +69,10 @@ export function containerConfig(
   host: Host & { oci: OciHost },
   plan: Plan,
   { cwd, env, command }: HostedCommand,
-  groups: { roots: CgroupRoots; id: string } | null,
+  id: string,
 ): ContainerConfig {
   const { oci } = host;
-  const { uid, limits, mapped = null } = plan;
+  const { uid, limits, mapped } = plan;
   const rlimits = [limit('RLIMIT_CORE', 0), limit('RLIMIT_NOFILE', OPEN_FILES)];
   if (limits.fileSizeMb !== undefined) rlimits.push(limit('RLIMIT_FSIZE', limits.fileSizeMb * 1024 * 1024));
   const kind = kindOf(plan);
@@ -99,7 +98,7 @@ export function containerConfig(
     linux: {
       namespaces: ['pid', 'ipc', 'mount', 'cgroup', ...(mapped === null ? [] : ['user'])].map((type) => ({ type })),
       ...(mapped === null ? {} : mappingsOf(mapped)),
-      ...(groups === null ? {} : { cgroupsPath: join(groups.roots.runtimePath, groups.id) }),
+      cgroupsPath: join(oci.cgroupsPath, id),
       resources: resourcesOf(oci, plan),
       ...(oci.seccomp === null ? {} : { seccomp: oci.seccomp[kind] }),
       maskedPaths: MASKED.filter((path) => path !== CGROUPS),
@@ -108,12 +107,12 @@ export function containerConfig(
   };
 }
 
-function kindOf({ mapped = null }: Plan): ContainerKind {
+function kindOf({ mapped }: Plan): ContainerKind {
   if (mapped === null) return 'command';
   return mapped.process === null ? 'imageTools' : 'image';
 }
 
-function userOf({ uid, mapped = null }: Plan): ContainerConfig['process']['user'] {
+function userOf({ uid, mapped }: Plan): ContainerConfig['process']['user'] {
   if (mapped === null) return { uid, gid: uid };
   if (mapped.process === null) return { uid: 0, gid: 0 };
   const { user } = mapped.process;
@@ -131,8 +130,7 @@ function mappingsOf({ firstUser }: MappedRoot): { uidMappings: IdMapping[]; gidM
 }
 
 function variable([name, value]: [string, string]): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a name that a variable can have`);
-  if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
+  assertVariable(name, value);
   return `${name}=${value}`;
 }
 
@@ -145,7 +143,7 @@ function resourcesOf({ limitsSwap }: OciHost, { limits }: Plan): object {
   return {
     devices: [{ allow: false, access: 'rwm' }],
     memory: { limit: bytes, ...(limitsSwap ? { swap: bytes } : {}) },
-    cpu: { quota: Math.max(1000, Math.round(limits.cpu * CPU_PERIOD_US)), period: CPU_PERIOD_US },
+    cpu: { quota: quotaOf(limits.cpu), period: CPU_PERIOD_US },
     pids: { limit: limits.pids },
   };
 }
@@ -154,7 +152,7 @@ function resourcesOf({ limitsSwap }: OciHost, { limits }: Plan): object {
 function ownHook({ rootfs }: OciHost, uid: number) {
   const pruned = NOT_OWNED.flatMap((name, index) => [...(index === 0 ? [] : ['-o']), '-name', name]);
   const own = ['-xdev', '-exec', 'chown', '-h', `${uid}:${uid}`, '{}', '+'];
-  const path = join(rootfs, INSIDE, 'app');
+  const path = join(rootfs, APP_PATH);
   return {
     path: '/usr/bin/find',
     args: ['find', path, ...own, '(', ...pruned, ')', '-prune'],

@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import type { ChildProcess } from 'node:child_process';
+import { chmod, chown, type FileHandle, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { runLimited } from '../../../shared/core/run-limited.js';
 import { removeTree } from '../../core/folders.js';
-import type { CgroupRoots } from '../cgroup.js';
-import { MARKER } from '../proc.js';
+import { spawnOwn } from '../own-child.js';
 import { type Launched, launched } from '../sandbox-child.js';
-import { type Host, type Plan, USUAL_PATH } from '../sandbox-plan.js';
+import type { Host, Plan } from '../sandbox-plan.js';
 import { containerConfig, type HostedCommand } from './container-config.js';
 import { overlayFolders, overlayLayers } from './mounts.js';
 import { MAPPED_ROOT, type OciHost } from './oci-model.js';
@@ -19,7 +18,6 @@ export interface Container {
   host: Host & { oci: OciHost };
   plan: Plan;
   command: HostedCommand;
-  cgroups: CgroupRoots | null;
 }
 
 /** The folders and files of a container in its scratch folder, which is removed with it. */
@@ -50,9 +48,9 @@ function rootOf({ host: { oci }, plan: { mapped, image, directory } }: Container
 
 /** The configuration has the variables of the command, so it is readable by the platform's user alone and does not stay. */
 async function writeBundle(container: Container): Promise<void> {
-  const { host, plan, command, cgroups, id } = container;
+  const { host, plan, command, id } = container;
   const { bundle, config, exits } = pathsOf(container);
-  const text = JSON.stringify(containerConfig(host, plan, command, cgroups === null ? null : { roots: cgroups, id }));
+  const text = JSON.stringify(containerConfig(host, plan, command, id));
   const { upper, work } = overlayFolders(plan.directory);
   // The kernel refuses to mount a volatile overlay a second time unless its working folder is new.
   if (plan.image !== null) await removeTree(work);
@@ -75,19 +73,14 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
   const { host, plan, id } = container;
   const { bundle, config, state } = pathsOf(container);
   const run = ['--root', state, 'run', '--keep', '--preserve-fds', '1', '--bundle', bundle, id];
-  const [file = '', ...args] = [
+  const argv = [
     ...joinOf(container),
     ...['setpriv', '--pdeathsig', 'KILL'],
     ...rootOf(container),
     host.oci.runtime,
     ...run,
   ];
-  const child = spawn(file, args, {
-    cwd: '/',
-    env: environmentOf(plan),
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = spawnOwn(argv, plan.marker, ['ignore', 'pipe', 'pipe', 'pipe']);
   child.stdio[3]?.once('data', () => void rm(config, { force: true }).catch(() => undefined));
   return child;
 }
@@ -99,40 +92,22 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
  */
 export async function startContainer(
   container: Container,
-  { output, exitFile, oomFile }: { output: number; exitFile: string; oomFile: string | null },
+  { output, exitFile, oomFile }: { output: FileHandle; exitFile: string; oomFile: string | null },
 ): Promise<Launched> {
   await writeBundle(container);
   await noteStopSignal(container.plan.scratch, container.plan.mapped?.process?.stopSignal);
   const { host, plan, id } = container;
   const { bundle, config, state, exits, pidFile } = pathsOf(container);
   const { oci } = host;
-  const own = [
-    '--sync',
-    '--api-version',
-    '1',
-    '--runtime',
-    oci.runtime,
-    '--runtime-arg',
-    '--root',
-    '--runtime-arg',
-    state,
-  ];
+  const own = ['--sync', '--api-version', '1', '--runtime', oci.runtime, ...runtimeArguments('--root', state)];
   const about = ['--bundle', bundle, '--cid', id, '--cuuid', id, '--name', id, '--container-pidfile', pidFile];
   const streams = ['--log-path', 'passthrough', '--full-attach', '--exit-dir', exits];
   const record = [oci.record, join(exits, id), oomFile ?? '', exitFile].flatMap((word) => ['--exit-command-arg', word]);
   const exit = ['--exit-command', '/bin/sh', ...record];
-  const [file = '', ...args] = [
-    ...joinOf(container),
-    ...rootOf(container),
-    oci.conmon,
-    ...[...own, ...about, ...streams, ...exit],
-  ];
-  const child = spawn(file, args, {
-    cwd: '/',
-    env: { ...environmentOf(plan), _OCI_SYNCPIPE: '3' },
-    stdio: ['ignore', output, output, 'pipe'],
-    detached: true,
-  });
+  const argv = [...joinOf(container), ...rootOf(container), oci.conmon, ...own, ...about, ...streams, ...exit];
+  // The command can empty its own log, as it does if no worker reads it.
+  await output.chown(plan.uid, plan.uid);
+  const child = spawnOwn(argv, plan.marker, ['ignore', output.fd, output.fd, 'pipe'], { _OCI_SYNCPIPE: '3' });
   const channel = child.stdio[3] as Readable;
   try {
     const conmon = await launched(child);
@@ -146,7 +121,12 @@ export async function startContainer(
   }
 }
 
-/** What conmon says about the container once it is made: null if it is, otherwise the reason why it is not. */
+/** Arguments that conmon passes on to the runtime. */
+function runtimeArguments(...words: string[]): string[] {
+  return words.flatMap((word) => ['--runtime-arg', word]);
+}
+
+/** The reason why conmon could not make the container; null if it has made it. */
 async function problemOf(channel: Readable): Promise<string | null> {
   let text = '';
   for await (const chunk of channel) {
@@ -156,9 +136,4 @@ async function problemOf(channel: Readable): Promise<string | null> {
   if (text === '') return 'conmon ended without a word';
   const { data, message } = JSON.parse(text) as { data: number; message?: string };
   return data > 0 ? null : (message ?? `the runtime ended with ${data}`);
-}
-
-/** The variables of conmon and of the runtime: none of the platform's own. */
-function environmentOf({ marker }: Plan): NodeJS.ProcessEnv {
-  return { PATH: USUAL_PATH.join(':'), [MARKER]: marker };
 }

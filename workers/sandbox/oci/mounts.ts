@@ -1,11 +1,21 @@
 import { basename, join } from 'node:path';
-import { HOME_PATH, type Host, hiddenOwn, INSIDE, isBelow, ownName, type Plan } from '../sandbox-plan.js';
+import {
+  APP_PATH,
+  HOME_PATH,
+  type Host,
+  hiddenOwn,
+  INSIDE,
+  isBelow,
+  ownName,
+  type Plan,
+  SHARED_FILES,
+  TOOLS_PATH,
+} from '../sandbox-plan.js';
+import { TERMINALS } from '../sandbox-scripts.js';
 import { INIT_PATH, type OciHost } from './oci-model.js';
 
 /** Where programs read how much memory they may use. */
 export const CGROUPS = '/sys/fs/cgroup';
-/** How many files `/dev/shm` may hold; their memory counts for the plan. */
-const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /**
@@ -30,7 +40,11 @@ export function overlayFolders(directory: string) {
 }
 
 /** The options of the overlay that shows an image under a working folder. */
-export function overlayLayers({ overlayOptions }: OciHost, image: string, directory: string): string[] {
+export function overlayLayers(
+  { overlayOptions }: Pick<OciHost, 'overlayOptions'>,
+  image: string,
+  directory: string,
+): string[] {
   const { upper, work } = overlayFolders(directory);
   return [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...overlayOptions];
 }
@@ -38,14 +52,14 @@ export function overlayLayers({ overlayOptions }: OciHost, image: string, direct
 /** The mounts of a container on the host's own system, which is read only. The command's folder is at `/mnt/app`. */
 export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
   const { oci } = host;
-  const { scratch, directory, image, writable, tools, mapped = null } = plan;
+  const { scratch, directory, image, writable, tools, mapped } = plan;
   const system = mapped === null ? oci.system : oci.system.filter((folder) => SEEN_BY_IMAGE_TOOLS.includes(folder));
   const isVisible = (path: string) => system.some((folder) => isBelow(path, folder));
   const app: Mount =
     image === null
-      ? bind(directory, `${INSIDE}/app`, WRITABLE)
+      ? bind(directory, APP_PATH, WRITABLE)
       : {
-          destination: `${INSIDE}/app`,
+          destination: APP_PATH,
           type: 'overlay',
           source: 'overlay',
           options: ['nosuid', 'nodev', ...overlayLayers(oci, image, directory)],
@@ -65,7 +79,7 @@ export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
     app,
     bind(join(scratch, 'home'), HOME_PATH, WRITABLE),
     ...hiddenOwn(host).map((path, index) => bind(path, `${INSIDE}/${ownName(index)}`)),
-    ...tools.map((path) => bind(path, `${INSIDE}/tools/${basename(path)}`)),
+    ...tools.map((path) => bind(path, `${TOOLS_PATH}/${basename(path)}`)),
     ...writable.map((path) => bind(path, path, WRITABLE)),
   ];
 }
@@ -80,8 +94,8 @@ export function imageMounts({ oci }: Host & { oci: OciHost }, plan: Plan): Mount
   return [...kernelMounts(plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
 }
 
-function kernelMounts({ limits, mapped = null }: Plan): Mount[] {
-  // Only the owner of a network namespace can mount this for it, and a user namespace owns none here.
+function kernelMounts({ limits, mapped }: Plan): Mount[] {
+  // A user namespace can mount /sys only if it owns the network namespace, and these own none.
   const sys: Mount =
     mapped === null
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }
@@ -93,7 +107,7 @@ function kernelMounts({ limits, mapped = null }: Plan): Mount[] {
       destination: '/dev/pts',
       type: 'devpts',
       source: 'devpts',
-      options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'],
+      options: ['nosuid', 'noexec', ...TERMINALS.split(',')],
     },
     tmpfs('/dev/shm', 'mode=1777', `size=${limits.memoryMb}m`, `nr_inodes=${SHARED_FILES}`),
     sys,

@@ -6,6 +6,7 @@ import { runLimited } from '../../../shared/core/run-limited.js';
 import { removeTree } from '../../core/folders.js';
 import type { CgroupRoots } from '../cgroup.js';
 import { HIDE_CANDIDATES, INSIDE, USUAL_PATH } from '../sandbox-plan.js';
+import { overlayFolders, overlayLayers } from './mounts.js';
 import { INIT_PATH, MAPPED_ROOT, type OciHost } from './oci-model.js';
 import { ENTER, INIT, RECORD } from './scripts.js';
 import { hostSeccomp } from './seccomp.js';
@@ -25,6 +26,7 @@ const MADE = [
 ];
 /** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
+
 /** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
 
@@ -72,6 +74,7 @@ export async function findOci(dataDir: string, cgroups: CgroupRoots, runtimes: r
     limitsSwap,
     resolver,
     hasHosts,
+    cgroupsPath: cgroups.runtimePath,
   };
   return found.map((runtime) => ({ runtime, ...shared }));
 }
@@ -120,10 +123,9 @@ async function usableOverlay(parent: string): Promise<readonly string[]> {
   const folder = await mkdtemp(join(parent, 'overlay-'));
   try {
     for (const [index, options] of OVERLAY_OPTIONS.entries()) {
-      const [upper, work] = [join(folder, `upper${index}`), join(folder, `work${index}`)];
-      await mkdir(upper);
-      await mkdir(work);
-      const layers = [`lowerdir=${parent}`, `upperdir=${upper}`, `workdir=${work}`, ...options].join(',');
+      const directory = join(folder, String(index));
+      for (const path of Object.values(overlayFolders(directory))) await mkdir(path, { recursive: true });
+      const layers = overlayLayers({ overlayOptions: options }, parent, directory).join(',');
       const mount = ['mount', '-n', '-t', 'overlay', 'overlay', '-o', layers, INSIDE];
       const tried = await runLimited('unshare', ['--mount', '--propagation', 'private', ...mount]).catch(() => null);
       if (tried !== null) return options;

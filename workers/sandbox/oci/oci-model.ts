@@ -2,8 +2,8 @@ import type { ContainerKind } from './capabilities.js';
 import type { Seccomp } from './seccomp.js';
 
 /**
- * Where the root of a container with users of its own is mounted before it starts, in a mount namespace of its own. Those users must reach
- * it from the host's root.
+ * The root of a container with users of its own is mounted here before it starts. The mount is in a mount namespace of its own. The path is
+ * one that those users may enter.
  */
 export const MAPPED_ROOT = '/media';
 /** The path of the init in a container. */
@@ -26,6 +26,8 @@ export interface OciHost {
   hasImageTools: boolean;
   seccomp: Record<ContainerKind, Seccomp> | null;
   overlayOptions: readonly string[];
+  /** The parent of the containers' control groups, as `cgroupsPath` names it. */
+  cgroupsPath: string;
   /** True if the kernel can limit swap. */
   limitsSwap: boolean;
   /** The file with the host's name servers; null if there is none. */

@@ -1,7 +1,6 @@
-/** The shell programs around a hosted command. They are files, so `ps` shows only their paths. */
+import { EMPTY_UNREAD, GROUP_LIVES, RECORD_END, WAIT_FOR_CHILD } from '../shell-parts.js';
 
-/** A log that no worker reads is emptied at this size, in blocks of 512 bytes: a worker frees what it has read long before. */
-const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
+/** The shell programs around a hosted command. They are files, so `ps` shows only their paths. */
 
 /**
  * Process 1 of a container: starts the command in a session of its own, passes TERM on to its process group and waits for it. The
@@ -20,18 +19,7 @@ path=$PATH
 PATH=/usr/local/bin:/usr/bin:/bin
 session=$(command -v setsid)
 child= term=
-# Signal 0 also finds zombies.
-group_lives() {
-  for stat in /proc/[0-9]*/stat; do
-    { read -r line <"$stat"; } 2>/dev/null || continue
-    # The line has the name of a process, which no pattern of this shell may match against files.
-    set -f
-    set -- \${line##*) }
-    set +f
-    [ "$3" != "$child" ] || [ "$1" = Z ] || return 0
-  done
-  return 1
-}
+${GROUP_LIVES}
 forward() {
   term=1
   [ -z "$child" ] || kill -s TERM -- "-$child" 2>/dev/null || kill -s TERM "$child" 2>/dev/null
@@ -53,8 +41,7 @@ if [ "$kind" = free ]; then
     trap '' TERM INT HUP
     exec 5>&1 >/dev/null
     while sleep 5; do
-      used=$(stat -L -c %b /proc/self/fd/5) || exit
-      [ "$used" -lt ${MAX_UNREAD_BLOCKS} ] || : >/proc/self/fd/5
+    ${EMPTY_UNREAD}
     done
   ) &
 else
@@ -67,17 +54,7 @@ else
   exec 3>&-
 fi
 [ -z "$term" ] || forward
-while :; do
-  wait "$child"
-  code=$?
-  kill -s 0 "$child" || break
-done
-if [ -n "$term" ]; then
-  wait "$child"
-  again=$?
-  [ "$again" -eq 127 ] || code=$again
-  while group_lives; do sleep 0.05; done
-fi
+${WAIT_FOR_CHILD}
 exit "$code"
 `;
 
@@ -86,15 +63,8 @@ exit "$code"
  * Arguments: the file with the exit code, a file with a line \`oom_kill <count>\` or '', the file to write.
  */
 export const RECORD = `#!/bin/sh
-code=$(cat "$1")
-how=$code
-if [ "$code" -gt 128 ] && name=$(kill -l "$((code - 128))" 2>/dev/null); then how="signal SIG$name"; fi
-if [ "$code" -ne 0 ] && [ -n "$2" ]; then
-  while read -r key value; do
-    if [ "$key" = oom_kill ] && [ "$value" -gt 0 ]; then how=out-of-memory; fi
-  done <"$2"
-fi
-printf '%s\\n' "$how" >"$3.new" && mv "$3.new" "$3"
+code=$(cat "$1") oom_file=$2 exit_file=$3
+${RECORD_END}
 `;
 
 /**

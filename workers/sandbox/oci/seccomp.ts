@@ -27,14 +27,16 @@ const REFUSED = [
   ...['quotactl', 'quotactl_fd', 'swapon', 'swapoff', 'acct', 'open_by_handle_at', 'reboot', 'syslog', 'vhangup'],
   ...['init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'],
 ];
+
 /** What only the programs for images need, in a user namespace. */
 const NAMESPACES = [
   ...['unshare', 'setns', 'pivot_root', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount'],
   ...['open_tree', 'fsopen', 'fsmount', 'fsconfig', 'fspick', 'name_to_handle_at'],
 ];
+
 /**
- * What programs do in another way if the kernel does not have it. Contexts of asynchronous I/O are counted for the whole host. The flags
- * of clone3 are in memory, which a filter cannot read: the C library falls back to clone.
+ * What programs do in another way if the kernel does not have it. Contexts of asynchronous I/O are counted for the whole host. A
+ * filter cannot read the flags of clone3, which are in memory; the C library uses clone instead.
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
@@ -75,20 +77,20 @@ interface ProfileRule extends SeccompRule {
  * The filter of hosted commands: the distribution's profile for a process without capabilities, less what is refused here. On a
  * host without the profile everything else is allowed.
  */
-export async function hostSeccomp(machine: string = process.arch): Promise<Record<ContainerKind, Seccomp> | null> {
+export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
   const profile = text === null ? null : JSON.parse(text);
   const [command, image, imageTools] = (['command', 'image', 'imageTools'] as const).map((kind) => {
-    return seccompOf(profile, machine, kind);
+    return seccompOf(profile, process.arch, kind);
   });
   return command && image && imageTools ? { command, image, imageTools } : null;
 }
 
-/** Null on a machine whose architecture is not listed. */
+/** The filter for one kind of container. Null on a machine whose architecture is not listed. */
 export function seccompOf(
   profile: { defaultAction: string; defaultErrnoRet?: number; syscalls: ProfileRule[] } | null,
   machine: string,
-  kind: ContainerKind = 'command',
+  kind: ContainerKind,
 ): Seccomp | null {
   const architecture = ARCHITECTURES[machine];
   if (architecture === undefined) return null;

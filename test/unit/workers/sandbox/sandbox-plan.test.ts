@@ -28,6 +28,7 @@ const PLAN: Plan = {
   uid: 300_007,
   directory: '/var/lib/ranvier/work',
   image: null,
+  mapped: null,
   scratch: '/var/lib/ranvier/sandboxes/id',
   writable: [],
   tools: [],

@@ -23,6 +23,7 @@ const HOST = {
     limitsSwap: true,
     resolver: '/etc/resolv.conf',
     hasHosts: true,
+    cgroupsPath: 'token',
   },
 } as const;
 const PLAN: Plan = {
@@ -36,27 +37,15 @@ const PLAN: Plan = {
   limits: { memoryMb: 64, cpu: 0.5, pids: 32, fileSizeMb: 10 },
   procsFiles: [],
   tied: false,
+  mapped: null,
   network: { join: [], address: '10.0.0.2', hostsFile: '/h', resolvFile: '/r' },
-};
-const GROUPS = {
-  id: 'id',
-  roots: {
-    version: 1 as const,
-    memory: '/sys/fs/cgroup/memory/x/token',
-    pids: '',
-    cpu: '',
-    accounting: null,
-    sockets: null,
-    runtimePath: 'token',
-    all: [],
-  },
 };
 const COMMAND = { cwd: '/mnt/app', env: { A: "it's $(x)" }, command: 'node .' };
 
 function config(plan: Partial<Plan> = {}) {
   const { hidden, ownFolders } = HOST;
   const host = { ...HOST, hidden: [...hidden], ownFolders, filter: [], mounter: [] };
-  return containerConfig(host, { ...PLAN, ...plan }, COMMAND, GROUPS);
+  return containerConfig(host, { ...PLAN, ...plan }, COMMAND, 'id');
 }
 
 describe('The configuration of a container', () => {
@@ -110,7 +99,7 @@ describe('The configuration of a container', () => {
         { ...HOST, hidden: [], ownFolders: [], filter: [], mounter: [] },
         PLAN,
         { ...COMMAND, env },
-        null,
+        'id',
       );
     expect(withEnv({ 'A;B': '1' })).to.throw('not a name');
     expect(withEnv({ A: 'a\0b' })).to.throw('NUL');

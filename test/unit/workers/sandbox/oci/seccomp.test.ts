@@ -15,7 +15,7 @@ const PROFILE = {
 
 describe('The filter of system calls', () => {
   it("is the distribution's profile for a process without capabilities, less what no hosted command needs", () => {
-    const filter = seccompOf(PROFILE, 'x64');
+    const filter = seccompOf(PROFILE, 'x64', 'command');
     expect(filter?.defaultAction).to.equal('SCMP_ACT_ERRNO');
     expect(filter?.architectures).to.include('SCMP_ARCH_X86_64');
     const allowed = filter?.syscalls.filter((rule) => rule.action === 'SCMP_ACT_ALLOW' && rule.args === undefined);
@@ -25,13 +25,13 @@ describe('The filter of system calls', () => {
   });
 
   it('refuses the same without a profile, and lets through the rest', () => {
-    const filter = seccompOf(null, 'arm64');
+    const filter = seccompOf(null, 'arm64', 'command');
     expect(filter?.defaultAction).to.equal('SCMP_ACT_ALLOW');
     const refused = filter?.syscalls.filter((rule) => rule.action === 'SCMP_ACT_ERRNO').flatMap((rule) => rule.names);
     expect(refused).to.include.members(['mount', 'unshare', 'bpf', 'io_uring_setup', 'clone3', 'clone', 'socket']);
   });
 
   it('is absent on a machine whose calls are not known', () => {
-    expect(seccompOf(PROFILE, 'riscv64')).to.equal(null);
+    expect(seccompOf(PROFILE, 'riscv64', 'command')).to.equal(null);
   });
 });

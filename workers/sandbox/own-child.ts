@@ -1,0 +1,18 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { MARKER } from './proc.js';
+import { USUAL_PATH } from './sandbox-plan.js';
+
+/**
+ * Starts a program that makes a sandbox, in a session of its own. It gets the mark of the sandbox and a fixed PATH: neither the platform's
+ * own variables nor those of the command.
+ */
+export function spawnOwn(
+  argv: readonly string[],
+  marker: string,
+  stdio: StdioOptions,
+  more: NodeJS.ProcessEnv = {},
+): ChildProcess {
+  const [file = '', ...args] = argv;
+  const env = { PATH: USUAL_PATH.join(':'), [MARKER]: marker, ...more };
+  return spawn(file, args, { cwd: '/', env, stdio, detached: true });
+}
