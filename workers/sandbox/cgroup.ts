@@ -188,7 +188,7 @@ export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Pro
   });
 }
 
-/** The processor time that so many cores give in each period, in microseconds. */
+/** The processor time of this many cores in one period, in microseconds. */
 export function quotaOf(cpu: number): number {
   return Math.max(1000, Math.round(cpu * CPU_PERIOD_US));
 }
